@@ -62,7 +62,7 @@ class Asked:
         return {"text": text, "value": value}
 
     def _options(self, variable: Json, before: Mapping[str, Json]) -> Sequence[tuple[str, str]]:
-        query = substituted(variable["query"]["query"], before)
+        query = substituted(variable["query"]["query"], before, {"__range": f"{self.end - self.start:.0f}s"})
         if result := re.fullmatch(r"query_result\((.*)\)", query):
             series = self.prometheus.ask("query", query=result[1], time=f"{self.end:.3f}")["result"]
             found = [_named_groups(variable["regex"], _as_text(one["metric"])) for one in series]

@@ -7,11 +7,13 @@ from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, client_iops, largest_now
+from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, client_iops, counted, largest_now
 
 _IOPS = client_iops(CHOSEN)
 _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
 _ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
+_AGENTS = f"fss_client_unanswered_seconds{{{CHOSEN}}}"
+_KNOWN = f"({_AGENTS} or client:fss_client_estimated_iops:rate5m{{{CHOSEN}}})"
 _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 
@@ -31,7 +33,7 @@ _STATS = [
     stat(
         "IOPS",
         "Estimated I/O operations per second of all chosen clients together.",
-        Query(f"sum({_IOPS}) or vector(0)"),
+        Query(f"sum({_IOPS})"),
         unit="iops",
         steps=NEUTRAL_STEPS,
         width=4,
@@ -39,7 +41,7 @@ _STATS = [
     stat(
         "Highest second",
         "The highest estimated IOPS of one client within one second of the last minute. Compare with the ceiling of the mount target.",
-        Query(f"max(fss_client_peak_estimated_iops{{{CHOSEN}}}) or vector(0)"),
+        Query(f"max(fss_client_peak_estimated_iops{{{CHOSEN}}})"),
         unit="iops",
         steps=NEUTRAL_STEPS,
         width=4,
@@ -47,7 +49,7 @@ _STATS = [
     stat(
         "Retransmissions",
         "Share of calls sent more than once, of the worst client. Above 1 %: the path of that client loses packets, or the mount target stalls.",
-        Query(f"max({_RETRANSMISSIONS}) or vector(0)"),
+        Query(f"max({_RETRANSMISSIONS}) or 0 * count({_KNOWN})"),
         unit="percentunit",
         steps=RETRANSMISSION_STEPS,
         decimals=2,
@@ -57,7 +59,7 @@ _STATS = [
         "Unexpected errors",
         "Share of operations that failed though they do not fail in ordinary work, of the worst client. Stale handles, quota, permission, a full "
         "file system.",
-        Query(f"max({_ERRORS}) or vector(0)"),
+        Query(f"max({_ERRORS}) or 0 * count({_AGENTS})"),
         unit="percentunit",
         steps=RETRANSMISSION_STEPS,
         decimals=2,
@@ -66,7 +68,7 @@ _STATS = [
     tally(
         "Stalled clients",
         "Clients whose requests have waited five minutes or more without any reply. One: that client. Most: the mount target or the network.",
-        f"count({_WAITING} >= 300) or vector(0)",
+        counted(f"group by (instance) ({_WAITING} >= 300)", _KNOWN),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -208,7 +210,7 @@ def clients() -> Json:
                 'query_result(group by (instance) (fss_client_address_requests_total{address=~"$address"})'
                 ' or group by (instance) (client:fss_client_estimated_iops:rate5m{address=~"$address"}))',
                 description="Clients with an agent that mount the chosen mount targets.",
-                regex='/instance="(?<value>[^"]+)/',
+                regex='/instance="(?<value>.+)"/',
             ),
             query_variable(
                 "mount_target",

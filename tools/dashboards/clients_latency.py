@@ -63,7 +63,7 @@ SLOW = Section(
             unit="percentunit",
             decimals=2,
             steps=RETRANSMISSION_STEPS,
-            empty="No client retransmits.",
+            empty="No client reports any.",
             width=8,
         ),
         graph(
@@ -80,7 +80,7 @@ SLOW = Section(
 )
 
 
-_OFF = "Exact mode is off on the chosen clients: serve --nfs.exact."
+_OFF = "No data of exact mode. Turn it on at the clients: serve --nfs.exact."
 
 
 def _sizes(operation: str) -> Panel:
@@ -136,7 +136,7 @@ _PROCESSES = graph(
     Query(largest_now(_processes, _PROCESS), "{{process}} {{pod_namespace}}/{{pod_name}} {{unit}}, {{instance}}"),
     unit="iops",
     renames=((r" / ?", " "), (r" +,", ",")),
-    empty="The chosen clients do not count by process: serve --nfs.exact.processes=N.",
+    empty="No counts by process. Turn them on at the clients: serve --nfs.exact.processes=N.",
     width=24,
 )
 

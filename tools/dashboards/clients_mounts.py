@@ -67,7 +67,7 @@ MOUNTS = Section(
             "Mount options with a finding",
             "Mounts whose options cost performance or safety, and the fix. A finding on an idle mount can wait.",
             Query("\nor\n".join(_finding(selector, text) for selector, text in _FINDINGS), "mounts"),
-            empty="None.",
+            empty="No client reports one.",
             columns={
                 "instance": Column("Client", width=150),
                 "server": Column("Server", width=190),

@@ -5,7 +5,15 @@ from tools.dashboards.exporter_polling import POLLED, POLLING, REGIONS, THESE
 from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.panels import NOT_ZERO_CRITICAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import DATA_AGE_STEPS, data_age, largest_now
+from tools.dashboards.words import DATA_AGE_STEPS, counted, data_age, largest_now
+
+_JOBS = "(last_over_time(job:fss_exporters:count[7d]) or last_over_time(fss_exporter_build_info[$__range]))"
+"""Jobs that have or had exporters, also where none of a job answers. Without the rules: those of the time shown."""
+
+_TARGETS = f"up{{{THESE}}}"
+
+_AMBIGUOUS = f"max(sum by (job, instance) (fss_oci_ambiguous_addresses{{{POLLED}}}))"
+_UNRESOLVED = f"sum(fss_nfs_unresolved_forwarder_addresses{{{THESE}}})"
 
 _STATS = [
     tally(
@@ -17,14 +25,14 @@ _STATS = [
     tally(
         "Not answering",
         "Targets of the same jobs whose last scrape failed. The Targets page of Prometheus has the reason.",
-        f"count(up{{{THESE}}} == 0 and on (job) group by (job) (fss_exporter_build_info)) or vector(0)",
+        counted(f"{_TARGETS} == 0 and on (job) {_JOBS}", f"{_TARGETS} and on (job) {_JOBS}"),
         steps=NOT_ZERO_CRITICAL_STEPS,
         width=4,
     ),
     tally(
         "Collectors failing",
         "Collectors that could not read their source at the last attempt. The log of the exporter has the reason and the fix.",
-        f"count(fss_collector_success{{{THESE}}} == 0) or vector(0)",
+        counted(f"fss_collector_success{{{THESE}}} == 0", f"fss_collector_success{{{THESE}}}"),
         steps=NOT_ZERO_CRITICAL_STEPS,
         width=4,
     ),
@@ -39,7 +47,7 @@ _STATS = [
     tally(
         "Metrics failing",
         "Queries to OCI Monitoring without an answer in the last poll. Each keeps its last points for a while, then its series vanish.",
-        f"count(fss_oci_metric_success{{{POLLED}}} == 0) or vector(0)",
+        counted(f"fss_oci_metric_success{{{POLLED}}} == 0", f"fss_oci_metric_success{{{POLLED}}}"),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -47,8 +55,7 @@ _STATS = [
         "Not joined",
         "Mount targets whose address another one shares, and addresses of TLS forwarders that nothing resolves. Set address_map in the "
         "configuration.",
-        f"(max(sum by (job, instance) (fss_oci_ambiguous_addresses{{{POLLED}}})) or vector(0))"
-        f" + (sum(fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) or vector(0))",
+        f"{_AMBIGUOUS} + {_UNRESOLVED} or {_AMBIGUOUS} or {_UNRESOLVED}",
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -57,12 +64,12 @@ _STATS = [
 
 _COLLECTORS = table(
     "Collectors that fail or stall",
-    "Collectors that could not read their source, that end rounds with unexpected errors, or that had no good round for five minutes. An empty table "
-    "is good.",
+    "Collectors that could not read their source, that end rounds with unexpected errors, or that had no good round for fifteen minutes. An empty "
+    "table is good while exporters answer.",
     Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
     Query(f"increase(fss_collector_errors_total{{{THESE}}}[15m]) > 0", "errors"),
-    Query(f"time() - fss_collector_last_success_timestamp_seconds{{{THESE}}} > 300", "age"),
-    empty="None.",
+    Query(f'time() - fss_collector_last_success_timestamp_seconds{{collector!="oci_inventory", {THESE}}} > 900', "age"),
+    empty="No exporter reports one.",
     columns={
         "instance": Column("Exporter"),
         "collector": Column("Collector", width=120),
@@ -106,16 +113,16 @@ _NFS = Section(
                 "{{reason}}",
             ),
             unit="cps",
-            empty="No record is skipped.",
+            empty="No agent reports one.",
             width=8,
         ),
         table(
             "Agents that leave something out",
             "Addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve: their load is joined with no mount target. "
-            "Counter sets of mounts beyond the limit of an agent: their load is not counted. An empty table is good.",
+            "Counter sets of mounts beyond the limit of an agent: their load is not counted. An empty table is good while agents answer.",
             Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "addresses"),
             Query(f"sum by (instance) (fss_nfs_superblocks_left_out{{{THESE}}}) > 0", "mounts"),
-            empty="None.",
+            empty="No agent reports one.",
             columns={
                 "instance": Column("Agent"),
                 "addresses": Column("Forwarders", unit="none", width=105),
@@ -208,9 +215,10 @@ def exporter() -> Json:
             query_variable(
                 "job",
                 "Job",
-                "label_values(fss_exporter_build_info, job)",
-                description="Scrape jobs that have exporters.",
+                f"query_result(group by (job) {_JOBS})",
+                description="Scrape jobs that have or had exporters.",
                 all_value=None,
+                regex='/job="(?<value>.+)"/',
             ),
             query_variable(
                 "instance",

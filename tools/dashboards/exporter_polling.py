@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLOCK_STEPS, IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now
+from tools.dashboards.words import CLOCK_STEPS, IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now, poll_age
 
 THESE = 'job=~"$job", instance=~"$instance"'
 POLLED = f"{IN_REGION}, {THESE}"
@@ -15,7 +15,7 @@ REGIONS = table(
     "Polls of each region",
     "The last poll of each region: its age, whether OCI answered everything, how long it took, and how many requests OCI refused because the tenancy "
     "made too many a second. A duration near the poll interval: raise the budget or leave out compartments.",
-    Query(f"time() - max by (region) (fss_oci_poll_timestamp_seconds{{{POLLED}}})", "age"),
+    Query(poll_age(POLLED), "age"),
     Query(f"min by (region) (fss_oci_poll_success{{{POLLED}}})", "complete"),
     Query(f"max by (region) (fss_oci_poll_duration_seconds{{{POLLED}}})", "duration"),
     Query(f"max by (region) (fss_oci_inventory_age_seconds{{{POLLED}}})", "inventory"),
@@ -65,12 +65,12 @@ POLLING = Section(
             "API budget in use",
             "Requests per second as share of the budget of the exporter, and the share of time spent waiting for it. At 100 % polls take longer.",
             Query(
-                f"sum by (instance) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval]))\n"
-                f"/ on (instance) fss_oci_api_budget_requests_per_second{{{THESE}}}",
+                f"max by (instance) (sum by (job, instance) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval])))\n"
+                f"/ max by (instance) (fss_oci_api_budget_requests_per_second{{{THESE}}})",
                 "{{instance}}",
             ),
             Query(
-                f"sum by (instance) (rate(fss_oci_api_budget_wait_seconds_total{{{THESE}}}[$__rate_interval]))",
+                f"max by (instance) (rate(fss_oci_api_budget_wait_seconds_total{{{THESE}}}[$__rate_interval]))",
                 "{{instance}}, waiting",
             ),
             unit="percentunit",

@@ -26,6 +26,7 @@ from tools.dashboards.words import (
     RESOURCE_WORDS,
     RESOURCES,
     TO_MOUNT_TARGET,
+    counted,
     data_age,
     named,
     nearest,
@@ -39,7 +40,7 @@ _ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", region=~"$region|"'
 
 def _firing(severity: str) -> str:
     alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", region=~"$region|"}}'
-    return f"count({alerts}) or vector(0)"
+    return counted(alerts, "last_over_time(job:fss_exporters:count[1h])")
 
 
 def _utilisation(resource: str) -> str:
@@ -49,6 +50,8 @@ def _utilisation(resource: str) -> str:
 def _each(expr: str, *more: str) -> str:
     return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({expr})"
 
+
+_BUSIEST = f"max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}})"
 
 _STATS = [
     tally(
@@ -68,7 +71,7 @@ _STATS = [
     tally(
         f"At {100 * WARNING_RATIO:.0f} % or more",
         f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. They are the first rows of the table of ceilings.",
-        f"count(max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}}) >= {WARNING_RATIO:g}) or vector(0)",
+        counted(f"{_BUSIEST} >= {WARNING_RATIO:g}", _BUSIEST),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),

@@ -89,7 +89,7 @@ SERVICES = Section(
             unit="percentunit",
             steps=CEILING_STEPS,
             renames=RESOURCES,
-            empty="The poller asks for no Lustre file systems (oci.services).",
+            empty="No data. Choose whether the poller asks for Lustre file systems: oci.services.",
             width=8,
         ),
         graph(
@@ -106,7 +106,7 @@ SERVICES = Section(
             unit="percentunit",
             steps=CEILING_STEPS,
             renames=RESOURCES,
-            empty="The poller asks for no block volumes (oci.services).",
+            empty="No data. Choose whether the poller asks for block volumes: oci.services.",
             width=8,
         ),
         graph(

@@ -137,7 +137,7 @@ BEHIND = Section(
             "Exports that cannot be mounted",
             "Exports of this mount target in another state than ACTIVE. An empty table is good.",
             Query(f'group by (file_system, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})', "info"),
-            empty="None.",
+            empty="The inventory has none.",
             columns={
                 "export": Column("Export"),
                 "file_system": Column("File system", width=120),

@@ -86,7 +86,18 @@ def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     ]
 
 
+def counted(found: str, source: str) -> str:
+    """How many series are found. Without any series of the source nothing is known, which is not 0."""
+    return f"count({found}) or 0 * count({source})"
+
+
+def poll_age(selector: str) -> str:
+    """Seconds since the last poll of each region of the last day, because a region with a dead poller must stay in sight."""
+    return f"time() - max by (region) (last_over_time(fss_oci_poll_timestamp_seconds{{{selector}}}[1d]))"
+
+
 def data_age(selector: str) -> str:
-    """Seconds since the newest minute of any mount target metric, in the region where it is oldest."""
+    """Seconds since the newest minute of any mount target metric, in the region where it is oldest. With a dead poller: since the poll."""
     metrics = "(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"
-    return f'max(min by (region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}}))'
+    ages = f'min by (region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}})'
+    return f"max({ages} or {poll_age(selector)})"

@@ -1,0 +1,194 @@
+"""What panels answer over series of a test, evaluated by promtool: a source that is missing is neither 0 nor green."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.artefacts.promql import substituted
+from tests.artefacts.shipped_dashboards import PANELS, Panel
+from tests.rules.pack import promtool
+
+_AT = "20m"
+_CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
+"""Variables of the dashboard of one mount target. All other variables have the value All."""
+
+_DEAD, _ALIVE = "1x5 _x15", "1x20"
+_UP, _DOWN = "1x20", "1x5 0x15"
+_STALE = "100x5 stale"
+
+
+def _panel(file: str, title: str) -> Panel:
+    (found,) = (panel for panel in PANELS if (panel.file, panel.title) == (f"{file}.json", title))
+    return found
+
+
+def _expressions(panel: Panel) -> list[str]:
+    return [substituted(expr, _CHOSEN) for _, expr, _ in panel.queries()]
+
+
+def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> None:
+    """Fail where an expression has other samples than expected, after these series came once a minute."""
+    asked = [
+        {
+            "expr": expr,
+            "eval_time": _AT,
+            "exp_samples": [{"labels": labels, "value": value} for labels, value in samples],
+        }
+        for expr, samples in expected
+    ]
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    test: dict[str, Any] = {"interval": "1m", "input_series": inputs, "promql_expr_test": asked}
+    document = folder / "test.yml"
+    document.write_text(json.dumps({"tests": [test]}), encoding="utf-8")
+    content, said = promtool("test", "rules", document)
+    assert content, said
+
+
+_COUNTS = {("clients", "Clients"), ("exporter", "Exporters")}
+"""Counts of what reports. No colour says that 0 is good."""
+
+
+def test_no_single_number_is_0_without_data(tmp_path: Path) -> None:
+    stats = [
+        panel
+        for panel in PANELS
+        if panel.body["type"] == "stat" and (panel.file.removesuffix(".json"), panel.title) not in _COUNTS
+    ]
+
+    assert len(stats) > 20
+    ask(tmp_path, {}, [(expr, []) for panel in stats for expr in _expressions(panel)])
+
+
+_INFO = 'fss_exporter_build_info{job="%s", instance="%s"}'
+_ONE_FAILS = {
+    _INFO % ("fss", "a"): _ALIVE,
+    'up{job="fss", instance="a"}': _UP,
+    'up{job="fss", instance="b"}': _DOWN,
+    'up{job="other", instance="c"}': _DOWN,
+}
+_ALL_FAIL = {
+    _INFO % ("agents", "a"): _DEAD,
+    'up{job="agents", instance="a"}': _DOWN,
+    'up{job="agents", instance="b"}': _DOWN,
+    'up{job="other", instance="c"}': _DOWN,
+}
+_WAITING = 'client:fss_client_unanswered_seconds:now{job="fss", instance="a", address="10.0.0.%d"}'
+_AGENT = 'fss_client_unanswered_seconds{job="fss", instance="a", address="10.0.0.1"}'
+_COLLECTOR = 'fss_collector_last_success_timestamp_seconds{job="fss", instance="a", collector="%s"}'
+_AGE = 'fss_oci_datapoint_age_seconds{region="%s", oci_metric="MountTargetConnections"}'
+_POLL = 'fss_oci_poll_timestamp_seconds{region="%s"}'
+_CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, float]]]] = [
+    ("exporter", "Not answering", "counts a target of a job that has exporters", _ONE_FAILS, [("{}", 1)]),
+    ("exporter", "Not answering", "counts all targets of a job whose exporters all failed", _ALL_FAIL, [("{}", 2)]),
+    (
+        "exporter",
+        "Not answering",
+        "remembers the exporters of days ago where the rules record them",
+        {'job:fss_exporters:count{job="agents"}': _DEAD, 'up{job="agents", instance="a"}': _DOWN},
+        [("{}", 1)],
+    ),
+    (
+        "exporter",
+        "Not answering",
+        "is 0 where all targets answer",
+        {_INFO % ("fss", "a"): _ALIVE, 'up{job="fss", instance="a"}': _UP},
+        [("{}", 0)],
+    ),
+    (
+        "exporter",
+        "Collectors failing",
+        "is 0 where all collectors work",
+        {'fss_collector_success{collector="nfs"}': "1x20"},
+        [("{}", 0)],
+    ),
+    (
+        "exporter",
+        "Not joined",
+        "adds mount targets and forwarders",
+        {
+            'fss_oci_ambiguous_addresses{job="p", instance="p", region="r"}': "2x20",
+            'fss_nfs_unresolved_forwarder_addresses{job="a", instance="a"}': "1x20",
+        },
+        [("{}", 3)],
+    ),
+    (
+        "exporter",
+        "Not joined",
+        "needs no agent",
+        {'fss_oci_ambiguous_addresses{job="p", instance="p", region="r"}': "2x20"},
+        [("{}", 2)],
+    ),
+    (
+        "exporter",
+        "Age of the data",
+        "grows in a region whose poller is dead",
+        {_AGE % "dead": _STALE, _POLL % "dead": "0x5 stale", _AGE % "live": "70x20", _POLL % "live": "0+60x20"},
+        [("{}", 1200)],
+    ),
+    (
+        "clients",
+        "Stalled clients",
+        "counts a client with two addresses once",
+        {_WAITING % 1: "400x20", _WAITING % 2: "400x20", _AGENT: "1x20"},
+        [("{}", 1)],
+    ),
+    ("clients", "Stalled clients", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
+    ("clients", "Retransmissions", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
+    (
+        "clients",
+        "Unexpected errors",
+        "is unknown where node_exporter alone reports",
+        {'client:fss_client_estimated_iops:rate5m{instance="a", address="10.0.0.1", agent="node_exporter"}': "5x20"},
+        [],
+    ),
+    (
+        "fleet",
+        "At 80 % or more",
+        "is 0 where the load is known",
+        {'mount_target:fss_utilisation:ratio{mount_target_id="m", region="r", resource="iops"}': "0.5x20"},
+        [("{}", 0)],
+    ),
+    ("fleet", "Critical alerts", "is 0 where the rules run", {'job:fss_exporters:count{job="a"}': "1x20"}, [("{}", 0)]),
+]
+
+
+@pytest.mark.parametrize(
+    ("file", "title", "series", "expected"),
+    [pytest.param(*case[:2], *case[3:], id=f"{case[1]} {case[2]}") for case in _CASES],
+)
+def test_a_number(
+    tmp_path: Path, file: str, title: str, series: Mapping[str, str], expected: Sequence[tuple[str, float]]
+) -> None:
+    (expr,) = _expressions(_panel(file, title))
+
+    ask(tmp_path, series, [(expr, expected)])
+
+
+@pytest.mark.parametrize(
+    ("collector", "expected"),
+    [("nfs", [('{collector="nfs", instance="a", job="fss"}', 1200)]), ("oci_inventory", [])],
+)
+def test_a_collector_stalls_when_its_alert_says_so(
+    tmp_path: Path, collector: str, expected: Sequence[tuple[str, float]]
+) -> None:
+    *_, age = _expressions(_panel("exporter", "Collectors that fail or stall"))
+
+    ask(tmp_path, {_COLLECTOR % collector: "0x20"}, [(age, expected)])
+    ask(tmp_path, {_COLLECTOR % collector: "600x20"}, [(age, [])])
+
+
+def test_a_region_whose_poller_is_dead_stays_in_the_table_of_polls(tmp_path: Path) -> None:
+    age, *_ = _expressions(_panel("exporter", "Polls of each region"))
+
+    ask(tmp_path, {_POLL % "r": "0x5 stale"}, [(age, [('{region="r"}', 1200)])])
+
+
+def test_a_poller_that_two_jobs_scrape_has_one_budget(tmp_path: Path) -> None:
+    used, _ = _expressions(_panel("exporter", "API budget in use"))
+    series = {f'fss_oci_api_budget_requests_per_second{{job="{job}", instance="p"}}': "10x20" for job in "ab"} | {
+        f'fss_oci_api_requests_total{{job="{job}", instance="p", region="r", outcome="ok"}}': "0+300x20" for job in "ab"
+    }
+
+    ask(tmp_path, series, [(used, [('{instance="p"}', 0.5)])])

@@ -178,6 +178,15 @@ def test_links_lead_to_dashboards_of_this_pack_and_set_variables_they_have(name:
         assert "${datasource:queryparam}" in parameters
 
 
+def test_no_link_sets_the_address_whose_clients_the_mount_target_shows() -> None:
+    """Grafana 10 takes the value of a link even where the variable does not offer the value, such as All."""
+    panels = json.dumps([panel.body for panel in PANELS if panel.file == "mount-target.json"])
+
+    assert variables("mount-target.json")["mount_address"]["skipUrlSync"] is True
+    assert '"$address' not in panels
+    assert all("var-mount_address" not in path.read_text("utf-8") for path in FILES.values())
+
+
 @EVERY_PANEL
 def test_a_panel_says_what_is_seen_and_how_to_read_it(panel: Panel) -> None:
     description = panel.body["description"]

@@ -144,7 +144,7 @@ def green_without_data(drawn: Drawn) -> list[str]:
     return stats + cells
 
 
-_NEEDED = {"fss-mount-target": "var-mount_target", "fss-clients": "var-address"}
+_NEEDED = {"fss-mount-target": {"var-mount_target"}, "fss-clients": {"var-address", "var-client"}}
 _DASHBOARDS = {"fss-clients", "fss-exporter", "fss-fleet", "fss-mount-target"}
 
 
@@ -163,11 +163,7 @@ def _leads_somewhere(link: str) -> bool:
     address = urllib.parse.urlsplit(link)
     uid = address.path.removeprefix("/d/")
     chosen = urllib.parse.parse_qs(address.query)
-    return (
-        uid in _DASHBOARDS
-        and "${" not in link
-        and (uid not in _NEEDED or chosen.get(_NEEDED[uid], ["none"]) != ["none"])
-    )
+    return uid in _DASHBOARDS and "${" not in link and not _NEEDED.get(uid, chosen.keys()).isdisjoint(chosen)
 
 
 def annotations_without_subject(drawn: Drawn) -> list[str]:

@@ -1,14 +1,18 @@
 """What panels answer over series of a test, evaluated by promtool: a source that is missing is neither 0 nor green."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import promql_parser
 import pytest
 from tests.artefacts.promql import substituted
-from tests.artefacts.shipped_dashboards import PANELS, Panel
-from tests.rules.pack import promtool
+from tests.artefacts.shipped_dashboards import PANELS, Panel, variables
+from tests.artefacts.test_rules import ALERTS, names
+from tests.rules.pack import Rule, promtool
+from tools.dashboards.alerts import firing_alerts
 
 _AT = "20m"
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
@@ -134,6 +138,16 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
         {_WAITING % 1: "400x20", _WAITING % 2: "400x20", _AGENT: "1x20"},
         [("{}", 1)],
     ),
+    (
+        "clients",
+        "IOPS",
+        "counts a client that two jobs scrape once",
+        {
+            f'fss_client_address_estimated_io_operations_total{{job="{job}", instance="a", address="10.0.0.1"}}': "0+600x20"
+            for job in "ab"
+        },
+        [("{}", 10)],
+    ),
     ("clients", "Stalled clients", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
     ("clients", "Retransmissions", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
     (
@@ -192,3 +206,101 @@ def test_a_poller_that_two_jobs_scrape_has_one_budget(tmp_path: Path) -> None:
     }
 
     ask(tmp_path, series, [(used, [('{instance="p"}', 0.5)])])
+
+
+def _links(rule: Rule) -> Iterator[tuple[dict[str, str], str, str, str]]:
+    """Labels of an alert with dashboard, variable and value of its link. Twice, where servers that are no mount target have one."""
+    url = rule.annotations["dashboard_url"]
+    labels = {label: f"a-{label}" for label in names().series(promql_parser.parse(rule.expr)).labels}
+    labels |= {"alertname": rule.name, "severity": rule.labels["severity"]}
+    choice = re.fullmatch(r"\{\{ if \$labels\.mount_target_id \}\}(.+)\{\{ else \}\}(.+)\{\{ end \}\}", url)
+    without = {key: value for key, value in labels.items() if key != "mount_target_id"}
+    for own, link in ((labels, choice[1]), (without, choice[2])) if choice else ((labels, url),):
+        uid, variable, value = re.fullmatch(
+            r"/d/([\w-]+)(?:\?(?:.+&)?var-(\w+)=\{\{ \$labels\.(\w+) \}\})?", link
+        ).groups()  # type: ignore[union-attr]  # fails well
+        name = value or next((name for name in ("region", "job") if name in own), "")
+        yield own, uid, variable or name or "-", own.get(name, "-")
+
+
+def test_a_click_on_an_alert_leads_where_the_alert_itself_links_to(tmp_path: Path) -> None:
+    expr = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body["targets"][0]["expr"]
+
+    for rule in ALERTS:
+        for own, uid, variable, value in _links(rule):
+            labels = ", ".join(f'{key}="{value}"' for key, value in own.items())
+            series = {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
+            link = f'{{alertname="{rule.name}", chosen="{value}", dashboard="{uid}", variable="{variable}"}}'
+            ask(tmp_path, series, [(f"count by (alertname, dashboard, variable, chosen) ({expr})", [(link, 1)])])
+
+
+_ALERT = {
+    'ALERTS{alertname="FssExporterDown", severity="warning", alertstate="firing"}': "1x20",
+    'ALERTS_FOR_STATE{alertname="FssExporterDown", severity="warning"}': "0x20",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "title"), [("mount-target", "Alerts of this mount target"), ("clients", "Alerts of clients")]
+)
+def test_a_dashboard_without_anything_to_choose_shows_no_other_alerts(tmp_path: Path, file: str, title: str) -> None:
+    nothing = {"mount_target": "", "mount_address": "", "address": "()"}
+
+    ask(tmp_path, _ALERT, [(substituted(expr, nothing), []) for _, expr, _ in _panel(file, title).queries()])
+
+
+def test_an_alert_without_labels_has_a_subject_to_click(tmp_path: Path) -> None:
+    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
+
+    ask(tmp_path, _ALERT, [(f"count by (subject) ({expr})", [('{subject="all"}', 1)])])
+
+
+def test_the_most_severe_alert_comes_first_and_a_note_last() -> None:
+    body = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body
+    (rank,) = (one for one in body["fieldConfig"]["overrides"] if one["matcher"]["options"] == "rank")
+    texts = next(one["value"][0]["options"] for one in rank["properties"] if one["id"] == "mappings")
+    severities = [texts[raw]["text"] for raw in sorted(texts)]
+
+    assert severities == ["critical", "warning", "info"]
+    assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
+
+
+def test_the_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
+    offered = variables("clients.json")["address"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
+    series = {
+        'address:fss_mount_target:join{region="r1", address="10.0.0.1", mount_target="mt-1", mount_target_id="1"}': "1x20",
+        'address:fss_mount_target:join{region="r2", address="10.0.0.2", mount_target="mt-2", mount_target_id="2"}': "1x20",
+        'address:fss_client_estimated_iops:rate5m{address="10.0.0.1"}': "5x20",
+        'address:fss_client_estimated_iops:rate5m{address="10.0.0.2"}': "5x20",
+        'address:fss_clients:count{address="10.0.0.3"}': "5x20",
+    }
+    of_r1 = [('{address="10.0.0.1", mount_target="mt-1"}', 1), ('{address="10.0.0.3"}', 1)]
+
+    ask(tmp_path, series, [(substituted(offered, {"region": "r1"}), of_r1)])
+
+
+def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
+    offered = (
+        variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
+    )
+    row = 'region="r", mount_target="mt", mount_target_id="1", address="10.0.0.1"'
+    series = {f"fss_mount_target_info{{{row}}}": _STALE, f"address:fss_mount_target:join{{{row}}}": "1x20"}
+
+    ask(tmp_path, series, [(substituted(offered), [('{mount_target="mt", mount_target_id="1"}', 1)])])
+
+
+@pytest.mark.parametrize(
+    ("file", "title", "ref"), [("mount-target", "Connections", 0), ("fleet", "Mount targets against their ceilings", 4)]
+)
+def test_the_share_of_connections_is_that_of_the_fuller_ceiling(
+    tmp_path: Path, file: str, title: str, ref: int
+) -> None:
+    ratio = (
+        'mount_target:fss_utilisation:ratio{region="r", mount_target_id="ocid1.mt", mount_target="mt", resource="%s"}'
+    )
+
+    ask(
+        tmp_path,
+        {ratio % "connections": "0.1x20", ratio % "encrypted_connections": "0.9x20"},
+        [(f"max({_expressions(_panel(file, title))[ref]})", [("{}", 0.9)])],
+    )

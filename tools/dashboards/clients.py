@@ -186,7 +186,7 @@ def clients() -> Json:
     alerts = firing_alerts(
         "Alerts of clients",
         "Firing alerts of the chosen mount targets, notes included.",
-        'alertname=~"Fss.+", address=~"$address"',
+        'alertname=~"Fss.+", address=~"$address", address!=""',
         width=12,
         height=9,
     )
@@ -199,7 +199,8 @@ def clients() -> Json:
                 "address",
                 "Mount target",
                 'query_result(group by (mount_target, address) (address:fss_mount_target:join{region=~"$region"})'
-                " or on (address) group by (address) (address:fss_client_estimated_iops:rate5m))",
+                " or on (address) group by (address) (address:fss_clients:count or address:fss_client_estimated_iops:rate5m)"
+                ' unless on (address) address:fss_mount_target:join{region!~"$region"})',
                 description="Shown by display name where the inventory has the address, else by address.",
                 all_value=None,
                 regex='/mount_target="(?<text>[^"]+)|address="(?<value>[^"]+)/g',
@@ -207,8 +208,9 @@ def clients() -> Json:
             query_variable(
                 "client",
                 "Client",
-                'query_result(group by (instance) (fss_client_address_requests_total{address=~"$address"})'
-                ' or group by (instance) (client:fss_client_estimated_iops:rate5m{address=~"$address"}))',
+                'query_result(group by (instance) (fss_client_address_requests_total{address=~"$address"}'
+                ' or client:fss_client_estimated_iops:rate5m{address=~"$address"}'
+                ' or client:fss_client_unanswered_seconds:now{address=~"$address"}))',
                 description="Clients with an agent that mount the chosen mount targets.",
                 regex='/instance="(?<value>.+)"/',
             ),
@@ -221,6 +223,6 @@ def clients() -> Json:
                 hidden=True,
             ),
         ],
-        alerts='alertname=~"FssClient.+", address=~"$address"',
+        alerts='alertname=~"FssClient.+", address=~"$address", address!=""',
         sections=[Section("", [*_STATS, alerts, _TOP, _NOW]), _WHAT, SLOW, EXACT, MOUNTS],
     )

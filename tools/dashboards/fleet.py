@@ -1,6 +1,6 @@
 """fleet.json: which mount target, which ceiling, since when, which alert."""
 
-from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.alerts import IDENTITY, firing_alerts
 from tools.dashboards.fleet_services import FILE_SYSTEMS, SERVICES
 from tools.dashboards.frame import Section, dashboard
 from tools.dashboards.panels import (
@@ -40,11 +40,11 @@ _ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", region=~"$region|"'
 
 def _firing(severity: str) -> str:
     alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", region=~"$region|"}}'
-    return counted(alerts, "last_over_time(job:fss_exporters:count[1h])")
+    return counted(f"group by ({IDENTITY}) ({alerts})", "last_over_time(job:fss_exporters:count[1h])")
 
 
 def _utilisation(resource: str) -> str:
-    return f'mount_target:fss_utilisation:ratio{{resource="{resource}", {IN_REGION}}}'
+    return f'mount_target:fss_utilisation:ratio{{resource=~"{resource}", {IN_REGION}}}'
 
 
 def _each(expr: str, *more: str) -> str:
@@ -124,7 +124,7 @@ _CEILINGS = table(
     Query(_each(_utilisation("iops")), "iops"),
     Query(_each(_utilisation("read_bandwidth")), "read"),
     Query(_each(_utilisation("write_bandwidth")), "write"),
-    Query(_each(_utilisation("connections")), "connections"),
+    Query(_each(_utilisation(".*connections")), "connections"),
     Query(
         named(f"max by (region, mount_target_id) (mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}})"),
         "latency",

@@ -37,7 +37,7 @@ def _now(title: str, description: str, expr: str, steps: Steps = CEILING_STEPS) 
 
 
 def _used(resource: str) -> str:
-    return f'max(mount_target:fss_utilisation:ratio{{resource="{resource}", {THIS}}})'
+    return f'max(mount_target:fss_utilisation:ratio{{resource=~"{resource}", {THIS}}})'
 
 
 _STATS = [
@@ -52,7 +52,11 @@ _STATS = [
         "Share of the ceiling of write bandwidth in use. No data: OCI publishes no ceiling for this shape.",
         _used("write_bandwidth"),
     ),
-    _now("Connections", "Share of the connections in use. Above 100 % new mounts fail.", _used("connections")),
+    _now(
+        "Connections",
+        "Share of the connections in use, or of the encrypted ones where more. Above 100 % new mounts fail.",
+        _used(".*connections"),
+    ),
     _now(
         "Latency",
         "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: less than one request a second.",
@@ -200,6 +204,21 @@ _SLO = Section(
 )
 
 
+def _address(name: str, description: str) -> Json:
+    """A hidden variable with the address of the mount target. A link from FSS clients sets `address`, perhaps to All."""
+    series = "(fss_mount_target_info{of_this} or address:fss_mount_target:join{of_this})"
+    query = series.replace("of_this", 'mount_target_id="$mount_target"')
+    return query_variable(
+        name,
+        "Address",
+        f"query_result(group by (address) {query})",
+        description=description,
+        multi=False,
+        hidden=True,
+        regex='/address="(?<value>[^"]+)/',
+    )
+
+
 def mount_target() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
@@ -217,18 +236,16 @@ def mount_target() -> Json:
             query_variable(
                 "mount_target",
                 "Mount target",
-                'query_result(group by (mount_target, mount_target_id) (fss_mount_target_info{region=~"$region"}))',
-                description="Shown by display name, kept by OCID: names need not be unique.",
+                'query_result(group by (mount_target, mount_target_id) (fss_mount_target_info{region=~"$region"}'
+                ' or on (mount_target_id) address:fss_mount_target:join{region=~"$region"}))',
+                description="Shown by display name, kept by OCID: names need not be unique. Those of a dead poller stay for days.",
                 multi=False,
                 regex='/mount_target="(?<text>[^"]+)|mount_target_id="(?<value>[^"]+)/g',
             ),
-            query_variable(
-                "address",
-                "Address",
-                'label_values(fss_mount_target_info{mount_target_id="$mount_target"}, address)',
-                description="The address that clients mount; joins them to the mount target.",
-                multi=False,
-                hidden=True,
+            _address("mount_address", "The address that clients mount; joins them to the mount target.")
+            | {"skipUrlSync": True},
+            _address(
+                "address", "Carried along, so that the link to FSS clients opens the clients of this mount target."
             ),
         ],
         alerts=f'alertname=~"Fss.+", {THIS}',

@@ -6,8 +6,10 @@ from tools.dashboards.words import ceiling
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
-THIS = 'mount_target_id="$mount_target"'
-ADDRESS = 'address="$address"'
+THIS = 'mount_target_id="$mount_target", mount_target_id!=""'
+"""Series of servers that are no mount target have no OCID, and an empty variable would find them."""
+
+ADDRESS = 'address="$mount_address"'
 
 
 def ceiling_lines() -> list[Json]:

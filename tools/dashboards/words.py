@@ -41,6 +41,7 @@ RESOURCE_WORDS = {
     "read_bandwidth": ("read bandwidth", "text"),
     "write_bandwidth": ("write bandwidth", "text"),
     "connections": ("connections", "text"),
+    "encrypted_connections": ("encrypted", "text"),
 }
 CLASS_WORDS = {
     "read": ("read", "text"),
@@ -66,10 +67,13 @@ def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", 
 
 
 def client_iops(selector: str, at: str = "") -> str:
-    """Estimated IOPS of each client at each address, from agents and from node_exporter; `at` is a modifier of the time."""
-    by = "sum by (instance, address)"
-    counted = f"rate(fss_client_address_estimated_io_operations_total{{{selector}}}[$__rate_interval]{at})"
-    return f"({by} ({counted}) or {by} (client:fss_client_estimated_iops:rate5m{{{selector}}}{at}))"
+    """Estimated IOPS of each client at each address, from agents and from node_exporter; `at` is a modifier of the time.
+
+    A client that two jobs or two replicas of Prometheus report counts once, as in the rules.
+    """
+    by = "sum by (instance, address) (max without (job, replica, prometheus_replica)"
+    agents = f"rate(fss_client_address_estimated_io_operations_total{{{selector}}}[$__rate_interval]{at})"
+    return f"({by} ({agents})) or {by} (client:fss_client_estimated_iops:rate5m{{{selector}}}{at})))"
 
 
 def named(expr: str) -> str:

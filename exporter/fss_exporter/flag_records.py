@@ -124,12 +124,23 @@ def _of_type(hint: Any, *, is_repeatable: bool) -> dict[str, Any]:
     return {"type": _TYPES.get(first, first), **number}
 
 
+def _process(text: str) -> str:
+    """Return the name of a folder of procfs.
+
+    Raises:
+        UsageError: the text is another name.
+    """
+    if text != "self" and not (text.isascii() and text.isdigit()):
+        raise UsageError(f"--path.pid={text}: give a process number or self")
+    return text
+
+
 @dataclass(frozen=True, kw_only=True)
 class ProcfsFlags:
     """The flags of a host's procfs."""
 
     procfs: Path = flag("--path.procfs", "Where procfs is mounted.", PROCFS)
-    pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1")
+    pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1", type=_process, metavar="PID")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """`fss-exporter doctor` on an account made of a loopback region."""
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable
@@ -214,6 +215,17 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
     assert answer.code == 2
     assert "cannot be written. Give a file" in answer.err
     assert not region.calls
+
+
+def test_a_record_that_is_read_only_is_refused_before_anybody_is_asked(
+    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = tmp_path / "record.json"
+    record.touch()
+    monkeypatch.setattr(os, "access", lambda path, _: path != record)  # root may write to every file
+    answer = ask("doctor", "--no-client", *account_flags, "--record", record)
+    assert (answer.code, dict(region.calls)) == (2, {})
+    assert "cannot be written" in answer.err
 
 
 def test_findings_are_printed_although_the_disk_of_the_record_is_full(account_flags: Flags) -> None:

@@ -71,6 +71,11 @@ def test_no_procfs_is_a_failure_that_says_what_to_do(tmp_path: Path) -> None:
     assert "cannot read" in answer.err
 
 
+def test_a_process_that_is_no_number_is_a_mistake_as_for_the_agent() -> None:
+    answer = ask("iostat", "--path.pid", "init")
+    assert (answer.code, answer.err) == (2, "fss-exporter: --path.pid=init: give a process number or self\n")
+
+
 def test_an_interrupt_ends_it_without_a_trace() -> None:
     with subprocess.Popen(
         ["fss-exporter", "iostat", "0.2", "--path.procfs", str(FIRST)],

@@ -1,6 +1,5 @@
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from fss_exporter.calibrate.oci_minutes import OciMinutes
 from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.ceilings import mount_settings
+from fss_exporter.cli.discover import list_resources
 from fss_exporter.cli.exact_mode import Exact, exact
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
@@ -26,7 +26,6 @@ from fss_exporter.flag_records import PROCFS, FilePath, FiniteRange, argument, f
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import InventorySelection
@@ -150,17 +149,23 @@ def measured_rows(
 
 
 def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:
-    """Return the mount target of a mount, and the session of its region."""
+    """Return the mount target of a mount, and the session of its region.
+
+    Raises:
+        SourceError: a listing failed, and the others have no such mount target.
+        UsageError: none or several of the listed mount targets have the address or OCID.
+    """
     found: list[tuple[Session, MountTarget]] = []
+    failures: list[str] = []
     for session in sessions_of(settings, read_credentials(settings.oci)):
-        selection = InventorySelection(settings.oci.compartments)
-        refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=lambda *_: None)
-        refresh.run()
-        inventory = refresh.state.inventory
-        targets = () if inventory is None else inventory.mount_targets.values()
+        inventory, failed = list_resources(session, InventorySelection(settings.oci.compartments))
+        targets = inventory.mount_targets.values()
         found += [(session, one) for one in targets if one.id == ocid or (ocid is None and one.address == address)]
+        failures += failed
+    wanted = ocid or f"address {address}"
+    if failures and not found:
+        raise SourceError(f"no listed mount target has {wanted}. The list is incomplete: {failures[0]}")
     if len(found) != 1:
-        wanted = ocid or f"address {address}"
         raise UsageError(f"--mount-target: {len(found)} mount targets have {wanted}. Give the OCID of one of yours")
     return found[0]
 

@@ -18,6 +18,8 @@ from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci import discovery
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import LimitOverrides, Settings
 from fss_exporter.tables import Column, Figure
 from fss_exporter.terminal_text import printable, printable_lines
@@ -46,12 +48,13 @@ def discover(flags: DiscoverFlags) -> int:
     """
     settings = flags.settings()
     sessions = sessions_of(settings, read_credentials(settings.oci))
+    selection = replace(selection_of(settings), services=(), optional_services=())
     found: list[discovery.DiscoveredMountTarget] = []
     failures: list[str] = []
     for session in sessions:
-        part, wrong = _list_region(session, settings)
-        found += part
-        failures += wrong
+        inventory, failed = list_resources(session, selection)
+        found += discovery.found_in(session.region, inventory, settings)
+        failures += failed
     for failure in dict.fromkeys(failures):
         tables.note(f"incomplete: {failure}")
     if failures and not found:
@@ -67,8 +70,8 @@ def discover(flags: DiscoverFlags) -> int:
     return 1 if failures else 0
 
 
-def _list_region(session: Session, settings: Settings) -> tuple[list[discovery.DiscoveredMountTarget], list[str]]:
-    """Return the resources of one region, and the failed listings."""
+def list_resources(session: Session, selection: InventorySelection) -> tuple[Inventory, list[str]]:
+    """Return the resources of one region, and a line for each operation that failed and each mistake of the settings."""
     failures: dict[str, str] = {}
 
     def report(operation: str, error: Exception | None) -> None:
@@ -76,13 +79,10 @@ def _list_region(session: Session, settings: Settings) -> tuple[list[discovery.D
             # one line for the calls of an operation, and one for each mistake of the settings
             failures.setdefault(operation if isinstance(error, CloudError) else str(error), str(error))
 
-    selection = replace(selection_of(settings), services=(), optional_services=())
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
     with tables.progress() as progress, suppress(CloudError):  # reported
         discovery.refresh_with_progress(refresh, progress)
-    inventory = refresh.state.inventory
-    found = [] if inventory is None else discovery.found_in(session.region, inventory, settings)
-    return found, list(failures.values())
+    return refresh.state.inventory or Inventory(), list(failures.values())
 
 
 _FIGURES = (

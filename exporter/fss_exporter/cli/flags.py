@@ -45,7 +45,7 @@ def link_base(text: str) -> str:
 
 def check_new_file(flag_name: str, path: Path) -> None:
     """Raise UsageError for a file that cannot be written, before a command works for minutes."""
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
 
 

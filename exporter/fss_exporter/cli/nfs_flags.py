@@ -51,8 +51,6 @@ class MountFlags(ProcfsFlags):
         """Refuse wrong flags with a UsageError before anything runs."""
         if not self.procfs.is_dir():
             raise UsageError(f"--path.procfs={self.procfs}: not a directory. Give the place where procfs is mounted")
-        if self.pid != "self" and not (self.pid.isascii() and self.pid.isdigit()):
-            raise UsageError(f"--path.pid={self.pid}: give a process number or self")
         for which, text in (("include", self.mounts_include), ("exclude", self.mounts_exclude)):
             if not text:
                 continue

@@ -58,8 +58,8 @@ class Scraped:
     # by mount, then by metric, class and operation
     counters: dict[SeriesKey, dict[_Counter, float]] = field(default_factory=lambda: defaultdict(dict))
     mount_points: dict[SeriesKey, tuple[str, ...]] = field(default_factory=dict)  # by mount
-    # seconds with exact and with estimated sizes of READs and WRITEs, by mode and mount. Empty if exact mode is off
-    cost_seconds: dict[str, dict[tuple[str, ...], float]] = field(default_factory=lambda: defaultdict(dict))
+    # seconds with exact and with estimated sizes of READs and WRITEs, of all mounts, by mode. Empty if exact mode is off
+    cost_seconds: Counter[str] = field(default_factory=Counter)
     overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
     # requests of all classes up to an edge in seconds, by address and edge
     durations: dict[str, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
@@ -74,7 +74,7 @@ class Scraped:
     @property
     def estimated_seconds(self) -> float:
         """Seconds with estimated sizes, of all mounts. Not a number if exact mode is off."""
-        return sum(self.cost_seconds["estimated"].values()) if self.cost_seconds else math.nan
+        return self.cost_seconds["estimated"] if self.cost_seconds else math.nan
 
     def take(self, name: str, labels: Labels, value: float) -> None:
         """Take a sample of any metric.
@@ -92,7 +92,7 @@ class Scraped:
                 key = _mount(labels)
                 self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
             case "fss_client_cost_seconds_total":
-                self.cost_seconds[labels["mode"]][labels["address"], labels["server"], labels["export"]] = value
+                self.cost_seconds[labels["mode"]] += value  # type: ignore[assignment]  # a float counts as well
             case "fss_client_request_duration_seconds_bucket":
                 edges = self.durations[labels["address"]]
                 edges[float(labels["le"])] += value  # type: ignore[assignment]  # a float counts as well

@@ -227,15 +227,12 @@ def requests_between(before: RequestTotals, after: RequestTotals) -> dict[str, C
 
 def with_durations(reports: Iterator[Report], reader: LatencyReader) -> Iterator[Report]:
     """Return the reports with the durations of requests that the kernel counted in each interval."""
-    while True:
-        reader.loop.run_once()
-        before = reader.totals
-        try:
-            report = next(reports)
-        except StopIteration:
-            return
+    reader.loop.run_once()
+    before = reader.totals
+    for report in reports:
         reader.loop.run_once()
         yield replace(report, durations=requests_between(before, reader.totals))
+        before = reader.totals
 
 
 def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:

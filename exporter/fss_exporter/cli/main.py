@@ -3,7 +3,6 @@
 `serve` on a client imports neither the OCI SDK nor a table printer that way. `--help` and `--version` import no command.
 """
 
-import contextlib
 import errno
 import importlib
 import sys
@@ -103,7 +102,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _refuse(wrong)
     except FssError as wrong:
         for line in wrong.lines:
-            _complain("fss-exporter", line)
+            terminal.complain("fss-exporter", line)
         return 2 if isinstance(wrong, UsageError) else 1
     except click.Abort:
         return 130
@@ -115,7 +114,7 @@ def run(arguments: list[str] | None = None) -> int:
 def _refuse(wrong: click.ClickException) -> int:
     where = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "fss-exporter"
     message = " ".join(wrong.format_message().split())
-    _complain(where, f"{message} (see {where} --help)" if wrong.exit_code == 2 else message)
+    terminal.complain(where, f"{message} (see {where} --help)" if wrong.exit_code == 2 else message)
     return wrong.exit_code
 
 
@@ -126,13 +125,8 @@ def _give_up_output(error: OSError) -> int:
     terminal.discard_output()
     if error.errno != errno.EPIPE:
         why = "standard output is closed" if error.errno == errno.EBADF else error.strerror
-        _complain("fss-exporter", f"the output cannot be written: {why}")
+        terminal.complain("fss-exporter", f"the output cannot be written: {why}")
     return 1
-
-
-def _complain(where: str, line: str) -> None:
-    with contextlib.suppress(OSError):  # standard error may be gone as well
-        terminal.complain(where, line)
 
 
 def main() -> None:

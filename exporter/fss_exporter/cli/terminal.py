@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -42,8 +42,9 @@ def echo(text: str = "", *, end: bool = True) -> None:
 
 
 def complain(where: str, line: str) -> None:
-    """Print one line on standard error."""
-    click.echo(f"{where}: {printable(line)}", err=True)
+    """Print one line on standard error, or nothing on a standard error that is gone."""
+    with suppress(OSError):
+        click.echo(f"{where}: {printable(line)}", err=True)
 
 
 class CommandGroup(click.Group):

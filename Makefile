@@ -35,12 +35,18 @@ test-rules: .venv/dev tools-present ## every incident on both generations of pro
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
 
-test-packages: .venv/dev ## build deb and rpm of the agent, install, run and remove them in a scratch root
-	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py $(ARGS)
+test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; install, run and remove them in scratch folders
+	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py tests/deploy/with_release.py $(ARGS)
+
+test-memory: .venv/dev ## the memory of six hours of an agent and of an hour of a poller (half a minute)
+	@$(BIN)/python -m pytest tests/e2e/with_memory.py $(ARGS)
+
+test-list: .venv/dev ## import every test; what is compiled then is compiled once, and not by each worker of `make test`
+	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
 
 check: .venv/bin/python ## what a change must pass: formatting, ruff, mypy, import contracts, chart and image lint, packages, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
-	@$(MAKE) --no-print-directory -j 2 deploy-check test-packages format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory -j 2 test-list deploy-check test-packages test-memory format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)

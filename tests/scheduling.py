@@ -12,10 +12,8 @@ LONG = """
 tests/e2e/test_alerting.py
 tests/e2e/test_dashboards_live.py
 tests/web/test_attacks.py
-tests/e2e/test_memory.py
 tests/calibrate/test_command.py
 tests/e2e/test_faults.py
-tests/deploy/test_release.py
 tests/oci/test_poll_faults.py
 tests/e2e/test_secured_scrape.py
 tests/e2e/test_node_exporter_rules.py

@@ -1,13 +1,13 @@
 """`make soak`: a day of polls, a minute each, and a day of an agent, 86,400 ticks with a scrape every five minutes.
 
-Minutes of work, and so not among the default tests. `test_memory.py` has the shorter forms.
+Minutes of work, and so not among the default tests. `with_memory.py` has the shorter forms.
 """
 
 from pathlib import Path
 
 import pytest
 from tests.e2e.polling import POLLS_A_SAMPLE, poll
-from tests.e2e.test_memory import ticked
+from tests.e2e.with_memory import ticked
 
 A_DAY_MIN = 1440
 BOUND_BYTES = 1 << 20

@@ -21,6 +21,9 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
 }
 """Requests that a kernel sends beside those of a step."""
 
+_UNCOUNTED = ("NLM", "NFSACL")
+"""Calls that mountstats does not count."""
+
 _ALL_COUNTED: Counter[str] = Counter()
 """What `send` returns where mountstats counts every request: made once, for millions of requests."""
 
@@ -58,14 +61,13 @@ class SimulatedClient:
         for kind in BESIDE.get(step.name, ()):
             self._request(kind, 0)
         self.sent.append(self._clock.time)
-        if step.operation in ("NLM", "NFSACL"):
+        if step.operation in _UNCOUNTED:
             self._charged[step.name, 0] += step.calls
             return Counter({step.name: step.calls})
         self._request(step.name, step.size)
         return _ALL_COUNTED
 
     def _request(self, kind: str, size: int) -> None:
-        self._counts[kind] += 1
         self._charged[kind, size] += 1
 
     def counts(self, _: CalibrationStep) -> Mapping[str, float]:
@@ -75,5 +77,8 @@ class SimulatedClient:
             for (kind, size), count in self._charged.items()
         )
         self._region.record(self._target, minute, RequestMix(rates))
+        for (kind, _size), count in self._charged.items():
+            if kind not in _UNCOUNTED:
+                self._counts[kind] += count
         self._charged.clear()
         return dict(self._counts)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 Respond = Callable[[socket.socket], None]
 
@@ -24,9 +25,14 @@ def drip_headers(connection: socket.socket) -> None:
 
 def gzip_bomb(connection: socket.socket) -> None:
     """100 MB of blanks in less than 1 MB."""
-    body = gzip.compress(b"[" + b" " * 100_000_000 + b"]", compresslevel=1)
+    body = _packed_blanks()
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
     connection.sendall(f"{head}Connection: close\r\n\r\n".encode() + body)
+
+
+@cache
+def _packed_blanks() -> bytes:
+    return gzip.compress(b"[" + b" " * 100_000_000 + b"]", compresslevel=1)
 
 
 def cut_gzip(connection: socket.socket) -> None:

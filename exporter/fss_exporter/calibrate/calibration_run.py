@@ -91,7 +91,8 @@ def _minute(plan: CalibrationPlan, step: CalibrationStep, sender: RequestSender,
         if clock.now() >= end:
             break
         try:
-            uncounted.update(sender.send(step))
+            if calls := sender.send(step):
+                uncounted.update(calls)
         except FileNotFoundError:  # a REMOVE has used up the files
             break
     clock.wait_until(end)

@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -22,6 +23,7 @@ Body = dict[str, Any]
 _MODELS: Mapping[str, Body] = read_table(files(__package__).joinpath("resources.yml"))
 
 
+@lru_cache(maxsize=10_000)  # the streams of an answer have the same minutes
 def rfc3339(epoch_seconds: float) -> str:
     """Return a time as OCI prints it: `2027-01-15T08:00:00.000Z`."""
     moment = datetime.fromtimestamp(epoch_seconds, UTC)

@@ -16,7 +16,7 @@ help: ## list the targets
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
 
-test: .venv/dev tools-present ## all tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+test: .venv/dev tools-present ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
 	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
@@ -41,12 +41,15 @@ test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; in
 test-memory: .venv/dev ## the memory of six hours of an agent and of an hour of a poller (half a minute)
 	@$(BIN)/python -m pytest tests/e2e/with_memory.py $(ARGS)
 
+test-browser: .venv/dev ## the status page in a real browser, and its accessibility
+	@tools/ensure-tools chromium && $(BIN)/python -m pytest tests/e2e/with_status_page.py tests/e2e/with_accessibility.py $(ARGS)
+
 test-list: .venv/dev ## import every test; what is compiled then is compiled once, and not by each worker of `make test`
 	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
 
-check: .venv/bin/python ## what a change must pass: formatting, ruff, mypy, import contracts, chart and image lint, packages, tests
+check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, packages, browser, memory, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
-	@$(MAKE) --no-print-directory -j 2 test-list deploy-check test-packages test-memory format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory -j 3 test-list deploy-check test-packages test-memory test-browser format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)

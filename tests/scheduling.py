@@ -17,13 +17,11 @@ tests/e2e/test_faults.py
 tests/oci/test_poll_faults.py
 tests/e2e/test_secured_scrape.py
 tests/e2e/test_node_exporter_rules.py
-tests/e2e/test_status_page.py
 tests/oci/test_utilization_publisher.py
 tests/oci/test_hostile_answers.py
 tests/e2e/test_births.py
 tests/e2e/test_collecting.py
 tests/demo/test_command.py
-tests/e2e/test_accessibility.py
 tests/oci/test_query_shape.py
 tests/calibrate/test_hidden_costs.py
 tests/deploy/test_scaling_docs.py

@@ -1,4 +1,4 @@
-"""The status page in a real browser, in front of a real exporter."""
+"""`make test-browser`: the status page in a real browser, in front of a real exporter. `make check` runs it beside the linters."""
 
 import http.server
 import re

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.cli.prompt import Answer, ask_each
 from tests.for_each import for_each
-from tests.processes import get, require, wait_for
+from tests.processes import PATIENCE_S, get, require, wait_for
 from tools.attacked import Stopwatch
 
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
@@ -222,6 +222,46 @@ def test_a_signal_stops_it_within_a_second_even_with_clients_connected(tmp_path:
         assert code == 0
         assert took < 1.0
         assert log.read_text().splitlines()[-1].endswith("msg=stopped")
+
+
+@contextmanager
+def starting(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """A `serve` whose first reading hangs, as on a busy host, and its log file."""
+    slow = procfs(tmp_path / "proc") / "1" / "mountstats"
+    slow.unlink()
+    os.mkfifo(slow)
+    log = tmp_path / "log"
+    flags = f"--path.procfs={tmp_path / 'proc'}", "--web.listen-address=127.0.0.1:0"
+    command = [require("fss-exporter", "this project"), "serve", *flags]
+    with log.open("wb") as stderr, subprocess.Popen(command, stdout=stderr, stderr=stderr) as running:
+        try:
+            writer = wait_for(lambda: opened_by_a_reader(slow), "the first reading")
+            yield running, log
+            os.close(writer)
+        finally:
+            running.kill()
+
+
+def opened_by_a_reader(pipe: Path) -> int:
+    """A descriptor to write to the pipe. 0 before the other end is open."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_during_the_start_takes_down_what_was_set_up(tmp_path: Path, number: signal.Signals) -> None:
+    with starting(tmp_path) as (running, log):
+        running.send_signal(number)
+        assert running.wait(PATIENCE_S) == 0
+        assert "msg=stopped" in log.read_text()
+
+
+def test_a_reload_during_the_start_waits_until_the_start_ends(tmp_path: Path) -> None:
+    with starting(tmp_path) as (running, log):
+        running.send_signal(signal.SIGHUP)
+        wait_for(lambda: "configuration read again" in log.read_text(), f"the reload, see {log}")
 
 
 def test_reload_by_request_and_by_signal(tmp_path: Path) -> None:

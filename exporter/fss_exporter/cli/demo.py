@@ -17,7 +17,7 @@ import click
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.cli import logs
 from fss_exporter.cli.serve import ServeFlags, run
-from fss_exporter.cli.terminal import ending_signals
+from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.demo.recorded_clients import Clients
 from fss_exporter.demo.region import Region, large, small
 from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
@@ -75,14 +75,16 @@ class DemoFlags:
 def demo(flags: DemoFlags) -> None:
     """Wire region, clients and exporter. The command above has the help."""
     logs.configure(flags.log_level, "logfmt")
+    end_by_signals(exit_code=0)
     with TemporaryDirectory(prefix="fss-exporter-demo-") as folder, ExitStack() as undo:
         region = _started(flags)
         undo.callback(region.stop)
         credentials = region.account.write_config(Path(folder), region.tenancy.region)
         if flags.region_only:
             click.echo(_text("region", region, credentials))
-            _wait_for_a_signal()
-            return
+            sys.stdout.flush()
+            while True:
+                signal.pause()
         clients = Clients(Path(folder) / "proc")
         clients.start()
         undo.callback(clients.stop)
@@ -135,12 +137,3 @@ def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> st
         host=urlsplit(metrics).netloc,
         utilisation=UTILISATION,
     )
-
-
-def _wait_for_a_signal() -> None:
-    """Wait until a signal ends the command with success."""
-    sys.stdout.flush()
-    wanted = ending_signals()
-    for number in wanted:
-        signal.signal(number, lambda *_: None)
-    signal.sigwait(wanted)

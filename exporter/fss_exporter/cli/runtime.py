@@ -93,15 +93,18 @@ def serve(parts: Sequence[Part], flags: WebFlags, *, on_listening: Callable[[Seq
         sockets = [undo.enter_context(bound) for bound in listening]
         _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts if part.source))
         running = undo.enter_context(_Running())
-        running.start(parts)
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
-        for url in urls:
-            _LOG.info("listening on %s", url)
-        on_listening(urls)
         limits = ConnectionLimits() if tls() is None else ConnectionLimits(connections=_TLS_CONNECTIONS)
         server = HttpServer(sockets, application, tls=tls, limits=limits.within_descriptors())
-        asyncio.run(_run(server, reload, running.begin_stopping))
+
+        def start() -> None:
+            running.start(parts)
+            for url in urls:
+                _LOG.info("listening on %s", url)
+            on_listening(urls)
+
+        asyncio.run(_run(server, reload, start, running.begin_stopping))
 
 
 def _watching(protection: "WebConfigReload") -> Part:
@@ -186,7 +189,10 @@ def _fault_handler() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], No
     return log
 
 
-async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[], None]) -> None:
+async def _run(
+    server: HttpServer, reload: Reloading, start: Callable[[], None], begin_stopping: Callable[[], None]
+) -> None:
+    """Start, then serve. A signal during the start waits until the start ends."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     reloads: set[asyncio.Task[str]] = set()
@@ -204,4 +210,5 @@ async def _run(server: HttpServer, reload: Reloading, begin_stopping: Callable[[
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_stop)
     loop.add_signal_handler(signal.SIGHUP, on_hangup)
+    start()
     await server.run(stop)

@@ -21,11 +21,6 @@ FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-def ending_signals() -> list[signal.Signals]:
-    """Return the signals that end a command. Under nohup SIGHUP stays ignored."""
-    return [one for one in _ENDS if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
-
-
 @contextmanager
 def writing(what: object) -> Iterator[None]:
     """Turn an OSError into a UsageError that names `what` is written, or for a full disk into an FssError."""
@@ -77,15 +72,24 @@ def clean_up_at_the_end(clean_up: Callable[[], None]) -> None:
 
     Without this, the kernel would go on counting for a command that set triggers.
     """
-    for number in ending_signals():  # A background job inherits an ignored SIGINT, and its end must be as clean
-        signal.signal(number, _end)
+    end_by_signals()
     click.get_current_context().call_on_close(clean_up)
 
 
-def _end(number: int, _: FrameType | None) -> NoReturn:
-    for further in _ENDS:  # a second Ctrl-C must not interrupt the clean-up
-        signal.signal(further, signal.SIG_IGN)
-    raise SystemExit(128 + number)
+def end_by_signals(exit_code: int | None = None) -> None:
+    """Let a signal leave every `with` of the command, and end the command with an exit code. None: 128 and the signal's number.
+
+    Under nohup SIGHUP stays ignored.
+    """
+
+    def end(number: int, _: FrameType | None) -> NoReturn:
+        for further in _ENDS:  # a second Ctrl-C must not interrupt the clean-up
+            signal.signal(further, signal.SIG_IGN)
+        raise SystemExit(128 + number if exit_code is None else exit_code)
+
+    for number in _ENDS:  # A background job inherits an ignored SIGINT, and its end must be as clean
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, end)
 
 
 def prepare_streams() -> None:

@@ -24,7 +24,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert all(line.startswith(f"{path}: ") for line in str(caught.value).splitlines())
-    return caught.value.mistakes
+    return tuple(line.removeprefix(f"{path}: ") for line in caught.value.lines)
 
 
 @pytest.mark.parametrize(

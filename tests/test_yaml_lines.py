@@ -156,4 +156,5 @@ def test_client_auth_type_as_a_list_is_refused(tmp_path: Path) -> None:
     file.write_text("tls_server_config:\n  client_auth_type: []\n")
     with pytest.raises(ConfigError) as caught:
         load_web(file)
-    assert caught.value.mistakes[0].startswith("line 2: tls_server_config.client_auth_type: should be 'NoClientCert'")
+    place = f"{file}: line 2: tls_server_config.client_auth_type: "
+    assert caught.value.lines[0].startswith(f"{place}should be 'NoClientCert'")

@@ -97,10 +97,6 @@ class Event:
         with suppress(BlockingIOError):  # the event is not set
             os.eventfd_read(self._descriptor)
 
-    def is_set(self) -> bool:
-        """Whether `wait` returns at once."""
-        return self.wait(0.0)
-
     def wait(self, seconds: float) -> bool:
         """Wait until the event is set, at most 24 days. Return whether the event is set."""
         poll = select.poll()  # threads that wait at once need one each

@@ -28,8 +28,6 @@ class ConfigError(UsageError):
     """The configuration file is wrong. Each mistake starts with the place (`limits.shapes.hpmt-20.iops: must be positive`)."""
 
     def __init__(self, source: str, mistakes: tuple[str, ...]) -> None:
-        self.source = source
-        self.mistakes = mistakes
         first, *others = (f"{source}: {mistake}" for mistake in mistakes)
         super().__init__(first, tuple(others))
 
@@ -100,6 +98,5 @@ class MqlError(FssError):
 
     def __init__(self, message: str, *, query: str, column: int) -> None:
         self.reason = message
-        self.query = query
         self.column = column
         super().__init__(f"column {column}: {message}", (f"  {query}", f"  {' ' * (column - 1)}^"))

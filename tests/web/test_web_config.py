@@ -159,7 +159,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load(path)
 
-    assert len(caught.value.mistakes) == 4
+    assert len(caught.value.lines) == 4
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

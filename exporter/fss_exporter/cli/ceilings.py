@@ -68,11 +68,6 @@ class Judge:
     limits: Limits  # its ceilings
     by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
     mounts: MountSettings = NO_MOUNT_SETTINGS
-    settings: "Settings | None" = None  # the configuration
-
-    def for_shape(self, shape: str) -> "Judge":
-        """Return the ceilings of another shape."""
-        return judge(shape, self.settings)
 
     def at(self, address: str) -> Limits:
         """Return ceilings of the mount target at an address."""
@@ -97,4 +92,4 @@ def judge(shape: str, settings: "Settings | None") -> Judge:
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(shape, limits, by_address, mount_settings(settings), settings)
+    return Judge(shape, limits, by_address, mount_settings(settings))

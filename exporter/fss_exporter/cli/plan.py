@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -28,6 +29,9 @@ from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
 from fss_exporter.plan.service_answer import service_case, service_document, show_service
+
+if TYPE_CHECKING:
+    from fss_exporter.settings import Settings
 
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
 
@@ -60,16 +64,15 @@ def plan(flags: PlanFlags) -> None:
         raise UsageError("--volumes and --server-network go with --service block-volume")
     if flags.concurrency and not flags.latency and not any(one.startswith("latency=") for one in flags.changes):
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
-    ceilings = judge(flags.shape, flags.configuration())
-    of_shape = _of_shapes(ceilings)
-    mounts = ceilings.mounts
+    settings = flags.configuration()
+    of_shape, mounts = _of_shapes(flags.shape, settings), mount_settings(settings)
     loads = _loads(
         flags,
         mounts,
         lambda api: of_mount_targets(api, lambda address, shape: of_shape(shape).at(address), flags.address),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
-    cases = [_case(name, load, of_shape, flags) for name, load in _chosen(loads, flags)]
+    cases = [_case(name, load, of_shape(load.shape), settings, flags) for name, load in _chosen(loads, flags)]
     if flags.output == "json":
         click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
         return
@@ -165,19 +168,18 @@ def _is_given(flag: str) -> bool:
     return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE
 
 
-def _of_shapes(ceilings: Judge) -> Callable[[str], Judge]:
+def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judge]:
     """Return the ceilings by shape. --shape on the command line, or an unknown shape, stands for the ceilings of --shape."""
-    if _is_given("shape"):
-        return lambda _: ceilings
-    return cache(lambda shape: ceilings.for_shape(shape) if shape in SHAPES else ceilings)
+    known = () if _is_given("shape") else SHAPES
+    return cache(lambda shape: judge(shape if shape in known else stated, settings))
 
 
-def _case(name: str, load: Load, of_shape: Callable[[str], Judge], flags: PlanFlags) -> Case:
-    own, clients = of_shape(load.shape), flags.hosts
+def _case(name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags) -> Case:
+    clients = flags.hosts
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
     scenario = Scenario(load, own.shape, own.at(name), clients, flags.target, flags.mount_targets)
     changed = tuple(
-        (change, what_if(scenario, change, lambda shape: own.for_shape(shape).limits)) for change in flags.changes
+        (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
     )
     return Case(name, scenario, changed)

@@ -17,7 +17,7 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 	@$(BIN)/fss-exporter demo $(ARGS)
 
 test: .venv/dev tools-present ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
-	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
 LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_fuzz.py tests/nfs/exact/test_generated_tables.py \

@@ -11,32 +11,40 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_inc
 LONG = """
 tests/e2e/test_alerting.py
 tests/e2e/test_dashboards_live.py
-tests/web/test_attacks.py
 tests/calibrate/test_command.py
-tests/e2e/test_faults.py
-tests/oci/test_poll_faults.py
-tests/e2e/test_secured_scrape.py
-tests/e2e/test_node_exporter_rules.py
-tests/oci/test_utilization_publisher.py
-tests/oci/test_hostile_answers.py
-tests/e2e/test_births.py
-tests/e2e/test_collecting.py
-tests/demo/test_command.py
-tests/oci/test_query_shape.py
-tests/calibrate/test_hidden_costs.py
-tests/deploy/test_scaling_docs.py
-tests/deploy/test_prune_sdk.py
-tests/cli/test_serve.py
-tests/cli/test_discover.py
-tests/cli/test_alarms.py
-tests/oci/test_service_metrics.py
-tests/cli/test_terminal.py
-tests/e2e/test_clock.py
-tests/cli/test_main.py
-tests/nfs/test_churn_memory.py
 tests/rules/test_incidents.py
+tests/e2e/test_faults.py
+tests/e2e/test_node_exporter_rules.py
+tests/web/test_attacks.py
+tests/e2e/test_secured_scrape.py
+tests/oci/test_poll_faults.py
+tests/oci/test_utilization_publisher.py
+tests/calibrate/test_hidden_costs.py
+tests/e2e/test_births.py
+tests/oci/test_query_shape.py
+tests/e2e/test_collecting.py
+tests/oci/test_service_metrics.py
+tests/oci/test_hostile_answers.py
+tests/cli/test_terminal.py
+tests/demo/test_command.py
+tests/e2e/test_clock.py
+tests/cli/test_serve.py
+tests/demo/test_metrics.py
+tests/deploy/test_scaling_docs.py
+tests/nfs/test_churn_memory.py
+tests/cli/test_alarms.py
+tests/cli/test_doctor_account.py
+tests/artefacts/test_command_pages.py
+tests/test_yaml_lines.py
+tests/oci/test_metric_poller.py
+tests/cli/test_discover.py
+tests/deploy/test_prune_sdk.py
+tests/cli/test_main.py
 """.split()
-"""Files in the order in which they begin. All other files follow in random order."""
+"""Files in the order in which they begin. All other files follow in random order.
+
+Files that wait for servers stand between files that calculate, so that the processors are busy all the time.
+"""
 
 
 def turn(path: str) -> int:

@@ -12,7 +12,7 @@ from tools.dashboard_pictures.answers import Prometheus
 from tools.dashboard_pictures.scenes import scenes
 
 CONFIGURATION = """
-global: {{scrape_interval: 2s, evaluation_interval: 2s}}
+global: {{scrape_interval: 2s, evaluation_interval: 4s}}
 rule_files: ['{rules}/recording.yml', '{rules}/alerts.yml']
 scrape_configs:
 - job_name: fss

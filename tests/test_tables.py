@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -73,9 +74,10 @@ def test_a_figure_beyond_all_numbers_is_one_line() -> None:
 
 def test_a_pipe_is_as_wide_as_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert console(io.StringIO()).width == 400
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert console().width == 400
     monkeypatch.setenv("COLUMNS", "70")
-    assert console(io.StringIO()).width == 70
+    assert console().width == 70
 
 
 def on_a_terminal(tmp_path: Path, **environment: str) -> str:

@@ -50,15 +50,10 @@ class Figure(NamedTuple):
     text: Callable[[Any], str] = str  # of the value
     key: str = ""
 
-    def cell(self, line: Any) -> str:
-        """Return the text of the figure of a line."""
-        return self.text(self.value(line))
 
-
-def console(stream: IO[str] | None = None) -> Console:
+def console() -> Console:
     """A console for standard output: no colour into pipes or with NO_COLOR, no folding of lines in pipes."""
-    stream = stream or sys.stdout
-    return Console(file=stream, width=_width(stream), highlight=False, markup=False, emoji=False)
+    return Console(width=_width(sys.stdout), highlight=False, markup=False, emoji=False)
 
 
 def _width(stream: IO[str]) -> int:
@@ -96,7 +91,7 @@ def show_figures(
 ) -> None:
     """Print a table with a column for each figure, and a row with the style of the line for each line."""
     shown = [figure for figure in figures if figure.column]
-    rows = [Row(tuple(figure.cell(line) for figure in shown), style(line)) for line in lines]
+    rows = [Row(tuple(figure.text(figure.value(line)) for figure in shown), style(line)) for line in lines]
     show(out, [figure.column for figure in shown if figure.column], rows, title)
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,10 +55,26 @@ def logging_put_back() -> Iterator[None]:
         own.setLevel(levels[1])
 
 
+@contextlib.contextmanager
+def signals_put_back() -> Iterator[None]:
+    """Undo how a command in this process ends by signals."""
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
 def ask(*arguments: object) -> Answer:
     """Run `fss-exporter` in this process."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), logging_put_back():
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        logging_put_back(),
+        signals_put_back(),
+    ):
         code = run([str(argument) for argument in arguments])
     return Answer(code, out.getvalue(), err.getvalue())
 

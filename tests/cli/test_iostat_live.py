@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from tests import processes
-from tests.cli.prompt import ROOT, ask
+from tests.cli.prompt import ROOT, ask, signals_put_back
 from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 
@@ -214,11 +214,8 @@ def interrupted(host: Host, number: signal.Signals) -> None:
 @pytest.fixture(autouse=True)
 def same_signal_handlers() -> Iterator[None]:
     """The test run may have inherited ignored signals, and the command sets handlers of its own."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    before = {one: signal.getsignal(one) for one in numbers}
-    yield
-    for one, handler in before.items():
-        signal.signal(one, handler)
+    with signals_put_back():
+        yield
 
 
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["alone", "as in `make check &`"])

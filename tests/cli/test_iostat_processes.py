@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from rich.console import Console
-from tests.cli.prompt import ask
+from tests.cli.prompt import ask, signals_put_back
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.cli import iostat as command
@@ -118,10 +118,6 @@ def test_without_a_call_the_report_says_so(host: BusyHost) -> None:
 
 
 def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> None:
-    before = {
-        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    }
-
     def interrupted() -> Iterator[None]:
         with click.Context(command.iostat).scope():
             clean_up_at_the_end(host.counting.close)
@@ -130,12 +126,8 @@ def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> Non
                 signal.raise_signal(signal.SIGTERM)
                 yield
 
-    try:
-        with pytest.raises(SystemExit):
-            list(interrupted())
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with pytest.raises(SystemExit), signals_put_back():
+        list(interrupted())
 
     assert host.kernel.instances == {}
     assert "synthetic/nfswho_iostat" not in host.kernel.events

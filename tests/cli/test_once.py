@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -121,6 +123,21 @@ def test_a_full_disk_is_a_failure_that_leaves_the_files_as_they_are_and_no_other
     assert (done.returncode, done.stderr) == (1, f"fss-exporter: {output}: cannot be written: File too large\n")
     assert output.read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fss.prom", "fss.prom.state", "proc"]
+
+
+def test_a_signal_while_the_files_are_replaced_leaves_no_others(tmp_path: Path) -> None:
+    root, output = host(tmp_path / "proc"), tmp_path / "fss.prom"
+    script = """
+import pathlib, signal, sys
+pathlib.Path.replace = lambda *_: signal.raise_signal(signal.SIGTERM)
+from fss_exporter.cli.main import main
+main()
+"""
+    command = [sys.executable, "-c", script, "once", f"--path.procfs={root}", f"--output={output}"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["proc"]
 
 
 def test_stdout_has_everything_since_each_mount(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
-from fss_exporter.cli.terminal import complain, writing
+from fss_exporter.cli.terminal import complain, end_by_signals, writing
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
@@ -60,6 +60,7 @@ def once(flags: OnceFlags) -> None:
     state = output.parent / f"{output.name}.state"
     for path in (output, state):
         _check_replaceable(path)
+    end_by_signals()  # a temporary file must not stay
     with _only_run(output):
         text = run.since_last_run(state)
         _replace(state, run.state())

@@ -38,7 +38,7 @@ def get(url: str, accept: str = "*/*") -> str:
     request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # check_url allows http and https alone
     if password:
         request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
-    named = _without_query(bare)
+    named = shown(url)
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
             body = read_body(answer, _LARGEST_ANSWER + 1, _TIMEOUT_S)
@@ -72,11 +72,7 @@ def read_body(answer: http.client.HTTPResponse, most_bytes: int, deadline_s: flo
 
 def shown(url: str) -> str:
     """Return a URL as it may be shown: without user, password and query."""
-    return _without_query(_split_password(url)[0])
-
-
-def _without_query(url: str) -> str:
-    return url.partition("?")[0]
+    return _split_password(url)[0].partition("?")[0]
 
 
 def _detail(error: urllib.error.HTTPError) -> str:

@@ -90,6 +90,6 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     root.handlers[:] = [handler]
     # What libraries say below a warning is about themselves, and may hold what they were given to keep secret.
     root.setLevel(logging.WARNING)
-    logging.getLogger("fss_exporter").setLevel(logging.WARNING if level == "warn" else level.upper())
+    logging.getLogger("fss_exporter").setLevel(level.upper())
     # A full disk or a closed pipe behind stderr must not turn each line into a stack trace.
     logging.raiseExceptions = False

@@ -44,8 +44,8 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
         own = {"oci.poll_interval": self.poll_interval, "oci.publish": self.publish or None}
         return {**super().overrides(), **own, **self.further_settings}
 
-    def mount_settings(self) -> "Settings | None":
-        """Return the configuration, if there is any: an agent without one needs neither YAML nor validation."""
+    def configuration(self) -> "Settings | None":
+        """Return the file with the flags on top, or raise ConfigError. None for an agent without a file, which needs no YAML."""
         return self.settings() if self.config_file is not None or self.collect_oci else None
 
     def check(self) -> None:
@@ -88,11 +88,11 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
 
 def parts_of(flags: ServeFlags) -> Sequence[Part]:
     """Return the parts that the flags name. A reload first refuses settings that need a restart."""
-    settings = flags.mount_settings()
+    settings = flags.configuration()
 
     def refuse_changes() -> None:
         # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
-        fresh = flags.mount_settings()
+        fresh = flags.configuration()
         for name, changed in _NEED_RESTART.items():
             is_used = flags.collect_nfs or name == "cost_model"
             if is_used and getattr(fresh, name, None) != getattr(settings, name, None):
@@ -116,7 +116,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Part:
     page = agent.collector.for_readers()
 
     def reload() -> None:
-        page.latency_objectives = mount_settings(flags.mount_settings()).latency_objectives
+        page.latency_objectives = mount_settings(flags.configuration()).latency_objectives
         agent.collector.latency_objectives = page.latency_objectives
 
     return Part(

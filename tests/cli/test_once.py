@@ -1,5 +1,6 @@
 """`fss-exporter once`: a scrape without a listener, whose counters go on from run to run."""
 
+import fcntl
 import json
 import os
 import signal
@@ -294,6 +295,22 @@ def test_an_empty_state_is_a_first_run(tmp_path: Path) -> None:
     output.with_name("fss.prom.state").touch()
 
     assert write(host(root), output) == {"/a": 0}
+
+
+def test_a_lock_of_another_program_ends_a_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user who may read the directory can lock it, and cron would start ever more runs that wait."""
+    monkeypatch.setattr("fss_exporter.cli.once._TURN_SECONDS", 0.0)
+    root, output = host(tmp_path / "proc"), tmp_path / "fss.prom"
+    directory = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_SH)
+        answer = ask("once", "--path.procfs", root, "--output", output)
+    finally:
+        os.close(directory)
+
+    assert answer.code == 1
+    assert f"another program locks {tmp_path}" in answer.err
+    assert not output.exists()
 
 
 def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The thread: it stops at once, refuses to overlap, survives what cannot be polled, and reloads without losing what is good."""
 
+import errno
 import logging
 import threading
 import time
@@ -189,6 +190,24 @@ def test_a_bad_file_keeps_the_old_settings(regions: Callable[..., Region], tmp_p
     with pytest.raises(ConfigError):
         running.reload()
     assert running.source.settings is before
+
+
+def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
+    regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = cloud(regions(now=time.time), tmp_path / "c.yml")
+    (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.eventfd", full)
+        with pytest.raises(OSError, match="Too many"):
+            running.reload()
+    running.reload()
+    (rate,) = (one for one in running.source.collect() if one.name == "fss_oci_api_budget_requests_per_second")
+    assert [sample.value for sample in rate.samples] == [2.0]
 
 
 def test_new_ceilings_are_shown_without_disturbing_the_poller(

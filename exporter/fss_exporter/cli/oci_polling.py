@@ -201,14 +201,14 @@ class Cloud:
             UsageError: the settings are wrong; the ones in force stay.
         """
         fresh = self._load()
-        before = self._settings
-        self._settings = self.source.settings = fresh
-        if fresh.oci == before.oci:
+        if fresh.oci == self._settings.oci:
+            self._settings = self.source.settings = fresh
             self._polling.account.read_credentials_again()
             self._polling.publisher.settings = fresh
             self._polling.inventory.unseen = named_targets(fresh)
             return
         old, self._polling = self._polling, Polling(fresh, self._self_metrics)
+        self._settings = self.source.settings = fresh
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)
         old.stopping.set()
         for loop in self.loops:

@@ -31,6 +31,7 @@ from fss_exporter.web.collecting import Collectors
 
 _DAMAGED = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,10 +140,23 @@ def _only_run(output: Path) -> Iterator[None]:
     except OSError as error:
         raise UsageError(f"--output={output}: {output.parent}: {error.strerror}") from error
     try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
+        _wait_for_turn(directory, output)
         yield
     finally:
         os.close(directory)
+
+
+def _wait_for_turn(directory: int, output: Path) -> None:
+    ends = time.monotonic() + _TURN_SECONDS
+    while True:
+        try:
+            return fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= ends:
+                raise SourceError(
+                    f"--output={output}: another program locks {output.parent}. `lslocks` shows the program"
+                ) from error
+            time.sleep(0.05)
 
 
 def _check_replaceable(path: Path) -> None:

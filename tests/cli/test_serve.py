@@ -258,6 +258,33 @@ def test_a_signal_during_the_start_takes_down_what_was_set_up(tmp_path: Path, nu
         assert "msg=stopped" in log.read_text()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_does_not_interrupt_the_stop(tmp_path: Path, number: signal.Signals) -> None:
+    script = f"""
+import os, signal, sys
+from fss_exporter.cli import main, runtime
+from fss_exporter.cli.nfs_agent import NfsAgent
+from tests.processes import wait_for
+served, number, stop = runtime.serve, {number.value}, NfsAgent.stop
+
+def stop_late(agent):
+    after_the_loop = signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler
+    wait_for(lambda: signal.getsignal(number) in after_the_loop, "the end of the event loop")
+    os.kill(os.getpid(), number)
+    stop(agent)
+    print("stopped", flush=True)
+
+NfsAgent.stop = stop_late
+signal_self = {{"on_listening": lambda _: os.kill(os.getpid(), number)}}
+runtime.serve = lambda *parts, **more: served(*parts, **more | signal_self)
+sys.exit(main.run(sys.argv[1:]))
+"""
+    flags = f"--path.procfs={procfs(tmp_path)}", "--web.listen-address=127.0.0.1:0"
+    command = [sys.executable, "-c", script, "serve", *flags]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
+
+
 def test_a_reload_during_the_start_waits_until_the_start_ends(tmp_path: Path) -> None:
     with starting(tmp_path) as (running, log):
         running.send_signal(signal.SIGHUP)

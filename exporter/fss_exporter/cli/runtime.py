@@ -93,6 +93,7 @@ def serve(parts: Sequence[Part], flags: WebFlags, *, on_listening: Callable[[Seq
         sockets = [undo.enter_context(bound) for bound in listening]
         _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts if part.source))
         running = undo.enter_context(_Running())
+        undo.callback(_ignore_signals)
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
         limits = ConnectionLimits() if tls() is None else ConnectionLimits(connections=_TLS_CONNECTIONS)
@@ -105,6 +106,12 @@ def serve(parts: Sequence[Part], flags: WebFlags, *, on_listening: Callable[[Seq
             on_listening(urls)
 
         asyncio.run(_run(server, reload, start, running.begin_stopping))
+
+
+def _ignore_signals() -> None:
+    """Let no second signal interrupt the end of the parts, because the kernel would go on counting."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _watching(protection: "WebConfigReload") -> Part:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -107,16 +108,16 @@ def test_a_damaged_mark_is_still_a_mark(content: str, tmp_path: Path) -> None:
 
 def test_a_file_that_stays_leaves_the_mark_for_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """NFS keeps a file that another process has open under a new name."""
-    unlink = Path.unlink
+    unlink = os.unlink
 
-    def kept(path: Path, *, missing_ok: bool = False) -> None:
-        if path.name == "file":
-            path.rename(path.with_name(".nfs0001"))
+    def kept(name: str, *, dir_fd: int) -> None:
+        if name == "file":
+            os.rename(name, ".nfs0001", src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
         else:
-            unlink(path, missing_ok=missing_ok)
+            unlink(name, dir_fd=dir_fd)
 
     with monkeypatch.context() as open_file:
-        open_file.setattr(Path, "unlink", kept)
+        open_file.setattr("os.unlink", kept)
         with pytest.raises(SourceError, match="The next run tries again"), own_directory(tmp_path) as own:
             (own / "file").write_text("x")
     (own / MARK).write_bytes((own / MARK).read_bytes()[:0])  # the process of the mark has ended
@@ -151,3 +152,19 @@ def test_a_directory_that_cannot_be_removed_is_one_line_with_its_place(
         own_directory(tmp_path),
     ):
         pass
+
+
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_directory_that_another_user_puts_in_its_place_keeps_its_files(*, is_link: bool, tmp_path: Path) -> None:
+    """Root calibrates below a directory of another user, and this user can rename everything in the directory."""
+    victim, parent = tmp_path / "victim", tmp_path / "parent"
+    for folder in (victim / "folder", parent):
+        folder.mkdir(parents=True)
+    (victim / "precious").write_text("kept")
+
+    with pytest.raises(SourceError, match="cannot be removed"), own_directory(parent) as own:  # noqa: PT012
+        own.rename(parent / "away")
+        own.symlink_to(victim) if is_link else victim.rename(own)
+    there = victim if victim.exists() else own
+    assert (there / "precious").read_text() == "kept"
+    assert (there / "folder").is_dir()

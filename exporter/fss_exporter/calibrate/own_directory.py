@@ -58,21 +58,34 @@ def remove_leftovers(parent: Path) -> list[Path]:
 def remove(directory: Path) -> None:
     """Remove the directory with all content. The mark goes last, so that the next run finds an interrupted removal.
 
+    Users of the mount can put a link or a directory of another user in the place of the directory. Such a directory stays.
+
     Raises:
         SourceError: the directory cannot be removed.
     """
     try:
-        for entry in list(directory.iterdir()):
-            if entry.name != MARK:
-                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-        # NFS keeps a file that a process has open under a new name. Then rmdir fails, and the mark stays.
-        if {entry.name for entry in directory.iterdir()} <= {MARK}:
-            (directory / MARK).unlink(missing_ok=True)
+        place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            _empty(place)
+        finally:
+            os.close(place)
         directory.rmdir()
     except OSError as error:
         raise SourceError(
             f"{directory}: cannot be removed: {error.strerror or error}. The next run tries again"
         ) from error
+
+
+def _empty(place: int) -> None:
+    os.stat(MARK, dir_fd=place, follow_symlinks=False)
+    for name in set(os.listdir(place)) - {MARK}:
+        try:
+            os.unlink(name, dir_fd=place)
+        except IsADirectoryError:
+            shutil.rmtree(name, dir_fd=place)
+    # NFS keeps a file that a process has open under a new name. Then rmdir fails, and the mark stays.
+    if os.listdir(place) == [MARK]:
+        os.unlink(MARK, dir_fd=place)
 
 
 def _is_ours(directory: Path) -> bool:

@@ -9,6 +9,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,22 @@ def test_a_device_or_a_link_stays_as_it_is(tmp_path: Path) -> None:
         assert (answer.code, answer.out) == (2, "")
         assert answer.err == f"fss-exporter: --output={output}: not a regular file. Omit --output for standard output\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "proc"]
+
+
+def test_a_link_that_the_owner_of_the_directory_puts_in_the_way_is_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root writes into a directory of another user, for example of node_exporter, who can exchange the temporary folder."""
+    root, secret, folder = host(tmp_path / "proc"), tmp_path / "secret", tmp_path / "folder"
+    secret.write_text("secret")
+    secret.chmod(0o600)
+    folder.mkdir()
+    (folder / "fss.prom").symlink_to(secret)
+    (folder / "fss.prom.state").symlink_to(secret)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: nullcontext(str(folder)))
+
+    answer = ask("once", "--path.procfs", root, "--output", tmp_path / "fss.prom")
+    assert (answer.code, secret.read_text(), secret.stat().st_mode & 0o777) == (2, "secret", 0o600)
 
 
 def test_a_full_disk_is_a_failure_that_leaves_the_files_as_they_are_and_no_others(tmp_path: Path) -> None:

@@ -169,6 +169,7 @@ def _replace(path: Path, text: str) -> None:
     """Replace a file as a whole: a reader finds the old text or the new one. A full disk leaves no other file."""
     with writing(path), tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         temporary = Path(folder, path.name)
-        temporary.write_text(text, "utf-8")
-        temporary.chmod(0o644)
+        with temporary.open("x", encoding="utf-8") as file:  # follows no link that the directory's owner puts here
+            os.fchmod(file.fileno(), 0o644)
+            file.write(text)
         temporary.replace(path)

@@ -27,11 +27,6 @@ class InstanceNetwork:
             with suppress(RuntimeError):
                 self._thread.start()
 
-    def wait(self, seconds: float) -> None:
-        """Wait for the answer, at most this number of seconds."""
-        if self._thread.is_alive():
-            self._thread.join(seconds)
-
     def families(self, *_: object) -> Iterator[Family]:
         """Return the metric, the same for each answer to a scrape. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:

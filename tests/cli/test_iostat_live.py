@@ -14,6 +14,7 @@ from tests import processes
 from tests.cli.prompt import ROOT, ask, signals_put_back
 from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
+from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.cli import intervals, iostat as command
 from fss_exporter.cli.exact_mode import Exact
@@ -63,6 +64,15 @@ def test_a_host_without_nfs_says_so(tmp_path: Path) -> None:
     answer = ask("iostat", "--path.procfs", tmp_path)
     assert answer.code == 0
     assert "no NFS mounts" in answer.out
+
+
+@pytest.mark.parametrize("interval", [(), ("0.01", "1")])
+def test_a_record_that_cannot_be_read_is_a_note(interval: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/mountinfo").write_text(mountinfo())
+    (tmp_path / "1/mountstats").write_text(mountstats({"GETATTR": 2**70}))
+    answer = ask("iostat", *interval, "--path.procfs", tmp_path, "--output", "json")
+    assert answer.document["notes"] == ["this host: 1 records left out: malformed_operation"]
 
 
 def test_no_procfs_is_a_failure_that_says_what_to_do(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from fss_exporter.nfs.processes.counting import ProcessCounting
 from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.rates import traffic
+from fss_exporter.nfs.saved_readings import left_out
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.plan.inputs import SavedFlags
 
@@ -176,27 +177,32 @@ def _local(
     overrides: CostOverrides = NO_OVERRIDES,
 ) -> Iterator[Report]:
     if interval is None:
-        yield since_mount_report(read(), overrides)
+        reading = read()
+        report = since_mount_report(reading, overrides)
+        yield replace(report, notes=(*report.notes, *left_out("this host", reading.skipped)))
         return
     accounts = Accounts(counted or EstimatedCosts(), overrides=overrides)
+    skipped: tuple[str, ...] = ()
 
     def look() -> float:
+        nonlocal skipped
         reading, now = read(), time.monotonic()
         accounts.apply(reading, now)
+        skipped = reading.skipped
         return now
 
     start = look()
     old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)
     for number, seconds in enumerate(intervals(look, start, interval, count)):
         rates = traffic(old, accounts.mounts, seconds)
-        notes = () if number or counted is not None else _could_be_counted(together(rates.values()))
+        advice = () if number or counted is not None else _could_be_counted(together(rates.values()))
         yield Report(
             "this host",
             datetime.now(UTC),
             seconds,
             rates,
             iostat_report.mount_points(accounts.superblocks),
-            notes,
+            (*advice, *(() if number else left_out("this host", skipped))),
             counted=_estimated_seconds(counted) == estimated,
         )
         old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)

@@ -6,7 +6,7 @@ plausible and be wrong.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
@@ -71,9 +71,14 @@ def read_saved(
         raise UsageError(
             f"{source}: none of its mounts are in the mountinfo. Give the mountinfo of the same host and moment"
         )
-    notes = [f"{source}: {count} records left out: {reason}" for reason, count in Counter(counters.skipped).items()]
+    notes = left_out(source, counters.skipped)
     notes += _losses(source, mountstats, mountinfo, reading)
     return SavedReading(source, reading, tuple(notes))
+
+
+def left_out(source: str, skipped: Iterable[str]) -> list[str]:
+    """Return a note for each reason to leave out records."""
+    return [f"{source}: {count} records left out: {reason}" for reason, count in Counter(skipped).items()]
 
 
 def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Reading) -> Iterator[str]:

@@ -168,17 +168,15 @@ def document(report: ProcessReport, sort: str, limit: int | None) -> dict[str, A
                 "address": address,
                 **_figures(_total(report.loads[address]), address, report),
                 "lines": [
-                    {report.by: who.name, **_about(who, report.by), **_figures(amount, address, report)}
+                    {report.by: who.name}
+                    | ({"pod_or_unit": who.where, "user": who.user} if report.by == "process" else {})
+                    | _figures(amount, address, report)
                     for who, amount in lines
                 ],
             }
             for address, lines in _ordered(report, sort, limit)
         ],
     }
-
-
-def _about(who: Party, by: str) -> dict[str, str]:
-    return {"pod_or_unit": who.where, "user": who.user} if by == "process" else {}
 
 
 def _figures(amount: Amount, address: str, report: ProcessReport) -> dict[str, float | None]:

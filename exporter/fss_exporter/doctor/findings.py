@@ -70,19 +70,14 @@ def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
         tables.say(out, f"{about.capitalize()}", "bold")
         own = [finding for where, finding in findings if where == about]
         for finding in sorted(own, key=lambda finding: -finding.severity):
-            word = _WORDS[finding.severity]
-            tables.say(
-                out, f"{word:<8}{finding.check}: {_sentence(finding)}", _STYLES[finding.severity], hanging=_INDENT
-            )
+            word, subject = _WORDS[finding.severity], f"{finding.subject}: " if finding.subject else ""
+            line = f"{word:<8}{finding.check}: {subject}{finding.message}"
+            tables.say(out, line, _STYLES[finding.severity], hanging=_INDENT)
             for line in _more(finding):
                 tables.say(out, f"{'':{_INDENT}}{line}", hanging=_INDENT + 2)
         tables.say(out, "")
     counts = (f"{word} {sum(finding.severity is kind for _, finding in findings)}" for kind, word in _COUNTED.items())
     tables.say(out, ", ".join(counts), "bold")
-
-
-def _sentence(finding: Finding) -> str:
-    return f"{finding.subject}: {finding.message}" if finding.subject else finding.message
 
 
 def _more(finding: Finding) -> Iterator[str]:

@@ -44,10 +44,6 @@ _OPERATION_NAME = re.compile(r"[A-Z0-9_]{1,40}")
 IsWanted = Callable[[str, str, str], bool]
 
 
-def _every_mount(mount_point: str, device: str, fstype: str) -> bool:  # noqa: ARG001
-    return True
-
-
 def parse_mountstats(text: str) -> Mountstats:
     """Parse every NFS record of a mountstats text, in the order of the text. Other file systems are skipped.
 
@@ -65,7 +61,7 @@ class MountstatsParser:
     def __init__(self) -> None:
         self._known: dict[str, NfsRecord] = {}  # by text without head and age
 
-    def parse(self, text: str, is_wanted: IsWanted = _every_mount) -> Mountstats:
+    def parse(self, text: str, is_wanted: IsWanted = lambda *_: True) -> Mountstats:
         """As `parse_mountstats`, without records that `is_wanted` refuses by mount point, device and file system type."""
         known: dict[str, NfsRecord] = {}
         records: list[NfsRecord] = []

@@ -307,6 +307,16 @@ def test_a_damaged_state_is_one_line_and_counters_begin_again(text: str, tmp_pat
     assert write(host(root, removes=109), output) == {"/a": 5}
 
 
+def test_a_state_of_many_gigabytes_is_not_read_and_is_replaced(tmp_path: Path) -> None:
+    root, output = host(tmp_path / "proc"), tmp_path / "fss.prom"
+    with output.with_name("fss.prom.state").open("wb") as state:
+        state.truncate(1 << 40)  # no disk has this much, and no memory
+
+    answer = ask("once", "--path.procfs", root, "--output", output)
+    assert (answer.code, removes(output.read_text())) == (0, {"/a": 0})
+    assert "damaged" in answer.err
+
+
 def test_an_empty_state_is_a_first_run(tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     output.with_name("fss.prom.state").touch()

@@ -31,6 +31,7 @@ from fss_exporter.web.collecting import Collectors
 
 _DAMAGED = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
 _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
 
 
@@ -125,7 +126,8 @@ class _Run:
 
 def _text_or_empty(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace").strip()
+        is_too_large = path.stat().st_size > _LARGEST_BYTES
+        return "too large" if is_too_large else path.read_text("utf-8", "replace").strip()
     except FileNotFoundError:
         return ""
     except OSError as error:

@@ -53,7 +53,7 @@ Rates = Mapping[_Counter, float]
 
 @dataclass(slots=True)
 class Scraped:
-    """One scrape."""
+    """The counters and mount points of one scrape of an agent."""
 
     # by mount, then by metric, class and operation
     counters: dict[SeriesKey, dict[_Counter, float]] = field(default_factory=lambda: defaultdict(dict))

@@ -41,7 +41,7 @@ class FittedCost:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the table holds."""
+        """Compare the measured cost of an operation with the cost in the table."""
         scale = max(self.table, 1.0)
         difference = abs(self.measured - self.table)
         if difference > max(1.5 * self.uncertainty, TOLERANCE * scale):

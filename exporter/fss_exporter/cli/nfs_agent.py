@@ -87,7 +87,7 @@ class NfsAgent:
             return self.ticker.reading
 
     def start(self) -> None:
-        """Set up what counts, and tick."""
+        """Set up the counting in the kernel, and start the ticker."""
         if self._exact is not None:
             self._exact.open()
         self.ticker.start()
@@ -98,7 +98,7 @@ class NfsAgent:
             self._processes.start()
 
     def stop(self) -> None:
-        """Stop ticking and take down what counts."""
+        """Stop the ticker, and remove the counting from the kernel."""
         self.ticker.stop()
         if self._exact is not None:
             self._exact.reader.close()

@@ -51,7 +51,7 @@ def give_large_blocks_back() -> None:
 
 
 def selection_of(settings: Settings) -> InventorySelection:
-    """Which resources the settings want listed."""
+    """Return the services, compartments and tags that the settings select for the inventory."""
     oci = settings.oci
     services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
     return InventorySelection(oci.compartments, TagFilter(oci.include.tags, oci.exclude.tags), services, optional)
@@ -183,13 +183,13 @@ class Cloud:
         self.loops = (self._inventory, self._polls, self._publish)
 
     def start(self) -> None:
-        """List and poll from now on, and publish what polls bring where that is wanted."""
+        """Start the loops that list resources, poll metrics and, if the settings say so, publish metrics."""
         give_large_blocks_back()
         for loop in self.loops:
             loop.start()
 
     def stop(self) -> None:
-        """End the loops; a call that is under way is not waited for longer than a moment, and its answer is dropped."""
+        """End the loops. A call under way gets a moment to end, and the poller drops the answer of a longer call."""
         self._polling.stopping.set()
         for loop in self.loops:
             loop.stop(_STOP_SECONDS)

@@ -156,7 +156,7 @@ class _Running:
         self._stopping: list[threading.Thread] = []
 
     def start(self, parts: Sequence[Part]) -> None:
-        """Start one after the other."""
+        """Start the parts in the given order."""
         for part in parts:
             self._started.append(part)
             part.start()

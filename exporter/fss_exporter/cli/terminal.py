@@ -37,7 +37,7 @@ def echo(text: str = "", *, end: bool = True) -> None:
 
 
 def complain(where: str, line: str) -> None:
-    """Print one line on standard error, or nothing on a standard error that is gone."""
+    """Print a line on standard error, and ignore a closed standard error."""
     with suppress(OSError):
         click.echo(f"{where}: {printable(line)}", err=True)
 

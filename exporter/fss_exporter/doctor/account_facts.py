@@ -15,7 +15,7 @@ _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions whose 
 
 
 class CallOutcome(Enum):
-    """How a call ended."""
+    """The result of a call to an OCI API."""
 
     OK = "ok"
     REFUSED = "refused"
@@ -67,15 +67,15 @@ class Subscriptions:
 
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
-    """One metric of the tenancy."""
+    """The name, streams and newest datapoint of one metric of the tenancy."""
 
     spelling: str  # name in ListMetrics
     documented: str  # documented name in the documented case. Empty for an undocumented metric
     listed: int  # streams on the first page of ListMetrics, which remembers them for 90 days
     dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # values by dimension
     units: tuple[str, ...] = ()  # `metadata.unit` of its streams
-    # streams with a point in the last minutes, those of all resources merged into one where there are too many for one
-    # answer; None where the query failed
+    # streams with a point in the last minutes. The query merges the streams of all resources if one answer cannot hold
+    # all streams. None for a failed query
     streams: int | None = None
     newest_age_seconds: float | None = None  # age of the newest point at the query. None without a point
     minutes: int = 0  # distinct minutes of those asked for that had a point
@@ -106,7 +106,7 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class RegionFacts:
-    """One region."""
+    """The answers of the OCI APIs in one region."""
 
     region: str  # its name
     tried: Mapping[str, Tried] = field(default_factory=dict)  # every API operation that was called

@@ -167,7 +167,7 @@ def measure_lag(
 
 @dataclass
 class _Watch:
-    """One metric."""
+    """The lag of one metric, measured with repeated queries."""
 
     newest: float = 0.0  # newest minute in the first query
     looked_at: float = 0.0  # time of the last query

@@ -106,7 +106,7 @@ CostRule = Literal["weighted", "plain", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One row of the table."""
+    """A storage service, as a row of the table of services."""
 
     name: str  # name in configuration and labels
     title: str  # name for people

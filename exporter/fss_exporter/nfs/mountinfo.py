@@ -54,7 +54,7 @@ class MountFilter:
         self.most = most
 
     def wants(self, mount: NfsMount) -> bool:
-        """Whether a mount is wanted."""
+        """Whether the include and exclude patterns select a mount."""
         server, export = split_device(mount.device)
         names = (mount.mount_point, export, server, mount.device)
         if self._include is not None and not any(map(self._include.isinstance_python, names)):

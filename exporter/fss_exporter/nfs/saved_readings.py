@@ -82,7 +82,7 @@ def left_out(source: str, skipped: Iterable[str]) -> list[str]:
 
 
 def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Reading) -> Iterator[str]:
-    """Say what the files lack."""
+    """Yield a message for each part that is missing in saved files."""
     if is_mountstats_output(mountstats):
         yield f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
     if mountinfo is None:

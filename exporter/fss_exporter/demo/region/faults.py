@@ -34,7 +34,7 @@ DEFAULT_SECONDS: Mapping[str, float] = {"slow": 30.0, "late": 180.0}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault."""
+    """A fault that the loopback region shows in its answers."""
 
     kind: str  # a key of WIRE_KINDS or DATA_KINDS
     operation: str = "*"  # pattern of API operations, e.g. `List*`
@@ -97,7 +97,7 @@ class FaultKinds:
 
 
 class FaultBoard:
-    """The faults that are set, and those that were."""
+    """The present and past faults of the loopback region."""
 
     def __init__(self) -> None:
         self._wire: list[Fault] = []

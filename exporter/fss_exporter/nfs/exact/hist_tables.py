@@ -79,7 +79,7 @@ def number(part: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One trigger's table at one look."""
+    """The table of one hist trigger, as one look at the file shows the rows."""
 
     condition: str  # text behind `if` of the trigger, which identifies a table of the event. Empty without a condition
     running: bool  # whether the trigger still counts

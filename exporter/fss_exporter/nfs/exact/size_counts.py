@@ -173,7 +173,7 @@ class Agreement:
         self._seen: dict[str, _Seen] = {}
 
     def known(self, number: str) -> bool:
-        """Whether a superblock was there at the last look."""
+        """Whether the last look at the tables included a superblock."""
         return number in self._seen
 
     def check(

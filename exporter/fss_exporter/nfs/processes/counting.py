@@ -126,7 +126,7 @@ class ProcessCounting:
         return session
 
     def _note(self, session: ProcessSession) -> None:
-        """Keep what failed at this look."""
+        """Keep the failures of this look at the tables."""
         failed = dict(session.troubles)
         if not self._identities.is_readable:
             failed[IDENTITIES] = UNREADABLE

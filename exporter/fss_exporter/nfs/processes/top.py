@@ -128,7 +128,7 @@ class TopProcesses:
             del one.outsiders[who]
 
     def _has_place(self, one: Address, weight: float) -> bool:
-        """Whether a process enters. The cheapest row leaves for a process with twice the cost."""
+        """Whether a process gets a row in the table of the top processes. The cheapest row leaves for a process with twice the cost."""
         if len(one.rows) < self._most:
             return True
         cheapest = min(one.rows, key=lambda name: one.rows[name].weight)

@@ -181,7 +181,7 @@ class Worker:
         except FssError:
             self._broken_rounds = 0
             self._record(success=False)
-        except Exception as error:  # noqa: BLE001  # the guard of every loop: whatever it is, it costs this round only
+        except Exception as error:  # noqa: BLE001  # the guard of every loop: any error costs this round only
             self._break_off(error)
         else:
             if not self._heartbeat.success:

@@ -27,7 +27,7 @@ class ClientMount:
     recording: str  # file name in `recordings/` without `.txt.gz`
     address: str  # of the mount target
     export: str  # path of the export
-    server: str = ""  # name it is mounted by; empty: the address
+    server: str = ""  # name in the mount command. Empty for the address
 
     @property
     def device(self) -> str:

@@ -78,7 +78,7 @@ class MetricFacts:
     # all streams. None for a failed query
     streams: int | None = None
     newest_age_seconds: float | None = None  # age of the newest point at the query. None without a point
-    minutes: int = 0  # distinct minutes of those asked for that had a point
+    minutes: int = 0  # distinct minutes of the query that had a point
     error: str = ""  # reason of a failed query. Empty for an answer
     empty_streams: int = 0  # streams that were answered without a point
     # whether the metric has more streams than a page of ListMetrics, so that `listed` and `dimensions` cover one page
@@ -121,7 +121,7 @@ class RegionFacts:
     lags: tuple[Lag, ...] = ()  # measured ingestion lags; empty without a wait
     # whether MQL takes a metric name in another case; None where that could not be tried
     names_ignore_case: bool | None = None
-    arithmetic: str = ""  # what came of adding two metrics in one query; empty where that could not be tried
+    arithmetic: str = ""  # result of a query that adds two metrics. Empty without a try
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 
 

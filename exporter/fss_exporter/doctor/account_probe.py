@@ -101,7 +101,7 @@ class Probe:
         self.progress.phase(
             f"{self.session.region}: waiting up to {self.wait_seconds:g} s for new minutes, Ctrl-C ends that"
         )
-        # Only what is sent every minute, traffic or not, can be waited for.
+        # Wait only for metrics that OCI sends every minute, with and without traffic.
         steady = [one.spelling for one in metrics if one.streams and one.is_steady]
         return measure_lag(steady, probe.minutes, self.wait_seconds, now=self._oci_now, pause=self.pause)
 

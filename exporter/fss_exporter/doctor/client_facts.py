@@ -60,7 +60,7 @@ class ClientFacts:
     # whole numbers of `/proc/sys` by name, the last of several; those that are not there are left out
     sysctls: Mapping[str, int] = field(default_factory=dict)
     connects: Mapping[tuple[str, int], Connect] = field(default_factory=dict)  # by address and port
-    directories: tuple[Directory, ...] = ()  # those named on the command line
+    directories: tuple[Directory, ...] = ()  # directories that the command line names
     instance: InstanceMetadata | None = None  # None where there are no metadata: not an OCI instance, or not asked
     # availability domain by address of a mount target, from the account
     availability_domains: Mapping[str, str] = field(default_factory=dict)

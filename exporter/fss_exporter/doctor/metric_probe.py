@@ -23,7 +23,7 @@ class MetricProbe:
     """Query the metrics of one region."""
 
     session: Session  # where to ask
-    scopes: tuple[Scope, ...]  # what to ask of
+    scopes: tuple[Scope, ...]  # compartments that the queries cover
     _: KW_ONLY
     now: Callable[[], float]  # epoch seconds
     note: Callable[[str, Exception | None], None]  # is called with each operation and its error, None for success

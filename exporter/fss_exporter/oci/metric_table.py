@@ -30,10 +30,10 @@ without an event. A `state` is always sent.
 class OciMetric:
     """One metric of OCI Monitoring."""
 
-    name: str  # as documented; what is sent is the spelling the tenancy has
+    name: str  # documented name. A query sends the spelling of the tenancy
     statistic: str  # MQL statistic over one minute
     owner: Owner  # whose a stream is
-    idle: Idle  # what no point means
+    idle: Idle  # meaning of a minute without a datapoint
     gauge: Metric | None = None  # exported metric that shows the newest complete minute
     counter: Metric | None = None  # exported metric that adds up every minute
     # OCI dimensions that become the labels behind the owner's, in the catalogue's order
@@ -43,8 +43,8 @@ class OciMetric:
     scale: float = 1.0  # factor from the documented unit to the gauge's
     per_minute: float = 1.0  # factor from a minute's value to what the counter adds
     discovered_only: bool = False  # never asked for unless the tenancy is found to have it
-    namespace: str = NAMESPACE  # where it is
-    service: str = ""  # the other storage service it is of; empty for OCI File Storage
+    namespace: str = NAMESPACE  # namespace of the metric in OCI Monitoring
+    service: str = ""  # storage service of the metric. Empty for OCI File Storage
 
     @property
     def split_by(self) -> str:

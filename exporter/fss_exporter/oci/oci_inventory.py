@@ -39,9 +39,9 @@ class MountTarget(Resource):
     observed_throughput_gbps: int | None = None
     # the throughput after a pending change of the shape; None where the API reports none
     requested_throughput_gbps: int | None = None
-    address: str = ""  # IP address; empty while it is not known
-    fqdn: str = ""  # host name; empty while it is not known, or without DNS label
-    vcn_id: str = ""  # OCID of its network; empty while it is not known
+    address: str = ""  # IP address. Empty while unknown
+    fqdn: str = ""  # host name. Empty while unknown, or without DNS label
+    vcn_id: str = ""  # OCID of the network. Empty while unknown
     pending: bool = False  # whether address and host name are still to be looked up for the first time
 
 

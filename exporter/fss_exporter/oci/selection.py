@@ -60,4 +60,4 @@ class InventorySelection:
     compartments: tuple[str, ...] = ()  # OCIDs or names; empty for all of the tenancy
     tags: TagFilter = field(default_factory=TagFilter)  # of the resources that are wanted
     services: tuple[str, ...] = ()  # other storage services to list as well
-    optional_services: tuple[str, ...] = ()  # those of `services` that may be missing or forbidden without a failure
+    optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure

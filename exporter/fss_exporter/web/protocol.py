@@ -41,7 +41,7 @@ class Shared:
     tls: Callable[[], "ServerTls | None"]  # asked for each new connection. None for plain HTTP
     limits: ConnectionLimits  # numbers, bytes and times
     connections: Connections  # all that are open
-    log_once: LogOnce  # for what clients do wrong
+    log_once: LogOnce  # for errors of clients
     is_stopping: bool = False  # whether new connections are refused
 
 

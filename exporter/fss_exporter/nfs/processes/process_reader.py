@@ -32,7 +32,7 @@ LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 class ProcessReader:
     """Count the load by process in a separate loop. A failure costs a look and nothing else of the agent."""
 
-    counting: ProcessCounting  # what looks at the tables
+    counting: ProcessCounting  # looks at the tables
     most: InitVar[int]  # processes of each address with separate series
     reading: Callable[[], Reading | None]  # returns the last reading of mountstats, if any
     zero_answers: int = 1  # answers that show a new process at zero, as many as servers scrape this agent

@@ -75,7 +75,7 @@ class FieldChange:
 class Step:
     """The step for one alarm."""
 
-    kind: StepKind  # what happens
+    kind: StepKind  # action of the step
     name: str  # display name
     # CreateAlarmDetails or, for an update, the fields that change
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class SavedPlan:
     region: str  # region the alarms are in
     alarm_compartment: str  # OCID of the compartment the alarms are in
     name: str  # whose alarms they are
-    plan: Plan  # what to do
+    plan: Plan  # steps to run
 
 
 _FORMAT = TypeAdapter(SavedPlan)

@@ -80,7 +80,7 @@ class ServiceCeilingAlarm:
     """The template for a kind of ceiling of another storage service. Such a ceiling grows with the capacity."""
 
     key: str  # of the template
-    service: str  # whose ceiling it is
+    service: str  # service to which the ceiling belongs
     kind: Literal["bytes_per_second", "iops", "capacity"]  # which ceiling
     stated: float  # the ceiling in the shipped file, base units
     # the metrics of reads and writes that share the ceiling, amounts a minute; None for a capacity

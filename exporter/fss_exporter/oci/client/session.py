@@ -45,7 +45,7 @@ _WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes 
 class Session:
     """Calls in one region, on plain JSON."""
 
-    held: Credentials  # what to sign with
+    held: Credentials  # credentials that sign requests
     region: str  # the region's name
     settings: Oci  # endpoints and time-outs
     _: KW_ONLY

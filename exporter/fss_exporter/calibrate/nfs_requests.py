@@ -103,9 +103,12 @@ class RequestCounts:
 
 
 class NfsRequests:
-    """Send requests in an empty directory on an NFS mount, and count the true number of requests."""
+    """Send requests in an empty directory on an NFS mount, and count the true number of requests.
 
-    def __init__(self, directory: Path, requests: RequestCounts) -> None:
+    `directory` is a descriptor: another user of the mount can put another directory in the place of the path.
+    """
+
+    def __init__(self, directory: int, requests: RequestCounts) -> None:
         self._directory = directory
         self._requests = requests
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -154,42 +157,43 @@ class NfsRequests:
 
     def _getattr(self, _: CalibrationStep) -> None:
         """Statx with AT_STATX_FORCE_SYNC asks the server for the attributes each time."""
-        path = os.fsencode(self._directory / "file")
         result = ctypes.create_string_buffer(256)
-        if self._libc.statx(-100, path, _AT_STATX_FORCE_SYNC, 0x7FF, result) != 0:
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(self._directory))
+        if self._libc.statx(self._directory, b"file", _AT_STATX_FORCE_SYNC, 0x7FF, result) != 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "file")
 
     def _lookup(self, _: CalibrationStep) -> None:
-        (self._directory / f"none-{self._made}-{os.getpid()}").exists()
+        with suppress(FileNotFoundError):
+            os.stat(f"none-{self._made}-{os.getpid()}", dir_fd=self._directory)
 
     def _fsstat(self, _: CalibrationStep) -> None:
         os.statvfs(self._directory)
 
     def _setattr(self, _: CalibrationStep) -> None:
-        (self._directory / "file").chmod(0o600 + self._made % 2)
+        os.fchmod(self._fd, 0o600 + self._made % 2)
 
     def _create(self, _: CalibrationStep) -> None:
-        os.close(os.open(self._name("file"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(self._name("file"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._directory))
 
     def _remove(self, _: CalibrationStep) -> None:
-        self._name("file").unlink()  # of the step CREATE. OSError ENOENT ends the rounds of the minute
+        # of the step CREATE. OSError ENOENT ends the rounds of the minute
+        os.unlink(self._name("file"), dir_fd=self._directory)
 
     def _rename(self, _: CalibrationStep) -> None:
         names = ("file", "renamed")
         old, new = names if self._made % 2 else names[::-1]
-        (self._directory / old).rename(self._directory / new)
+        os.rename(old, new, src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
     def _link(self, _: CalibrationStep) -> None:
-        os.link(self._directory / "file", self._name("link"))
+        os.link("file", self._name("link"), src_dir_fd=self._directory, dst_dir_fd=self._directory)
 
     def _symlink(self, _: CalibrationStep) -> None:
-        self._name("symlink").symlink_to("file")
+        os.symlink("file", self._name("symlink"), dir_fd=self._directory)
 
     def _mkdir(self, _: CalibrationStep) -> None:
-        self._name("folder").mkdir()
+        os.mkdir(self._name("folder"), dir_fd=self._directory)
 
     def _rmdir(self, _: CalibrationStep) -> None:
-        self._name("folder").rmdir()
+        os.rmdir(self._name("folder"), dir_fd=self._directory)
 
     def _write(self, step: CalibrationStep) -> None:
         os.pwrite(self._fd, memoryview(self._buffer)[: step.size], self._offset(step.size))
@@ -222,11 +226,11 @@ class NfsRequests:
     def _nfsacl(self, _: CalibrationStep) -> Counter[str]:
         """SETACL and GETACL. A GETACL alone is answered from the client's cache after the first."""
         try:
-            os.setxattr(self._directory / "file", _ACL, _MINIMAL_ACL)
+            os.setxattr(self._fd, _ACL, _MINIMAL_ACL)
         except OSError:  # the server has no ACL protocol
             return Counter()
         with suppress(OSError):  # an ACL that says no more than the mode is an answer as well
-            os.getxattr(self._directory / "file", _ACL)
+            os.getxattr(self._fd, _ACL)
         return Counter({NFSACL: 2})
 
     @property
@@ -235,7 +239,7 @@ class NfsRequests:
         return self._open
 
     def _file(self, name: str, flags: int) -> None:
-        self._open = os.open(self._directory / name, flags, 0o600)
+        self._open = os.open(name, flags | os.O_NOFOLLOW, 0o600, dir_fd=self._directory)
 
     def _reopen(self, name: str, flags: int) -> None:
         self.close()
@@ -247,8 +251,8 @@ class NfsRequests:
             os.close(self._open)
             self._open = None
 
-    def _name(self, kind: str) -> Path:
-        return self._directory / f"{kind}-{self._made}"
+    def _name(self, kind: str) -> str:
+        return f"{kind}-{self._made}"
 
     def _offset(self, size: int) -> int:
         return (self._made * size) % (16 * _MIB)

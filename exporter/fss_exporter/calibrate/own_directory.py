@@ -6,7 +6,7 @@ import secrets
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,25 @@ def own_directory(parent: Path) -> Iterator[Path]:
         remove(made)
 
 
+@contextmanager
+def opened(directory: Path) -> Iterator[int]:
+    """Open the directory of a calibration. The value is a descriptor.
+
+    Users of the mount can put a link or a directory of another user in its place.
+
+    Raises:
+        SourceError: the directory is gone, a link, or without a mark.
+    """
+    with ExitStack() as closed:
+        try:
+            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            closed.callback(os.close, descriptor)
+            os.stat(MARK, dir_fd=descriptor, follow_symlinks=False)
+        except OSError as error:
+            raise SourceError(f"{directory}: not the directory that the calibration made: {error.strerror}") from error
+        yield descriptor
+
+
 def remove_leftovers(parent: Path) -> list[Path]:
     """Remove directories of killed calibrations, recognised by name and mark.
 
@@ -58,17 +77,12 @@ def remove_leftovers(parent: Path) -> list[Path]:
 def remove(directory: Path) -> None:
     """Remove the directory with all content. The mark goes last, so that the next run finds an interrupted removal.
 
-    Users of the mount can put a link or a directory of another user in the place of the directory. Such a directory stays.
-
     Raises:
         SourceError: the directory cannot be removed.
     """
     try:
-        place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
-            _empty(place)
-        finally:
-            os.close(place)
+        with opened(directory) as descriptor:
+            _empty(descriptor)
         directory.rmdir()
     except OSError as error:
         raise SourceError(
@@ -76,16 +90,15 @@ def remove(directory: Path) -> None:
         ) from error
 
 
-def _empty(place: int) -> None:
-    os.stat(MARK, dir_fd=place, follow_symlinks=False)
-    for name in set(os.listdir(place)) - {MARK}:
+def _empty(descriptor: int) -> None:
+    for name in set(os.listdir(descriptor)) - {MARK}:
         try:
-            os.unlink(name, dir_fd=place)
+            os.unlink(name, dir_fd=descriptor)
         except IsADirectoryError:
-            shutil.rmtree(name, dir_fd=place)
+            shutil.rmtree(name, dir_fd=descriptor)
     # NFS keeps a file that a process has open under a new name. Then rmdir fails, and the mark stays.
-    if os.listdir(place) == [MARK]:
-        os.unlink(MARK, dir_fd=place)
+    if os.listdir(descriptor) == [MARK]:
+        os.unlink(MARK, dir_fd=descriptor)
 
 
 def _is_ours(directory: Path) -> bool:

@@ -14,7 +14,7 @@ from fss_exporter.calibrate import calibration_run as runs, calibration_steps as
 from fss_exporter.calibrate.calibration_report import document, overrides
 from fss_exporter.calibrate.nfs_requests import NfsRequests, RequestCounts
 from fss_exporter.calibrate.oci_minutes import OciMinutes
-from fss_exporter.calibrate.own_directory import own_directory, remove_leftovers
+from fss_exporter.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.discover import list_resources
@@ -122,7 +122,7 @@ def _send_requests(
             read = counting.reader.read
         own = cleaned_up.enter_context(own_directory(directory))
         requests = RequestCounts(own, read, None if counting is None else lambda: counting.reader.counts)
-        sender = NfsRequests(own, requests)
+        sender = NfsRequests(cleaned_up.enter_context(opened(own)), requests)
         cleaned_up.callback(sender.close)
         return runs.work_through(plan, sender, clock, tables.note)
 

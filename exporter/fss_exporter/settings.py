@@ -253,5 +253,5 @@ def _with(content: Mapping[str, object], place: list[str], value: object) -> dic
     if not rest:
         return {**content, key: value}
     inner = content.get(key, {})
-    # What is no mapping stays, so that the mistake is named.
+    # Any value but a mapping stays, so that the check names the mistake.
     return {**content, key: _with(inner, rest, value) if isinstance(inner, Mapping) else inner}

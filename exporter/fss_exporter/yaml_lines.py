@@ -15,7 +15,7 @@ from fss_exporter.errors import ConfigError
 from fss_exporter.regular_files import read_regular
 
 _MOST_NODES = 30_000  # keys and values of a file
-_MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies what it names
+_MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies the named mapping
 _DEEPEST = 40  # brackets within brackets
 
 _PLAIN = {  # for words of Python in messages of pydantic

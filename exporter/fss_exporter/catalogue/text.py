@@ -16,7 +16,7 @@ from prometheus_client.utils import floatToGoString
 from fss_exporter.catalogue.metric import Family, Metric
 
 _END = b"# EOF\n"
-_SERIES_IN_A_PIECE = 256  # some 40 kB: what a processor keeps at hand from the joining to the compressing
+_SERIES_IN_A_PIECE = 256  # some 40 kB, which stay in the processor's cache from the joining to the compressing
 _FIRST_WITH_EXPONENT = 1_000_000
 _EXACT_INTEGERS = 1 << 53
 _DIGITS_WITHOUT_EXPONENT = 6

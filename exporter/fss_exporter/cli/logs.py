@@ -1,4 +1,4 @@
-"""Log lines to stderr, one line each, as logfmt or JSON. Whatever a message holds, it cannot start a new line."""
+"""Log lines to stderr, one line each, as logfmt or JSON. No message can start a new line."""
 
 import json
 import logging
@@ -88,7 +88,7 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     handler.setFormatter(_Lines(as_json=form == "json"))
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    # What libraries say below a warning is about themselves, and may hold what they were given to keep secret.
+    # Messages of libraries below a warning are about the libraries, and may hold secrets of the exporter.
     root.setLevel(logging.WARNING)
     logging.getLogger("fss_exporter").setLevel(level.upper())
     # A full disk or a closed pipe behind stderr must not turn each line into a stack trace.

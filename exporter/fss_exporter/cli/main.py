@@ -39,7 +39,7 @@ class LazyGroup(terminal.CommandGroup):
     """The commands of `COMMANDS`, each imported when it runs."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # whatever click hands over
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # any arguments of click
         # click looks here for the names it suggests
         self.commands = {name: click.Command(name, short_help=summary) for name, summary in COMMANDS.items()}
 

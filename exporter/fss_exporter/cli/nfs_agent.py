@@ -1,4 +1,4 @@
-"""The agent: what reads this host's NFS counters, put together from its flags."""
+"""The agent: the reader of this host's NFS counters, built from the flags."""
 
 from collections.abc import Callable
 from dataclasses import replace

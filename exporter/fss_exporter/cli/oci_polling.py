@@ -150,7 +150,7 @@ class Polling:
 
 
 class Cloud:
-    """The poller as a part of the exporter. Its loops live as long as the exporter, what they run is replaced with the settings.
+    """The poller as a part of the exporter. The loops live as long as the exporter. A reload replaces the work of the loops.
 
     Raises:
         UsageError: the settings are wrong.
@@ -224,7 +224,7 @@ class Cloud:
             self._round(lambda polling: polling.publisher.run_round())
 
     def _round(self, run: Callable[[Polling], None]) -> None:
-        """Run a round. One that ends because the settings were replaced is no end of the loop."""
+        """Run a round. A round that ends because of new settings does not end the loop."""
         polling = self._polling
         try:
             run(polling)

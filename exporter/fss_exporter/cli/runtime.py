@@ -43,7 +43,7 @@ class Part:
     """A part of the exporter, such as the agent or the poller, with background loops of its own."""
 
     name: str  # value of the `collector` label
-    source: Source | None  # collects what was read; None if the part exports no families of its own
+    source: Source | None  # collects the last reading. None if the part exports no families of its own
     _: KW_ONLY
     start: Callable[[], None] = lambda: None  # begin reading
     stop: Callable[[], None] = lambda: None  # end reading, within a second

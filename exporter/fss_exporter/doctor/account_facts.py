@@ -11,7 +11,7 @@ from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 
 _OCID = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
-_NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions whose values are names that people chose
+_NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
 
 
 class CallOutcome(Enum):

@@ -57,7 +57,7 @@ class ClientFacts:
     reading_error: str = ""  # why not
     kernel: str = ""  # release of the running kernel, e.g. `5.15.0-204.el8uek.x86_64`; empty if not known
     fstab: str = ""  # text of /etc/fstab; empty if it cannot be read
-    # whole numbers of `/proc/sys` by name, the last of several; those that are not there are left out
+    # whole numbers of `/proc/sys` by name, the last of several. A missing file has no entry
     sysctls: Mapping[str, int] = field(default_factory=dict)
     connects: Mapping[tuple[str, int], Connect] = field(default_factory=dict)  # by address and port
     directories: tuple[Directory, ...] = ()  # directories that the command line names

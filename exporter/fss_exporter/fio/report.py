@@ -24,16 +24,16 @@ Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**18)]
 
 
-class _Part(BaseModel):
+class _FioPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class _Latency(_Part):
+class _Latency(_FioPart):
     mean: Amount = 0.0
     percentile: dict[str, Amount] = Field(default_factory=dict)
 
 
-class _Direction(_Part):
+class _FioDirection(_FioPart):
     io_bytes: Count = 0
     bw_bytes: Amount = 0.0  # absent in old versions such as fio 3.1
     bw: Amount = 0.0  # KiB per second
@@ -45,24 +45,24 @@ class _Direction(_Part):
     clat_ns: _Latency | None = None
 
 
-class _Job(_Part):
+class _FioJob(_FioPart):
     jobname: str = ""
     hostname: str = ""
     groupid: int = 0
     error: int = 0
     job_runtime: Count = 0
     options: dict[str, Any] = Field(default_factory=dict, alias="job options")
-    read: _Direction = _Direction()
-    write: _Direction = _Direction()
-    trim: _Direction = _Direction()
-    sync: _Direction = _Direction()
+    read: _FioDirection = _FioDirection()
+    write: _FioDirection = _FioDirection()
+    trim: _FioDirection = _FioDirection()
+    sync: _FioDirection = _FioDirection()
 
 
-class _Report(_Part):
+class _FioReport(_FioPart):
     version: str = Field(alias="fio version")
     shared: dict[str, Any] = Field(default_factory=dict, alias="global options")
-    jobs: list[_Job] = Field(default_factory=list)
-    client_stats: list[_Job] = Field(default_factory=list)
+    jobs: list[_FioJob] = Field(default_factory=list)
+    client_stats: list[_FioJob] = Field(default_factory=list)
 
 
 def read_report(source: str, text: str) -> tuple[Job, ...]:
@@ -84,7 +84,7 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
     if version and not version.startswith("fio-3"):
         raise UsageError(f"{source}: written by {version[:40]!r}. Reports of fio 3 are read")
     try:
-        report = _Report.model_validate(document)
+        report = _FioReport.model_validate(document)
     except ValidationError as error:
         first, *others = _mistakes(source, error)
         raise UsageError(first, tuple(others)) from error
@@ -136,7 +136,7 @@ def _mistakes(source: str, error: ValidationError) -> Iterator[str]:
         yield f"{source}: {place}: {detail['msg'].removeprefix('Input ')}"
 
 
-def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
+def _job(entry: _FioJob, options: Mapping[str, Any], copies: int) -> Job:
     one_size = not {"bssplit", "bsrange", "blocksize_range"} & options.keys()
     depth, remarks = _depth(entry, options, copies)
     job = Job(
@@ -155,7 +155,7 @@ def _job(entry: _Job, options: Mapping[str, Any], copies: int) -> Job:
     return job
 
 
-def _direction(part: _Direction, *, one_size: bool) -> Direction:
+def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
     percentiles = (part.clat_ns or part.lat_ns or _Latency()).percentile
     mean = (part.lat_ns or part.clat_ns or _Latency()).mean
     return Direction(
@@ -176,7 +176,7 @@ def _is_percent(text: str) -> bool:
         return False
 
 
-def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | None, Sequence[str]]:
+def _depth(entry: _FioJob, options: Mapping[str, Any], copies: int) -> tuple[int | None, Sequence[str]]:
     """Return the configured requests in flight of an entry, with all threads."""
     engine = str(options.get("ioengine", "psync"))
     depth = _whole(options.get("iodepth", "1"))
@@ -189,7 +189,7 @@ def _depth(entry: _Job, options: Mapping[str, Any], copies: int) -> tuple[int | 
     return depth * _threads(entry, options, copies), remarks
 
 
-def _threads(entry: _Job, options: Mapping[str, Any], copies: int) -> int:
+def _threads(entry: _FioJob, options: Mapping[str, Any], copies: int) -> int:
     """Return the threads of an entry. With group reporting, an entry contains all threads, and the run time is their
     sum.
     """
@@ -204,7 +204,7 @@ def _whole(value: Any) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 else None
 
 
-def _remarks(entry: _Job, options: Mapping[str, Any]) -> list[str]:
+def _remarks(entry: _FioJob, options: Mapping[str, Any]) -> list[str]:
     remarks = []
     if entry.error:
         remarks.append(f"ended with error {entry.error}")

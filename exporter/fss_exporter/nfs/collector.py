@@ -41,7 +41,7 @@ class NfsCollector(Collector):
     _: KW_ONLY
     by_operation: InitVar[bool] = True  # whether operations are counted by name, and not only by class
     zero_answers: int = 1  # answers that show a new mount at zero, as many as servers scrape this agent
-    latency_objectives: Mapping[str, float] = field(default_factory=dict)  # seconds by class, of the stated ones
+    latency_objectives: Mapping[str, float] = field(default_factory=dict)  # objective in seconds by class, if stated
     further: Sequence[Callable[[Answer], Iterable[Family]]] = ()  # sources of further families of this host
     _mount_info: MountInfo = field(default_factory=MountInfo, init=False)
 

@@ -88,7 +88,7 @@ class Services:
         service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
         if service is None:
             return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER
-        # The weights of OCI File Storage are those of NFSv3 procedures.
+        # OCI File Storage has weights for NFSv3 procedures only.
         cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
         if claim is None:
             return Known(service, cost, stated=True)

@@ -224,7 +224,7 @@ class Unanswered:
         return _Silence(records) if ended else known
 
 
-class _Connections(NamedTuple):
+class _Transports(NamedTuple):
     """Sums over all connections to one server."""
 
     connects: int
@@ -232,8 +232,8 @@ class _Connections(NamedTuple):
     receives: int
 
 
-def _connections(record: NfsRecord) -> _Connections:
-    return _Connections(*(sum(getattr(line, name) or 0 for line in record.transports) for name in _Connections._fields))
+def _connections(record: NfsRecord) -> _Transports:
+    return _Transports(*(sum(getattr(line, name) or 0 for line in record.transports) for name in _Transports._fields))
 
 
 def _operations(before: _Records, now: _Records) -> tuple[int, int]:

@@ -182,7 +182,7 @@ class InventoryRefresh:
                 raise
             listed = Listing(())  # OCIDs can do without names
         tree = {one.id: one.name for one in listed.records}
-        if listed.broken:  # such a compartment may be one that was listed before
+        if listed.broken:  # an earlier listing may know the compartment of a broken row
             tree = self._tree | tree
             message = f"ListCompartments in {self.client.region}: {listed.broken} rows are no compartment"
             self._note("ListCompartments", BrokenAnswer(message, operation="ListCompartments"))

@@ -39,7 +39,7 @@ class MetricQueries:
     now: Callable[[], float]  # epoch seconds
     self_metrics: SelfMetrics  # counters of the poller itself
     failures: FailureLog  # log of failed queries
-    # by documented name; those of another service are queried where the inventory has resources of it
+    # by documented name. Metrics of another service are queried only if the inventory has resources of the service
     metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
     optional_services: Collection[str] = ()  # other services whose metrics may be forbidden without a failure
     states: dict[str, MetricState] = field(default_factory=dict, init=False)

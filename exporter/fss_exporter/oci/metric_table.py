@@ -32,7 +32,7 @@ class OciMetric:
 
     name: str  # documented name. A query sends the spelling of the tenancy
     statistic: str  # MQL statistic over one minute
-    owner: Owner  # whose a stream is
+    owner: Owner  # kind of resource that a stream belongs to
     idle: Idle  # meaning of a minute without a datapoint
     gauge: Metric | None = None  # exported metric that shows the newest complete minute
     counter: Metric | None = None  # exported metric that adds up every minute
@@ -41,7 +41,7 @@ class OciMetric:
     where: Mapping[str, str] = field(default_factory=dict)  # dimension values to ask for
     group_by: tuple[str, ...] | None = None  # dimensions to keep apart; None keeps all
     scale: float = 1.0  # factor from the documented unit to the gauge's
-    per_minute: float = 1.0  # factor from a minute's value to what the counter adds
+    per_minute: float = 1.0  # factor from a minute's value to the increase of the counter
     discovered_only: bool = False  # never asked for unless the tenancy is found to have it
     namespace: str = NAMESPACE  # namespace of the metric in OCI Monitoring
     service: str = ""  # storage service of the metric. Empty for OCI File Storage

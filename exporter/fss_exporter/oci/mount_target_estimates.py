@@ -1,4 +1,4 @@
-"""Mount-target IOPS from what OCI publishes of the file systems behind each mount target. Pure.
+"""Estimate mount-target IOPS from the metrics of the file systems behind each mount target. Pure.
 
 Requests by size and throughput only bound each other within one minute, so each file system is estimated for the newest minute that
 all of its streams have. A metric without any stream of the file system means that there were no such requests.

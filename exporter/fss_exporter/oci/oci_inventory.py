@@ -35,7 +35,7 @@ class MountTarget(Resource):
     export_set_id: str = ""
     subnet_id: str = ""
     private_ip_id: str = ""  # OCID of its address; empty where it has none
-    # the throughput that is billed and enforced; None as some standard ones report it
+    # billed and enforced throughput. None for some standard mount targets
     observed_throughput_gbps: int | None = None
     # the throughput after a pending change of the shape; None where the API reports none
     requested_throughput_gbps: int | None = None

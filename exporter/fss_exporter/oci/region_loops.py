@@ -48,7 +48,7 @@ class Account:
     read_credentials: Callable[[], Any]  # reads the credentials again
     # makes the regions, once, with the first credentials that can be read
     connect: Callable[[Any], Sequence[MonitoredRegion]]
-    renew: Callable[[Any], None]  # lets the regions sign with other credentials; what they know stays
+    renew: Callable[[Any], None]  # lets the regions sign with other credentials, and keeps their state
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
     _held: Any = field(default=None, init=False)

@@ -66,7 +66,7 @@ _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a se
 
 @dataclass(slots=True)
 class _NewestPoint:
-    """A gauge. Each poll changes the record in place, because the garbage collector searches what a poll creates."""
+    """A gauge. Each poll changes the record in place, because the garbage collector searches every new record."""
 
     series: SharedSeries
     minute: int

@@ -135,7 +135,7 @@ class SnapshotBoard:
         self.regions: tuple[RegionSnapshot, ...] = ()
 
     def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:
-        """Replace the inventory or the poll of a region. None leaves what is there."""
+        """Replace the inventory or the poll of a region. None keeps the present state."""
         with self._lock:
             known = {one.region: one for one in self.regions}
             before = known.get(region, RegionSnapshot(region))

@@ -19,7 +19,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
-EVERYTHING: Final = "all operations"  # Stands for what OCI does not split by operation
+EVERYTHING: Final = "all operations"  # Stands for figures that OCI does not split by operation
 
 LimitsOf = Callable[[str, str], Limits]
 """Limits of the mount target at an address, with a shape. An empty shape is not known."""

@@ -20,7 +20,7 @@ _log_once = LogOnce(_LOG)
 READ = frozenset({"GET", "HEAD"})
 CHANGE = frozenset({"POST", "PUT"})
 
-# Probes have no password, and an orchestrator that gets no answer kills what it asks.
+# Probes have no password, and an orchestrator without an answer kills the exporter.
 OPEN_PATHS = frozenset({"/-/healthy", "/-/ready"})
 
 

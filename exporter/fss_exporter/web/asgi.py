@@ -50,7 +50,7 @@ class Asgi:
         await send({"type": "http.response.start", "status": response.status, "headers": _headers(response)})
         body = response.body
         connection.held_bytes = len(body)
-        for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the one before
+        for start in range(0, len(body), _PIECE_BYTES):  # each piece waits until the client has taken the piece before
             if connection.is_closing:  # asyncio logs a line for each write to a connection that is lost
                 return
             await send({"type": "http.response.body", "body": body[start : start + _PIECE_BYTES], "more_body": True})

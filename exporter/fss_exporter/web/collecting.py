@@ -90,7 +90,7 @@ class Collectors(Collector):
         try:
             for collected in source.collect():
                 families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
-        except Exception as failure:  # noqa: BLE001  # whatever it is, it costs this collector only
+        except Exception as failure:  # noqa: BLE001  # any error costs this collector only
             known = isinstance(failure, FssError)
             message = f"collector {name} failed: {failure if known else repr(failure)}"
             self._log_once.failed(name, message, level=logging.ERROR, error=None if known else failure)

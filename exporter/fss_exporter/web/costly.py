@@ -16,7 +16,7 @@ class ClientGone(Exception):
 
 
 class TooManyWait(Exception):
-    """Too many requests wait for the same thing."""
+    """Too many requests wait for the same answer."""
 
 
 @dataclass(eq=False, repr=False)

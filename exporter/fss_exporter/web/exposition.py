@@ -78,7 +78,7 @@ def write(families: Sequence[Family], form: Format, *, compress: bool) -> bytes:
     """
     try:
         return _body(form.write(families), compress=compress)
-    except Exception:  # noqa: BLE001  # whatever it is, the other families do not suffer
+    except Exception:  # noqa: BLE001  # any error costs the broken family only
         writable = [family for family in families if _writable(family, form)]
         return _body(form.write(writable), compress=compress)
 

@@ -66,7 +66,7 @@ class HttpServer:
             # Accepted sockets inherit this. Without it the body waits 40 ms for the client's delayed ACK of the head.
             bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             servers.append(await loop.create_server(lambda: HttpConnection(self._shared), sock=bound, backlog=at_once))
-            bound.listen(_BACKLOG)  # create_server has lowered it to what it accepts at once
+            bound.listen(_BACKLOG)  # create_server has set a smaller backlog
         try:
             await stop.wait()
         finally:

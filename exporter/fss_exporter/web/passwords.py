@@ -25,7 +25,7 @@ class Results:
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
 
     def proof(self, user: str, stored: bytes, password: bytes) -> bytes:
-        """Return what stands for a password. A user with a new hash has another proof."""
+        """Return the keyed hash that stands for a password. A user with a new hash has another proof."""
         parts = (user.encode(), stored, password)
         secret = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
         return hashlib.blake2b(secret, key=self._key, digest_size=32).digest()

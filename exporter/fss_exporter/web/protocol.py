@@ -54,7 +54,7 @@ def uvicorn_config(application: Asgi) -> Config:
         lifespan="off",
         ws="none",
         log_config=None,
-        log_level=logging.CRITICAL,  # what uvicorn would log of clients and of the application is logged here, once
+        log_level=logging.CRITICAL,  # the exporter logs errors of clients and of the application itself, once
         access_log=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=UNREAD_BYTES,

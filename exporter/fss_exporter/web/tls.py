@@ -95,7 +95,7 @@ def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -
 
 
 def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
-    # Go trusts whatever is in the pool, be it a root, an intermediate or a client's own certificate.
+    # Go trusts every certificate in the pool: a root, an intermediate or a client's own certificate.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if not server.has_client_ca:
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)

@@ -22,7 +22,7 @@ from fss_exporter.web.web_config import WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
-_REMEMBERED_CLIENTS = 1000  # One that has been forgotten may send a whole burst again
+_REMEMBERED_CLIENTS = 1000  # A forgotten client may send a whole burst again
 
 
 @dataclass(eq=False, repr=False)
@@ -139,8 +139,8 @@ class WebConfigReload:
         self._mistake = None
 
     def _read(self, before: _InForce | None) -> _InForce:
-        # Looked at before it is read: what changes in between is seen the next time. Whatever a wrong file names is
-        # watched as well, so that a certificate which comes later than its configuration is not missed.
+        # Note the state before the reading, so that the next round sees a change in between. Also watch the files that a
+        # wrong configuration names, because a certificate may come later than the configuration.
         self._watched, self._when_read = (self._path,), (_state(self._path),)
         configuration = load(self._path, before.configuration if before else None)
         server = configuration.tls_server_config

@@ -17,7 +17,7 @@ Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a
 
 
 @dataclass(frozen=True, slots=True)
-class _Stream:
+class _StreamNames:
     """The names of a stream."""
 
     name: str
@@ -27,14 +27,14 @@ class _Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class RawStream(_Stream):
+class RawStream(_StreamNames):
     """A stream before anything is taken of it."""
 
     raw: Raw
 
 
 @dataclass(frozen=True, slots=True)
-class ResultStream(_Stream):
+class ResultStream(_StreamNames):
     """A stream of results: value by minute."""
 
     points: dict[int, float]

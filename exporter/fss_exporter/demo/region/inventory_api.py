@@ -81,7 +81,7 @@ Resources = Callable[[], Iterable[ResourceBody]]
 class InventoryApi:
     """Lists and single resources."""
 
-    activity: Activity  # the resources that exist, and those that are gone
+    activity: Activity  # present and deleted resources
     now: Callable[[], float]  # epoch seconds
     largest_page: int  # most items of a page
 

@@ -1,4 +1,4 @@
-"""The points that Monitoring holds at a moment: those of the tenancy, late or missing on demand."""
+"""The points that Monitoring holds at a moment: points of the tenancy, late or missing on demand."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

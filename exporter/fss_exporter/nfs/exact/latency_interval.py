@@ -49,7 +49,7 @@ class Attributed:
 
     places: dict[AddressClass, Requests] = field(default_factory=dict)  # by address and class
     calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
-    # addresses with requests of an RPC client whose number was given to another one in between
+    # addresses of an RPC client whose number went to another client in between
     ambiguous: frozenset[str] = frozenset()
 
 
@@ -77,7 +77,7 @@ def attributed(
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownCalls:
     """The known calls of an owner."""
 
     clients: frozenset[str]  # numbers of the RPC clients
@@ -104,7 +104,7 @@ class CallAgreement:
     """The counts of every owner up to the last look."""
 
     def __init__(self) -> None:
-        self._known: dict[Owner, _Known] = {}
+        self._known: dict[Owner, _KnownCalls] = {}
 
     def check(
         self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
@@ -121,13 +121,13 @@ class CallAgreement:
                 _calls([records[number].operations for number in numbers if number in records]) for records in numbered
             )
             old = self._known.get(owner)
-            now = _Known(clients.get(owner, frozenset()), numbers, before)
+            now = _KnownCalls(clients.get(owner, frozenset()), numbers, before)
             if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
                 now.counted, now.ranges = old.counted, old.ranges
                 now.counted.update(counted.get(owner, {}))
             if not now.holds(before, after):
                 failed.add(owner)
-                now = _Known(now.clients, numbers, before)
+                now = _KnownCalls(now.clients, numbers, before)
                 now.holds(before, after)
             known[owner] = now
         self._known = known

@@ -23,7 +23,7 @@ from fss_exporter.nfs.exact.tracefs import FILES, OF_LATENCY, Files, Instance, U
 # The tables, by event and condition. All but the first are optional.
 FINISHED: Final = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
 ANSWERED: Final = (CALLS, 'rtt > 0 && progname == "nfs"')  # answered calls, by the time from transmission to reply
-UNANSWERED: Final = (CALLS, 'rtt == 0 && progname == "nfs"')  # calls without a reply, such as those of a soft mount
+UNANSWERED: Final = (CALLS, 'rtt == 0 && progname == "nfs"')  # calls without a reply, for example of a soft mount
 BORN: Final = (BIRTHS, 'program == "nfs"')  # new RPC clients
 
 OF_THE_STATE_CLIENT: Final = frozenset(
@@ -151,7 +151,7 @@ AddressClass = tuple[str, str]  # Address and class of operations
 class Requests(NamedTuple):
     """Requests of one class to one address."""
 
-    finished: Durations = NO_DURATIONS  # by the time from start to end, those without a reply included
+    finished: Durations = NO_DURATIONS  # by the time from start to end, calls without a reply included
     answered: Durations = NO_DURATIONS  # by the time from transmission to reply. Empty if not counted
     unanswered: int = 0  # ended without a reply. 0 if the kernel does not count these requests
 

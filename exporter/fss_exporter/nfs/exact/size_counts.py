@@ -62,7 +62,7 @@ def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0)
 class Counts:
     """Counts between two readings."""
 
-    # `major:minor` of those whose READs and WRITEs were all counted, idle ones included
+    # `major:minor` of superblocks with all READs and WRITEs counted, idle superblocks included
     superblocks: frozenset[str] = frozenset()
     # by operation (READ, WRITE) and `major:minor`, without idle superblocks. Empty where nothing was counted
     transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class _Gap:
 
 
 @dataclass(slots=True)
-class _Seen:
+class _SeenCounters:
     """Counters of a superblock in mountstats at a look, by operation and check."""
 
     key: SeriesKey
@@ -170,7 +170,7 @@ class Agreement:
     """The counts of every superblock at the last look."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _SeenCounters] = {}
 
     def known(self, number: str) -> bool:
         """Whether the last look at the tables included a superblock."""
@@ -201,7 +201,7 @@ class Agreement:
         return failed
 
 
-def _seen(superblock: Superblock) -> _Seen:
+def _seen(superblock: Superblock) -> _SeenCounters:
     record = superblock.record
     counted = {
         (READ, OPERATIONS): record.operations[READ].operations,
@@ -209,4 +209,4 @@ def _seen(superblock: Superblock) -> _Seen:
         (WRITE, OPERATIONS): record.operations[WRITE].operations,
         (WRITE, PAYLOAD): record.written_bytes,
     }
-    return _Seen(superblock.key, record.age_s, counted)
+    return _SeenCounters(superblock.key, record.age_s, counted)

@@ -22,9 +22,9 @@ from fss_exporter.nfs.superblocks import Reading
 
 _LOG = logging.getLogger(__name__)
 
-INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts beside those of the session
+INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts beside the parts of the session
 
-WAITS, RENEWED = "waits", "renewed"  # Reasons of a failure beside those of the session
+WAITS, RENEWED = "waits", "renewed"  # Reasons of a failure beside the reasons of the session
 
 _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
 

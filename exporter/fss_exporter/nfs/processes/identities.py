@@ -86,7 +86,7 @@ class Group(NamedTuple):
 
 def group_of(text: str) -> Group:
     """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
-    # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but whatever else `splitlines` takes for the end of a line.
+    # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but can have every other line end of `splitlines`.
     parts = [line.split(":", 2) for line in text.split("\n")]
     paths = {one[1]: one[2] for one in parts if len(one) == 3}
     for path in paths.values():

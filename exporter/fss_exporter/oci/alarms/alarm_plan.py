@@ -193,7 +193,7 @@ class SavedPlan:
     version: Literal[1]  # of this format
     region: str  # region the alarms are in
     alarm_compartment: str  # OCID of the compartment the alarms are in
-    name: str  # whose alarms they are
+    name: str  # value of the tag that marks the alarms of the pack
     plan: Plan  # steps to run
 
 

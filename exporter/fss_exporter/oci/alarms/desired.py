@@ -38,7 +38,7 @@ class AlarmScope:
     metric_compartment: str  # OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`
     destinations: tuple[str, ...]  # at most one topic and one stream
     in_subtree: bool = False  # whether compartments below count; OCI allows it for the tenancy only
-    name: str = "fss"  # first word of every display name, and value of the tag that says whose alarm it is
+    name: str = "fss"  # first word of every display name, and value of the tag that marks the pack's alarms
     runbook: str = RUNBOOK  # path or URL of the runbook in texts
 
 
@@ -46,7 +46,7 @@ class AlarmScope:
 class Estate:
     """The resources and settings behind the thresholds and OCIDs in the alarms."""
 
-    # the mount targets that exist; none: the standard shape's alarms, for whatever comes
+    # present mount targets. Without any, the pack has the standard shape's alarms
     targets: Sequence[Target] = ()
     # file systems and volumes of other services; None if they were not listed: the alarms of the shipped files
     service_resources: Sequence[ServiceResource] | None = None
@@ -58,7 +58,7 @@ class Estate:
     )
     # latency objectives in seconds by kind and size class; the others keep the default
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    # whether the exporter publishes utilization. Its alarms then replace those on the same ceilings
+    # whether the exporter publishes utilization. Alarms on utilization then replace alarms on ceilings
     published: bool = False
     # how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise
     spellings: Mapping[str, str] = field(default_factory=dict)
@@ -74,7 +74,7 @@ def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[A
 
 def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     if template.key in CEILING_ALARMS:
-        if not estate.published:  # one incident, one alarm: those on utilization watch the same ceilings
+        if not estate.published:  # one incident, one alarm: alarms on utilization watch the same ceilings
             yield from _of_ceiling(template, estate)
     elif template.key in SERVICE_CEILING_ALARMS:
         yield from _of_service_ceiling(template, estate.service_resources)
@@ -185,7 +185,7 @@ def _placed(alarm: Alarm, scope: AlarmScope, spellings: Mapping[str, str]) -> Al
     body = _rule(body, scope.runbook, spellings)
     body["overrides"] = [_rule(rule, scope.runbook, spellings) for rule in body.get("overrides") or ()]
     if any(".stream." in destination for destination in scope.destinations):
-        body["messageFormat"] = "RAW"  # what OCI makes of it for a stream
+        body["messageFormat"] = "RAW"  # OCI sets the same format for a stream
     body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
     return Alarm(alarm.key, body)
 

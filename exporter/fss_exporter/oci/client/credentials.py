@@ -28,7 +28,7 @@ class Credentials:
     tenancy_id: str  # OCID of the tenancy
     region: str  # the region the credentials belong to; empty where they do not tell
     auth: str  # one of `AUTH_KINDS`
-    # files the credentials were read from, and what identified their content then
+    # files of the credentials, each with the identity of the content at the reading
     files: Mapping[Path, FileState] = field(default_factory=dict)
 
     @property
@@ -133,7 +133,7 @@ def _principal(auth: str) -> Any:
     }
     try:
         return makers[auth]()
-    except Exception as error:  # the SDK documents no errors here and raises whatever it meets
+    except Exception as error:  # the SDK documents no errors here and raises errors of any class
         raise Unreachable(
             f"oci.auth {auth}: {_PRINCIPAL_ADVICE[auth]} ({_cause(error)})", operation="SignIn"
         ) from error

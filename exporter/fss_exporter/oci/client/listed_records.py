@@ -16,7 +16,7 @@ HYDRATING: Final = "HYDRATING"
 
 _TOO_LARGE: Final = 1 << 63  # numbers of the API are signed, with 64 bits
 
-_OCID: Final = re.compile(r"[\w.:-]+", re.ASCII)  # what a query can select; a quote or `|` would change the query
+_OCID: Final = re.compile(r"[\w.:-]+", re.ASCII)  # safe in a query. A quote or `|` would change the query
 
 _NO_TAGS: Final[Mapping[str, str]] = {}
 

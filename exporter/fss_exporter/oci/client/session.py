@@ -126,7 +126,7 @@ class Session:
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
             raise known from error
         else:
-            if isinstance(answer.data, str):  # what the SDK gives where it finds no JSON
+            if isinstance(answer.data, str):  # the SDK returns a text for an answer without JSON
                 outcome = BrokenAnswer.outcome
                 raise broken("the answer is not JSON", name, self.region)
             outcome = "ok"

@@ -49,7 +49,7 @@ class StatusView:
             gc.enable()
 
     def _html(self, query: str) -> str:
-        from fss_exporter.web.status.html import render  # noqa: PLC0415  # Jinja2 is for those who look
+        from fss_exporter.web.status.html import render  # noqa: PLC0415  # only a visitor of the page needs Jinja2
 
         families, at = self.collect(), self.clock()
         page, look = status_page(families, now=self.now(), at=at, earlier=self._remembered(at))

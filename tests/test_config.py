@@ -139,11 +139,11 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
     ],
     ids=lambda value: value.splitlines()[0] if isinstance(value, str) else "",
 )
-def test_a_mistake_is_told_with_its_place(path: Path, text: str, expected: str) -> None:
+def test_a_mistake_is_reported_with_its_place(path: Path, text: str, expected: str) -> None:
     assert any(mistake.startswith(expected) for mistake in mistakes(path, text))
 
 
-def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(path: Path) -> None:
+def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file(path: Path) -> None:
     text = "oci:\n  auth: x\n  profil: y\nlimits:\n  shapes:\n    slow: {}\naddress_map:\n  a: b\n"
     lines = [mistake.split(":")[0] for mistake in mistakes(path, text)]
     assert lines == ["line 2", "line 3", "line 6", "line 8"]
@@ -154,13 +154,13 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file(path: Path) -> N
     [(b"\xff\xfe oci", "not UTF-8"), (b"a: 1\n" * 300_000, "larger than 1 MiB"), (b"a: \x07\n", "not YAML")],
     ids=["another encoding", "another file", "control characters"],
 )
-def test_what_is_no_configuration_is_told(path: Path, content: bytes, says: str) -> None:
+def test_what_is_no_configuration_is_reported(path: Path, content: bytes, says: str) -> None:
     path.write_bytes(content)
     with pytest.raises(ConfigError, match=says):
         load(path)
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         load(tmp_path / "absent.yml")
     with pytest.raises(ConfigError, match="Is a directory"):
@@ -209,7 +209,7 @@ def test_a_ceiling_that_is_null_is_given_and_one_that_is_absent_is_not(path: Pat
     assert load(path).limits.shapes["standard"].given == {"iops": None, "connections": 64.0}
 
 
-def test_mistakes_in_limits_and_objectives_are_told_together(path: Path) -> None:
+def test_mistakes_in_limits_and_objectives_are_reported_together(path: Path) -> None:
     text = (
         "slo_objectives: {latency: 2}\nlatency_objectives:\n  mount_targets: {mt: {write: 5ms}}\nlimits: {shape: {}}\n"
     )
@@ -260,7 +260,7 @@ def test_a_flag_hides_no_mistake_of_the_file(path: Path) -> None:
         load(path, {"oci.profile": "A"})
 
 
-def test_a_wrong_flag_is_told_without_a_line() -> None:
+def test_a_wrong_flag_is_reported_without_a_line() -> None:
     with pytest.raises(UsageError, match=r"flags: oci\.auth: must be"):
         load(None, {"oci.auth": "password"})
 

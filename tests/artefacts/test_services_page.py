@@ -91,7 +91,7 @@ def test_the_query_shown_tells_what_is_read_from_each_kind_of_service(tmp_path: 
     assert fine, said
 
 
-def test_the_number_of_queries_is_told() -> None:
+def test_the_number_of_queries_is_reported() -> None:
     counted = f"({len(metrics_of(['lustre']))} and {len(metrics_of(['block-volume']))})"
 
     assert counted in PAGE.read_text()

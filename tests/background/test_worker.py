@@ -283,7 +283,7 @@ def end_thread(_: float) -> None:
     raise SystemExit
 
 
-def test_a_round_that_is_told_to_stop_ends_the_loop_without_an_error() -> None:
+def test_a_round_that_raises_end_loop_ends_the_loop_without_an_error() -> None:
     run_round = Round()
     run_round.error = EndLoop()
     worker = worker_of(run_round, Clock(100.0))

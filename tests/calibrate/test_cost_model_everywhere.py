@@ -108,7 +108,7 @@ def test_counted_lock_calls_cost_what_was_measured() -> None:
         assert sample.value == cost
 
 
-def test_a_cost_that_nobody_knows_stays_unknown() -> None:
+def test_an_unknown_cost_stays_unknown() -> None:
     traffic = Traffic({"OPEN": OperationTraffic(5.0), "RENAME": OperationTraffic(2.0, Bounds(16, 16, 16))})
     priced = CostOverrides((RENAME,)).priced(traffic)
     assert priced.operations["OPEN"].iops is None

@@ -71,7 +71,7 @@ def test_a_cost_of_calls_outside_the_table_is_found() -> None:
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == {"NFSACL", "NLM"}
 
 
-def test_steady_requests_of_other_clients_are_told_apart(region: Region, fast_clock: FastClock) -> None:
+def test_steady_requests_of_other_clients_are_kept_apart(region: Region, fast_clock: FastClock) -> None:
     region.set_load("mt-idle", 1)
     link = next(one for one in region.tenancy.links if one.mount_target_id == region.tenancy.named("mt-idle"))
     assert not link.requests.rates

@@ -162,7 +162,7 @@ class TestExactMode:
         assert found["NLM"] == 7
         assert NfsRequests(directory, requests).send(next(step for step in STEPS if step.name == "FSSTAT")) == {}
 
-    def test_counts_that_come_late_are_not_added_to_what_mountstats_told(self, tmp_path: Path, procfs: Procfs) -> None:
+    def test_late_counts_are_not_added_to_the_counts_of_mountstats(self, tmp_path: Path, procfs: Procfs) -> None:
         number = procfs.read().superblocks[0].number
         late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, has_sizes=True)
         looks = iter((Counts(deferred=True), late))

@@ -46,7 +46,7 @@ class TestTheWayOfWork:
         operator.alarms("plan")
         assert not {"CreateAlarm", "UpdateAlarm", "DeleteAlarm"} & set(operator.region.calls)
 
-    def test_deleting_needs_somebody_to_say_yes(self, operator: Operator) -> None:
+    def test_deleting_needs_a_confirmation(self, operator: Operator) -> None:
         operator.alarms("apply")
         (operator.pack / "fss-kerberos-errors.json").unlink()
         refused = operator.alarms("apply")
@@ -75,7 +75,7 @@ class TestTheWayOfWork:
 
 
 class TestASavedPlan:
-    def test_is_carried_out_exactly_by_somebody_who_needs_to_say_nothing_else(
+    def test_a_saved_plan_is_carried_out_exactly_without_a_confirmation(
         self, operator: Operator, tmp_path: Path
     ) -> None:
         plan = tmp_path / "plan.json"
@@ -109,7 +109,7 @@ class TestASavedPlan:
         assert answer.code == 2
         assert "a plan for eu-frankfurt-1, and this is eu-zurich-1" in answer.err
 
-    def test_a_missing_or_unwritable_file_is_told(self, operator: Operator, tmp_path: Path) -> None:
+    def test_a_missing_or_unwritable_file_is_reported(self, operator: Operator, tmp_path: Path) -> None:
         assert "cannot read" in ask("alarms", "apply", *operator.account(), tmp_path / "none.json").err
         assert "cannot be written: No such file" in operator.alarms("plan", "--out", str(tmp_path / "no" / "plan")).err
 
@@ -137,7 +137,7 @@ class TestWhatIsThereDecides:
         after = operator.alarms("plan").out
         assert "  - fss-mount-target-iops-peak-standard-80000" in after
 
-    def test_a_tenancy_without_the_undocumented_metric_is_told_that_its_alarm_is_blind(
+    def test_a_tenancy_without_the_undocumented_metric_has_a_warning_of_the_blind_alarm(
         self, operator: Operator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert "never fires" not in operator.alarms("plan").err
@@ -147,7 +147,7 @@ class TestWhatIsThereDecides:
         blind = operator.alarms("plan")
         assert "fss-mount-target-iops-peak-standard: this compartment has no metric MountTargetIOPS" in blind.err
 
-    def test_a_clash_of_names_is_told_and_exits_with_1(self, operator: Operator) -> None:
+    def test_a_clash_of_names_is_reported_and_exits_with_1(self, operator: Operator) -> None:
         body = pack.fill(
             pack.load(operator.pack)[0],
             {"ALARM_COMPARTMENT_OCID": STORAGE, "METRIC_COMPARTMENT_OCID": STORAGE, "TOPIC_OCID": TOPIC},

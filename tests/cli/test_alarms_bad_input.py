@@ -113,7 +113,7 @@ class TestBadInput:
         assert answer.code == 2
         assert "not a plan of this version" in answer.err
 
-    def test_a_placeholder_nobody_can_fill_is_told_before_anything_is_sent(self, operator: Operator) -> None:
+    def test_an_unknown_placeholder_is_reported_before_the_first_call(self, operator: Operator) -> None:
         file = operator.pack / "fss-kerberos-errors.json"
         file.write_text(file.read_text().replace("*eytab|", "${MY_OCID}|"))
         answer = operator.alarms("apply")

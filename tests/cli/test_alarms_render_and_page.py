@@ -38,7 +38,7 @@ class TestRender:
             alarm["displayName"]: alarm["query"] for alarm in stored
         }
 
-    def test_a_folder_that_cannot_be_written_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_that_cannot_be_written_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         answer = ask("alarms", "render", "--output", tmp_path / "file" / "below")
         assert answer.code == 2

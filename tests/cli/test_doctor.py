@@ -168,7 +168,7 @@ def test_an_agent_without_the_sdk_checks_the_client(tmp_path: Path, server: int)
         assert words in done.stdout
 
 
-def test_a_client_in_another_availability_domain_is_told(account_flags: Flags, tmp_path: Path, server: int) -> None:
+def test_a_client_in_another_availability_domain_is_reported(account_flags: Flags, tmp_path: Path, server: int) -> None:
     """The recorded client mounts mt-home, which is in AD-1; nothing is connected to."""
     flags = host(tmp_path, server, ("127.0.0.1", "10.80.1.10"))
     with metadata(200, b'{"availabilityDomain": "Uocm:EU-FRANKFURT-1-AD-2"}') as url:

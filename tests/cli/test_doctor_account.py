@@ -66,7 +66,9 @@ def test_an_account_that_answers_is_fine(account_flags: Flags) -> None:
     assert "newest minutes ended" in found["ingestion-lag"][0]["message"]
 
 
-def test_a_region_the_tenancy_is_not_subscribed_to_is_told_and_not_asked(region: Region, account_flags: Flags) -> None:
+def test_a_region_the_tenancy_is_not_subscribed_to_is_reported_and_not_asked(
+    region: Region, account_flags: Flags
+) -> None:
     more = ("--oci.region", "us-phoenix-1", "--output", "json")
     answer = ask("doctor", "--no-client", *account_flags, *more)
     assert answer.code == 2
@@ -126,7 +128,7 @@ def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
         ("ListReplications", "inspect replications", 1),
     ],
 )
-def test_a_missing_permission_is_told_with_its_statement(
+def test_a_missing_permission_is_reported_with_its_statement(
     region: Region, account_flags: Flags, operation: str, statement: str, code: int
 ) -> None:
     region.add_fault(f"deny:{operation}")
@@ -150,14 +152,14 @@ def test_services_that_are_polled_as_well_are_listed_as_well(
     assert "Allow group <group> to inspect volumes in " in only["message"]
 
 
-def test_a_clock_that_is_off_is_told(listening: Region, listening_flags: Flags) -> None:
+def test_a_clock_that_is_off_is_reported(listening: Region, listening_flags: Flags) -> None:
     listening.add_fault("clock-skew,seconds=900")
     answer = ask("doctor", "--no-client", *listening_flags)
     assert answer.code == 2
     assert "PROBLEM permissions: eu-frankfurt-1 ListAvailabilityDomains" in answer.out
 
 
-def test_nobody_there_costs_one_call(keys: Path) -> None:
+def test_an_unreachable_region_costs_one_call(keys: Path) -> None:
     flags = ("--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", str(keys))
     answer = ask("doctor", "--no-client", *flags, "--output", "json")
     assert answer.code == 2

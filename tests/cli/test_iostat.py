@@ -42,7 +42,7 @@ def test_operations_add_up_to_their_mount_target() -> None:
         assert sum(part["estimated_iops"][bound] for part in target["operations"]) == pytest.approx(whole)
 
 
-def test_locks_are_told_apart_from_what_is_counted() -> None:
+def test_locks_are_kept_apart_from_what_is_counted() -> None:
     answer = compare(MIXED / "before.txt", MIXED / "after.txt")
     locks = mixed()["total"]["estimated_lock_iops"]
     assert f"not included: about {locks:.1f} IOPS of locks" in answer.out

@@ -185,13 +185,13 @@ def test_another_page_than_the_exporters_is_a_failure(monkeypatch: pytest.Monkey
     assert "fss-exporter: http://host/metrics: no" in answer.err
 
 
-def test_nobody_listening_is_a_failure() -> None:
+def test_a_closed_port_is_a_failure() -> None:
     answer = ask("iostat", "--url", "http://127.0.0.1:1/metrics")
     assert answer.code == 1
     assert "no answer: " in answer.err
 
 
-def test_what_the_kernel_counts_is_told_as_exact() -> None:
+def test_counts_of_the_kernel_are_shown_as_exact() -> None:
     host = Host()
     host.now = 1.0
 
@@ -207,7 +207,7 @@ def test_what_the_kernel_counts_is_told_as_exact() -> None:
     assert iops.lower == iops.point == iops.upper > 0
 
 
-def test_what_is_estimated_is_not_told_as_exact() -> None:
+def test_estimates_are_not_shown_as_exact() -> None:
     host = Host(kernel=Kernel(hist=False))
     (report,) = command._local(host.reader.read, 0.05, 1, host.costs)
 
@@ -286,7 +286,7 @@ def estimated(*sizes: int) -> list[Report]:
     return list(command._local(read, 0.05, 2))
 
 
-def test_bounds_far_apart_are_told_once_with_what_would_bring_them_together() -> None:
+def test_wide_bounds_are_reported_once_with_the_way_to_narrow_bounds() -> None:
     first, second = estimated(4096, 33_000, 100_000)
 
     assert "--nfs.exact=auto" in first.notes[0]

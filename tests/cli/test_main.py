@@ -72,7 +72,7 @@ def test_a_group_without_a_command_shows_its_commands_and_exits_with_2(arguments
 
 
 @pytest.mark.parametrize("output", ["table", "json"])
-def test_a_full_disk_is_told_in_one_line(output: str) -> None:
+def test_a_full_disk_is_reported_in_one_line(output: str) -> None:
     """Every command writes as this one does."""
     command = [sys.executable, "-m", "fss_exporter", "plan", "--reads", "5", "--output", output]
     with open("/dev/full", "w") as full:  # noqa: PTH123  # a device

@@ -112,7 +112,7 @@ def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(
     assert complaint in refused.err
 
 
-def test_exact_mode_that_is_required_and_cannot_be_is_told_with_the_fix(tmp_path: Path) -> None:
+def test_missing_exact_mode_that_is_required_is_reported_with_the_fix(tmp_path: Path) -> None:
     flags = [f"--path.procfs={procfs(tmp_path)}", "--nfs.exact=on", "--path.tracefs=/nowhere"]
     command = [sys.executable, "-m", "fss_exporter", "serve", "--web.listen-address=127.0.0.1:0", *flags]
     refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
@@ -125,7 +125,7 @@ def test_exact_mode_that_is_required_and_cannot_be_is_told_with_the_fix(tmp_path
     assert refused.stderr.splitlines()[-1] == expected
 
 
-def test_exact_mode_that_is_wished_for_and_cannot_be_is_told_once_and_estimated(tmp_path: Path) -> None:
+def test_missing_exact_mode_is_reported_once_and_costs_are_estimated(tmp_path: Path) -> None:
     with serve(tmp_path, "--nfs.exact=auto", "--path.tracefs=/nowhere", "--nfs.tick=10ms") as (_, url, log):
         wait_for(lambda: float(sample(url, "fss_nfs_ticks_total ")) >= 5, "five ticks")
         assert sample(url, "fss_nfs_exact_active ") == "0.0"
@@ -156,7 +156,7 @@ def sample(url: str, name: str) -> str:
     return line.rpartition(" ")[2]
 
 
-def test_a_taken_port_is_told_and_nothing_is_started(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_and_nothing_is_started(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         free = "127.0.0.1:0"
@@ -313,7 +313,7 @@ def test_reload_by_request_and_by_signal(tmp_path: Path) -> None:
             assert response.headers["X-Frame-Options"] == "deny"
 
 
-def test_a_changed_address_map_is_told_to_take_a_restart(tmp_path: Path) -> None:
+def test_a_changed_address_map_is_reported_to_need_a_restart(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yml"
     settings.write_text("address_map: {192.168.255.9: 10.80.2.20}")
     clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "192.168.255.9", "/export/a"),))

@@ -91,7 +91,7 @@ class TestNothingFromOutsideSteersATerminal:
         check(ask("config", "check", file))
         check(ask("doctor", "--no-account", "--metadata-url", "", "--config.file", file))
 
-    def test_an_alarm_that_somebody_edited(self, operator: Operator) -> None:
+    def test_an_alarm_edited_by_an_operator(self, operator: Operator) -> None:
         operator.alarms("apply")
         monitoring = clients(operator.region).monitoring
         for alarm in monitoring.list_alarms(STORAGE).data:
@@ -151,7 +151,7 @@ class TestATerminalThatIsNotThere:
         assert done.returncode == 1
 
     @pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
-    def test_a_closed_standard_error_hurts_nobody(self, arguments: list[str]) -> None:
+    def test_a_closed_standard_error_does_no_harm(self, arguments: list[str]) -> None:
         done = closed("2>&-", *arguments)
         assert done.returncode == 0
         assert done.stdout

@@ -116,7 +116,7 @@ def test_the_default_configuration_of_the_poller_is_one_the_exporter_takes(tmp_p
     assert load(tmp_path / "fss-exporter.yml").oci.auth == "workload_identity"
 
 
-def test_the_network_policy_lets_the_agent_call_nobody() -> None:
+def test_the_network_policy_lets_the_agent_call_no_address() -> None:
     policies = {policy["metadata"]["name"]: policy["spec"] for policy in documents("networkpolicy")}
     assert policies["fss-exporter-agent"]["egress"] == []
     assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in policies.values())

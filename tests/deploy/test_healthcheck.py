@@ -40,14 +40,14 @@ def test_a_running_exporter_is_healthy(configuration: str, tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_nobody_listening_is_not_healthy() -> None:
+def test_a_closed_port_is_not_healthy() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         done = health(taken.getsockname()[1])
     assert (done.returncode, done.stderr) == (1, "no answer: [Errno 111] Connection refused\n")
 
 
-def test_somebody_who_accepts_and_hangs_up_is_not_healthy() -> None:
+def test_a_server_that_accepts_and_hangs_up_is_not_healthy() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         command = (sys.executable, CHECK, str(listening.getsockname()[1]))
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as asking:

@@ -60,7 +60,7 @@ def test_no_unit_keeps_a_capability(name: str) -> None:
         assert setting in service
 
 
-def test_the_agent_is_root_by_uid_and_the_poller_is_nobody_known() -> None:
+def test_the_agent_is_root_by_uid_and_the_poller_has_a_dynamic_user() -> None:
     assert ("User", "root") in settings("fss-exporter-agent")
     assert ("DynamicUser", "yes") in settings("fss-exporter-poller")
     assert "User" not in dict(settings("fss-exporter-poller"))

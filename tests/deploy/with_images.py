@@ -139,7 +139,7 @@ def image(images: dict[str, Image], request: pytest.FixtureRequest) -> Image:
     return images[request.param]
 
 
-def test_it_runs_as_nobody_unless_told_otherwise(image: Image) -> None:
+def test_an_image_runs_as_the_unprivileged_user_by_default(image: Image) -> None:
     assert image.config["User"] == f"{UNPRIVILEGED}:{UNPRIVILEGED}"
 
 

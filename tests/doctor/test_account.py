@@ -71,14 +71,14 @@ def test_a_region_without_a_subscription_is_a_problem() -> None:
     ]
 
 
-def test_a_region_nobody_looks_at_is_advice_and_a_key_is_as_good_as_a_name() -> None:
+def test_an_unchecked_region_is_advice_and_a_key_is_as_good_as_a_name() -> None:
     assert regions("fra") == [
         (Severity.OK, "", "subscribed to eu-frankfurt-1"),
         (Severity.ADVICE, "", "not looked at, though subscribed to: eu-zurich-1"),
     ]
 
 
-def test_nothing_is_said_of_regions_where_nobody_answered() -> None:
+def test_regions_without_an_answer_have_no_finding() -> None:
     assert list(check_subscriptions(Subscriptions(), ("eu-frankfurt-1",))) == []
 
 
@@ -129,19 +129,19 @@ def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
     assert found(replace(FINE, metrics=(), tried=refused), "metrics") == []
 
 
-def test_a_tenancy_without_mount_target_iops_is_told_what_that_means() -> None:
+def test_a_tenancy_without_mount_target_iops_has_a_finding_with_the_consequence() -> None:
     advice = [one for one in found(replace(FINE, metrics=(READS,)), "metrics") if one.severity is Severity.ADVICE]
     assert [one.message.split(":")[0] for one in advice] == ["MountTargetIOPS is not there"]
 
 
-def test_a_metric_nobody_documented_is_worth_a_report() -> None:
+def test_an_undocumented_metric_is_worth_a_report() -> None:
     unknown = MetricFacts("MountTargetThrottled", "", 5, {}, (), 5, 70.0, 14)
     (only,) = [one for one in found(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if one.fix]
     assert only.subject == "r MountTargetThrottled"
     assert "doctor --record" in only.fix
 
 
-def test_another_spelling_is_told() -> None:
+def test_another_spelling_is_reported() -> None:
     other = replace(READS, spelling="MountTargetREADThroughput")
     messages = [one.message for one in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
     assert "documented as MountTargetReadThroughput. The poller asks with the spelling of this account" in messages
@@ -215,13 +215,13 @@ def test_merged_streams_do_not_say_whether_streams_without_points_are_answered(m
 
 
 @pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])
-def test_whether_streams_without_points_are_answered_is_told(streams: int, empty: int, told: list[str]) -> None:
+def test_the_facts_name_whether_answers_have_streams_without_points(streams: int, empty: int, told: list[str]) -> None:
     facts = replace(FINE, metrics=(replace(READS, streams=streams, empty_streams=empty),))
     messages = [one.message.partition("are answered: ") for one in found(facts, "discovered")]
     assert [answer for head, _, answer in messages if head == "streams without points "] == told
 
 
-def test_what_no_document_says_is_told_without_names() -> None:
+def test_undocumented_behaviour_is_reported_without_names() -> None:
     dimensions = {
         "operation": ("GETATTR", "CREATE"),
         "resourceId": ("ocid1.filesystem.oc1..a",),

@@ -51,13 +51,13 @@ def test_without_tracefs_the_reason_says_how_to_mount_it(tmp_path: Path) -> None
     assert only.severity is Severity.OK  # exact mode is not needed
 
 
-def test_a_kernel_that_cannot_count_is_told_as_such(tmp_path: Path) -> None:
+def test_a_kernel_that_cannot_count_is_reported(tmp_path: Path) -> None:
     (only,) = told(look((tracefs(tmp_path / "t", hist=False),), tmp_path))
 
     assert "CONFIG_HIST_TRIGGERS" in only.message
 
 
-def test_a_kernel_that_can_is_told_with_the_price_and_the_flag(tmp_path: Path) -> None:
+def test_a_kernel_that_can_count_is_reported_with_the_price_and_the_flag(tmp_path: Path) -> None:
     root = tracefs(tmp_path / "t")
     (only,) = told(look((root,), tmp_path))
 
@@ -89,7 +89,7 @@ def test_every_instance_that_is_there_is_named(tmp_path: Path) -> None:
     assert only.fix.endswith(f"rmdir {root}/instances/fss-exporter {root}/instances/fss-exporter-latency")
 
 
-def test_a_kernel_that_has_sizes_but_no_durations_is_told_which_field_is_missing(tmp_path: Path) -> None:
+def test_a_kernel_that_has_sizes_but_no_durations_is_reported_which_field_is_missing(tmp_path: Path) -> None:
     root = tracefs(tmp_path / "t")
     folder = root / "events/sunrpc/rpc_stats_latency"
     folder.mkdir(parents=True)

@@ -71,7 +71,7 @@ def test_where_exact_mode_cannot_be_its_own_check_says_why(tmp_path: Path) -> No
     assert told({}, Exactness(reason="no tracefs")) == []
 
 
-def test_an_agent_whose_part_counts_nothing_is_told_with_the_reason() -> None:
+def test_an_agent_whose_part_counts_nothing_is_reported_with_the_reason() -> None:
     text = (
         "# TYPE fss_nfs_process_part_active gauge\n"
         'fss_nfs_process_part_active{part="reads"} 1\nfss_nfs_process_part_active{part="writers"} 0\n'

@@ -147,7 +147,7 @@ def test_few_slots_matter_where_requests_wait_and_the_table_does_not_grow() -> N
 NAS_SERVER = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share")
 
 
-def test_a_mount_of_another_service_is_named_and_not_told_to_use_version_three() -> None:
+def test_a_mount_of_another_service_is_named_without_the_advice_of_version_three() -> None:
     facts = client(NAS_SERVER, ("fstype nfs ", "fstype nfs4 "), (" - nfs ", " - nfs4 "), ("vers=3,", "vers=4.0,"))
 
     assert found(facts, "version") == []
@@ -155,7 +155,7 @@ def test_a_mount_of_another_service_is_named_and_not_told_to_use_version_three()
 
 
 @pytest.mark.parametrize(("entries", "count"), [(2, 1), (127, 1), (128, 0), (None, 0)])
-def test_few_requests_in_flight_to_apsara_nas_are_told_with_what_they_make(entries: int | None, count: int) -> None:
+def test_few_requests_in_flight_to_apsara_nas_are_reported_with_their_rate(entries: int | None, count: int) -> None:
     sysctls = {} if entries is None else {"sunrpc.tcp_slot_table_entries": entries}
 
     told = found(client(NAS_SERVER, sysctls=sysctls), "slot-table")

@@ -154,7 +154,7 @@ def test_an_answer_that_is_not_http_is_no_metadata() -> None:
         assert read_instance_metadata(f"http://127.0.0.1:{listening.getsockname()[1]}/", PATIENCE_S) is None
 
 
-def test_nobody_there_is_no_metadata() -> None:
+def test_a_closed_port_has_no_metadata() -> None:
     assert read_instance_metadata("http://127.0.0.1:1/", 2.0) is None
 
 

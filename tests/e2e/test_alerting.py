@@ -140,7 +140,7 @@ def descriptions(manager: str, alert: str) -> list[str]:
     return [one["annotations"]["description"] for one in held if one["labels"]["alertname"] == alert]
 
 
-def test_a_mount_target_at_its_iops_ceiling_is_told_of_and_no_other_until_its_load_goes(tmp_path: Path) -> None:
+def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_load_ends(tmp_path: Path) -> None:
     region = Region(account=shared_account())
     region.start()
     try:

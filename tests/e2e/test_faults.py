@@ -79,7 +79,7 @@ def _url_of(process: subprocess.Popen[bytes], log: Path) -> str:
     return found[1] if found else ""
 
 
-def test_a_procfs_file_that_vanishes_is_told_and_comes_back(tmp_path: Path) -> None:
+def test_a_procfs_file_that_vanishes_is_reported_and_comes_back(tmp_path: Path) -> None:
     with serve(tmp_path) as running:
         wait_for(lambda: running.value('fss_collector_success{collector="nfs"}') == 1, "the first reading")
         before = running.value("fss_nfs_ticks_total")

@@ -171,7 +171,7 @@ def test_of_interim_reports_the_last_counts() -> None:
     assert found.writes.count == last["write"]["total_ios"]
 
 
-def test_clients_are_told_apart_and_their_sum_is_not_counted_again() -> None:
+def test_clients_are_kept_apart_and_their_sum_is_not_counted_again() -> None:
     assert [entry.name for entry in jobs_of("client")] == ["127.0.0.1/a", "127.0.0.1/b"]
 
 

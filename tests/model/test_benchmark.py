@@ -81,7 +81,7 @@ def test_a_depth_that_is_not_filled_is_the_client() -> None:
     assert judge([reads(2000, 4 * KIB, 8, 0.001)], Storage(STANDARD.limits)).bottleneck is Bottleneck.CLIENT
 
 
-def test_without_a_depth_nobody_is_blamed() -> None:
+def test_a_benchmark_without_a_queue_depth_has_no_bottleneck() -> None:
     assert judge([reads(2000, 4 * KIB, None)], Storage(STANDARD.limits)).bottleneck is Bottleneck.UNKNOWN
 
 

@@ -19,7 +19,7 @@ def test_a_high_performance_shape_reads_what_its_gbit_say(observed: int, name: s
     assert (shape.name, shape.limits.read_bytes_per_second) == (name, read)
 
 
-def test_what_nobody_published_is_none() -> None:
+def test_an_unpublished_ceiling_is_none() -> None:
     limits = SHAPES["hpmt-20"].limits
     assert (limits.iops, limits.write_bytes_per_second) == (None, None)
 

@@ -93,7 +93,7 @@ def test_what_is_bought_bears_the_load_at_the_target(
                 assert use.ratio <= target * 1.000001
 
 
-def test_shares_are_told_of_known_ceilings_only() -> None:
+def test_only_known_ceilings_have_shares() -> None:
     wanted = load(reads=100, writes=50, read_bytes=4e6, written_bytes=2e6)
 
     assert known_uses(wanted, Limits()) == ()

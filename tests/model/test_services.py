@@ -100,7 +100,7 @@ def test_the_capacity_to_buy_bears_what_is_wanted_and_hardly_more(line: Capacity
 
 
 @pytest.mark.parametrize("capacity", [0, -1, float("nan"), float("inf")])
-def test_a_capacity_nobody_can_have_is_refused(capacity: float) -> None:
+def test_an_impossible_capacity_is_refused(capacity: float) -> None:
     with pytest.raises(ValueError, match="capacity"):
         SERVICES["lustre"].ceilings("mbps-per-tb-125", capacity)
 

@@ -52,7 +52,7 @@ def test_after_umount_and_mount_within_a_tick_the_new_life_counts_from_zero_on_t
     assert total(result, "GETATTR") == 4 + 3
 
 
-def test_a_new_life_with_more_operations_than_the_old_one_is_told_by_its_age() -> None:
+def test_a_new_life_with_more_operations_is_recognised_by_the_age() -> None:
     result = accounts(reading(mountstats({"GETATTR": 5})), reading(mountstats({"GETATTR": 8}, age=0)))
 
     assert total(result, "GETATTR") == 8
@@ -235,7 +235,7 @@ def test_an_exporter_that_was_stopped_keeps_counting_a_mount_that_lived_on() -> 
     assert total(result, "READ") == 895
 
 
-def test_the_mounts_are_told_under_the_name_their_series_count_by() -> None:
+def test_a_remaining_bind_mount_keeps_the_name_of_the_series() -> None:
     bind: Names = {"mount_point": "/mnt/sub", "device": "10.0.0.3:/a/sub"}
     result = accounts(
         reading(mountstats({}), mountstats({}, **bind), info=mountinfo() + mountinfo(**bind)),

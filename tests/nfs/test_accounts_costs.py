@@ -11,7 +11,7 @@ KIB = 1024
 KEY_V4 = KEY._replace(service="none")
 
 
-def test_nfs3_and_nfs4_of_one_export_are_told_apart_and_only_nfs3_is_estimated() -> None:
+def test_nfs3_and_nfs4_of_one_export_are_kept_apart_and_only_nfs3_is_estimated() -> None:
     v4: Names = {"mount_point": "/mnt/v4", "fstype": "nfs4"}
     info = mountinfo(superblock="0:41", **v4) + mountinfo()
     result = accounts(
@@ -36,7 +36,7 @@ def test_nfs4_is_counted_and_not_estimated() -> None:
     assert all(totals.cost is None for totals in result.mounts[KEY_V4].operations.values())
 
 
-def test_an_operation_nobody_has_priced_is_counted_and_not_estimated() -> None:
+def test_an_operation_without_a_known_cost_is_counted_and_not_estimated() -> None:
     result = accounts(reading(mountstats({"FROBNICATE": 1})), reading(mountstats({"FROBNICATE": 3}, age=1001)))
 
     assert total(result, "FROBNICATE") == 2

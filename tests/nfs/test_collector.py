@@ -161,7 +161,7 @@ def test_each_scrape_tells_the_mounts_of_its_moment() -> None:
     assert told == [[on_a], [on_a], [("/mnt/a", "false")], [on_a, on_b], [on_b], []]
 
 
-def test_ceilings_are_told_by_address_and_not_where_exports_of_one_address_differ() -> None:
+def test_ceilings_are_exported_by_address_unless_exports_of_one_address_differ() -> None:
     claims = [
         Claim("block-volume", "vpu-20", 400e9, address="10.0.0.3"),
         Claim("block-volume", "vpu-10", 50e9, address="10.0.0.4", export="/a"),
@@ -274,7 +274,7 @@ def test_errors_of_operations_on_a_name_are_expected_and_errors_of_all_others_ar
     assert [value for _, value in exported["fss_client_unexpected_errors"]] == [12]
 
 
-def test_stated_latency_objectives_are_told_by_address_and_class() -> None:
+def test_stated_latency_objectives_are_exported_by_address_and_class() -> None:
     ticker = _ticked(reading())
     exported = families(NfsCollector(ticker, latency_objectives={"read": 0.02, "metadata_read": 0.005}))
 

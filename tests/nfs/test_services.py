@@ -78,7 +78,7 @@ def test_a_read_or_write_of_apsara_nas_counts_one_whatever_its_size_and_all_else
     assert totals.lock_io_operations is None
 
 
-def test_an_nfsv3_mount_nobody_says_anything_of_counts_as_oci_file_storage() -> None:
+def test_an_nfsv3_mount_without_a_claim_counts_as_oci_file_storage() -> None:
     totals = counted("10.0.0.3:/a", "nfs")
 
     read, getattr_ = totals.operations["READ"].cost, totals.operations["GETATTR"].cost

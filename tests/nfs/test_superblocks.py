@@ -76,7 +76,7 @@ def test_one_device_under_two_superblocks_is_two_sets_of_counters() -> None:
     assert [superblock.record.operations["READ"].operations for superblock in reading.superblocks] == [5, 7]
 
 
-def test_mounts_stacked_on_one_mount_point_are_told_apart_by_their_order() -> None:
+def test_mounts_stacked_on_one_mount_point_are_kept_apart_by_their_order() -> None:
     reading = joined(
         mountstats({"READ": 5}) + mountstats({"READ": 7}), mountinfo(superblock="0:40") + mountinfo(superblock="0:41")
     )

@@ -40,11 +40,11 @@ class TestReadingAFile:
         with pytest.raises(UsageError, match=r"query: column 10: no such statistic(?s:.)*\^"):
             self.read(query="Iops[5m].maxi() > 3")
 
-    def test_a_malformed_query_of_an_override_is_told_as_such(self) -> None:
+    def test_a_malformed_query_of_an_override_is_reported_as_such(self) -> None:
         with pytest.raises(UsageError, match=r"overrides\[CRITICAL\]\.query: column"):
             self.read(overrides=[{"ruleName": "CRITICAL", "query": "MountTargetIOPS[5m]"}])
 
-    def test_a_metric_nobody_has_is_refused_with_the_likely_one(self) -> None:
+    def test_an_unknown_metric_is_refused_with_the_likely_name(self) -> None:
         """A public alarm of this kind has been copied about; OCI takes it and it never fires."""
         with pytest.raises(UsageError, match=r"no metric MountTargetIops2. Did you mean MountTargetIOPS\?"):
             self.read(query="MountTargetIops2[5m].groupBy(resourceId).max() > 1")
@@ -72,7 +72,7 @@ class TestReadingAFile:
         with pytest.raises(UsageError, match=place):
             self.read(**changed)
 
-    def test_mistakes_of_all_files_are_told_at_once(self, tmp_path: Path) -> None:
+    def test_mistakes_of_all_files_are_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "one.json").write_text("{")
         (tmp_path / "two.json").write_text("[]")
         with pytest.raises(UsageError, match=r"one\.json:1: not JSON(?s:.)*two\.json: an alarm is a JSON object"):
@@ -84,7 +84,7 @@ class TestReadingAFile:
         with pytest.raises(UsageError, match=f"fss-exporter-alarm: {PACK[0].key} is that of 2 files"):
             pack.load(tmp_path)
 
-    def test_a_folder_without_alarms_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_without_alarms_is_reported(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"no \*\.json file"):
             pack.load(tmp_path)
 
@@ -100,7 +100,7 @@ class TestWhatThereShouldBe:
         assert [query.rsplit(" ", 1)[1] for query in queries(alarm)] == ["80000"]
         assert "mount-target-read-standard" not in wanted(shape_limits={"standard": Limits(iops=100_000)})
 
-    def test_where_one_ceiling_holds_for_all_nobody_is_named_and_future_ones_are_covered(self) -> None:
+    def test_an_alarm_with_one_ceiling_for_all_names_no_resource_and_covers_future_resources(self) -> None:
         alarms = wanted(target(FIRST), target(SECOND))
         for query in queries(alarms["mount-target-iops-peak-standard"]):
             assert "resourceId =" not in query
@@ -113,7 +113,7 @@ class TestWhatThereShouldBe:
             f'MountTargetReadThroughput[5m]{{resourceId = "{SECOND}"}}.groupBy(resourceId).mean() >= 2000000000',
         ]
 
-    def test_a_ceiling_nobody_published_has_no_alarm(self) -> None:
+    def test_an_unpublished_ceiling_has_no_alarm(self) -> None:
         alarms = wanted(target(FIRST, "hpmt-40"))
         assert "mount-target-read-hpmt-40" in alarms
         assert not [key for key in alarms if key.startswith(("mount-target-iops", "mount-target-write"))]

@@ -98,7 +98,7 @@ def test_a_level_without_a_known_ceiling_has_no_alarm_and_neither_has_what_is_no
     assert set(wanted()) == {"volume-throttled"}
 
 
-def test_where_nobody_looked_the_files_are_as_shipped() -> None:
+def test_without_an_inventory_the_files_are_as_shipped() -> None:
     assert {alarm.key for alarm in desired(PACK, SCOPE, Estate())} == {alarm.key for alarm in PACK}
 
 

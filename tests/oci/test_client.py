@@ -176,7 +176,7 @@ def test_a_slow_answer_is_given_up_in_time(make: Make, region: Region) -> None:
     assert time.monotonic() - began < PROMPT_S
 
 
-def test_nobody_listening_is_unreachable_and_says_where(make: Make) -> None:
+def test_a_closed_port_is_unreachable_and_the_error_names_the_address(make: Make) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     with pytest.raises(
@@ -207,7 +207,7 @@ def test_the_ca_bundle_of_the_environment_is_the_clients(make: Make, monkeypatch
     assert make()._client("identity").base_client.session.verify == "/etc/ssl/own.pem"
 
 
-def test_the_wrong_key_is_told_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
+def test_the_wrong_key_is_kept_apart_from_a_wrong_clock(make: Make, region: Region, tmp_path: Path) -> None:
     stranger = Account.generate(region.tenancy.id)
     (tmp_path / "wrong").mkdir()
     config = stranger.write_config(tmp_path / "wrong", region.tenancy.region)
@@ -320,7 +320,7 @@ def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, c
     assert "secret" not in str(caught.value)
 
 
-def test_a_missing_configuration_file_and_a_key_that_is_none_are_told(region: Region, tmp_path: Path) -> None:
+def test_a_missing_configuration_file_and_a_key_that_is_none_are_reported(region: Region, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="absent"):
         read_credentials(Oci(config_file=tmp_path / "absent"))
     path = region.account.write_config(tmp_path, "eu-frankfurt-1")

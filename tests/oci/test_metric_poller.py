@@ -118,7 +118,7 @@ def test_a_snapshot_that_was_taken_does_not_change() -> None:
         taken[0].region = "other"  # type: ignore[misc]  # that is the point
 
 
-def test_credentials_that_cannot_be_used_are_told_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_credentials_that_cannot_be_used_are_reported_once_and_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     refusals = ["no such profile", "no such profile"]
 
     def connect() -> None:

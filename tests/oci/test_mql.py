@@ -70,7 +70,7 @@ FIVE = Duration(5, "m")
         ("Iops[5m].max()" + "+1" * 5000, 143, "more than 64"),
     ],
 )
-def test_a_mistake_is_told_with_its_column_and_what_was_expected(text: str, column: int, reason: str) -> None:
+def test_a_mistake_is_reported_with_its_column_and_what_was_expected(text: str, column: int, reason: str) -> None:
     with pytest.raises(MqlError) as caught:
         parse(text)
     assert caught.value.column == column

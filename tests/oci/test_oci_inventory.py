@@ -88,7 +88,7 @@ def test_what_is_gone_is_not_there_and_not_broken(state: str) -> None:
 
 
 @pytest.mark.parametrize("observed", [None, 0, 1, 20])
-def test_observed_throughput_is_kept_as_it_is_told(observed: int | None) -> None:
+def test_observed_throughput_is_kept_unchanged(observed: int | None) -> None:
     inventory, _ = built(mount_targets=[target("mt", observedThroughput=observed)])
     assert inventory.mount_targets["mt"].observed_throughput_gbps == observed
 
@@ -149,7 +149,7 @@ def test_the_configuration_can_tell_shared_addresses_apart() -> None:
     assert addresses == {"a": "10.0.0.1", "b": "10.0.0.1-vcn-b"}
 
 
-def test_what_is_not_told_is_no_series() -> None:
+def test_an_unknown_fact_has_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )

@@ -69,7 +69,7 @@ def test_points_that_come_late_are_exported_as_soon_as_they_are_there(world: Wor
         assert len(world.values("fss_mount_target_connections", "mount_target")) == len(MOUNT_TARGETS)
 
 
-def test_an_unknown_compartment_is_told_and_costs_only_itself(
+def test_an_unknown_compartment_is_reported_and_costs_only_itself(
     worlds: Callable[..., World], caplog: pytest.LogCaptureFixture
 ) -> None:
     world = worlds(compartments=["storage", "strage"])
@@ -104,7 +104,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
 
 
-def test_points_go_stale_at_the_scrape_even_if_nobody_polls(world: World) -> None:
+def test_points_go_stale_at_the_scrape_without_a_poll(world: World) -> None:
     world.poll()
     world.pass_minutes(7)
     assert world.values("fss_mount_target_connections", "mount_target") == {}
@@ -143,7 +143,7 @@ def test_a_missing_permission_has_a_series_and_one_log_line_with_the_statement(
         ("GetPrivateIp", "", "inspect private-ips in compartment <compartment of the network>"),
     ],
 )
-def test_an_inventory_call_that_is_not_allowed_costs_only_what_it_would_have_told(
+def test_a_forbidden_inventory_call_costs_only_its_own_records(
     world: World, operation: str, missing: str, statement: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.region.add_fault(f"deny:{operation}")

@@ -48,7 +48,7 @@ def seen(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield world
 
 
-def test_nothing_is_asked_of_services_nobody_wants(world: World) -> None:
+def test_unselected_services_get_no_query(world: World) -> None:
     world.poll()
 
     assert not {name for name in world.families() if name.startswith("fss_service_")}
@@ -95,7 +95,7 @@ def test_what_is_shown_is_what_the_region_publishes(
     assert seen.value(exported, resource=resource) == pytest.approx(published * factor)
 
 
-def test_room_is_told_by_kind(seen: World) -> None:
+def test_room_is_reported_by_kind(seen: World) -> None:
     assert seen.values("fss_service_space_bytes", "resource", "capacity_type") == {
         ("render", "total"): 40e12,
         ("render", "available"): pytest.approx(11.2e12),
@@ -163,7 +163,7 @@ def test_a_resource_that_is_gone_vanishes_with_the_next_inventory(both: World) -
     assert "render" not in both.values("fss_service_read_bytes_per_second", "resource")
 
 
-def test_a_listing_that_may_not_be_called_is_told_and_costs_only_itself(worlds: Callable[..., World]) -> None:
+def test_a_listing_that_may_not_be_called_is_reported_and_costs_only_itself(worlds: Callable[..., World]) -> None:
     made = worlds(services=BOTH)
     made.region.add_fault("deny:ListLustreFileSystems")
     made.poll()

@@ -215,7 +215,7 @@ def known(
 
 
 @pytest.mark.parametrize(("minutes", "says"), [(10, "600 s behind"), (-10, "600 s ahead of")])
-def test_a_wrong_clock_is_told_by_how_much(minutes: int, says: str) -> None:
+def test_a_wrong_clock_is_reported_with_the_difference(minutes: int, says: str) -> None:
     theirs = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes))
     error = known(refusal(401, "NotAuthenticated", "no", date=theirs))
     assert isinstance(error, NotAuthorized)
@@ -260,7 +260,7 @@ def test_a_statement_for_the_whole_tenancy_says_so() -> None:
     assert statement("NoSuchOperation", "config_file") == ""
 
 
-def test_a_failure_is_told_once_with_all_it_costs_and_once_more_when_it_is_over(
+def test_a_failure_is_reported_once_with_all_it_costs_and_once_more_when_it_is_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     failures = FailureLog("eu", logging.getLogger())
@@ -276,7 +276,7 @@ def test_a_failure_is_told_once_with_all_it_costs_and_once_more_when_it_is_over(
     ]
 
 
-def test_another_failure_of_the_same_call_is_told_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_another_failure_of_the_same_call_is_reported_again(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog("eu", logging.getLogger())
     for error in (Throttled("a", operation="X", status=429), NotAuthorized("b", operation="X", status=404)):
         failures.failed("M", error)

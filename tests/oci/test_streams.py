@@ -38,7 +38,7 @@ def test_a_stream_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:
     assert first == third == Stream({"resourceId": "a", "more": None}, (Point("2026-11-20T12:00:00.000Z", 7.0),))
 
 
-def test_numbers_that_json_does_not_know_cost_nobody_else_anything() -> None:
+def test_numbers_that_json_does_not_know_cost_no_other_stream() -> None:
     infinite = {**GOOD, "aggregatedDatapoints": [{**POINT, "value": float("inf")}]}
     first, second = decode_streams(json.dumps([GOOD, infinite]).encode())
     assert first is not None

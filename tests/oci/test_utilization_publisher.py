@@ -120,7 +120,7 @@ def test_a_minute_is_posted_once_however_often_it_is_polled(exporter: Exporter, 
     assert exporter.poll_and_publish() > 0
 
 
-def test_a_refused_post_is_told_once_with_its_statement_and_made_up_for(
+def test_a_refused_post_is_reported_once_with_its_statement_and_made_up_for(
     exporter: Exporter, clock: Clock, region: Region, raw: Clients, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -186,7 +186,7 @@ class PartlyRefused(FakeCloud):
         return ("timestamp too old", "no reason given")
 
 
-def test_streams_refused_in_part_are_told_and_posted_again(
+def test_streams_refused_in_part_are_reported_and_posted_again(
     exporter: Exporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     exporter.poll()
@@ -205,7 +205,7 @@ def test_streams_refused_in_part_are_told_and_posted_again(
     assert exporter.publisher.publish() > 0
 
 
-def test_posts_go_to_the_ingestion_host_unless_told_otherwise(region: Region, tmp_path: Path) -> None:
+def test_posts_go_to_the_ingestion_host_by_default(region: Region, tmp_path: Path) -> None:
     from fss_exporter.oci.calls import CallBudget
     from fss_exporter.oci.client import Session, read_credentials
 

@@ -33,7 +33,7 @@ def test_more_requests_in_flight_are_a_larger_workload_where_they_state_it() -> 
     assert ratios(found["what_if"][0])["latency x concurrency"] == pytest.approx(1.0)
 
 
-def test_a_serial_program_is_told_that_mount_targets_do_not_help() -> None:
+def test_the_answer_for_a_serial_program_says_that_mount_targets_do_not_help() -> None:
     flags = ("--operation", "GETATTR=5000", "--concurrency", "1", "--latency", "1ms")
     assert planned(*flags)["latency_bound"]
     assert "more mount targets do not help the clients. The clients get 1,000 operations/s" in ask("plan", *flags).out

@@ -169,7 +169,7 @@ def test_volumes_are_judged_together() -> None:
     assert "35,000 IOPS and 480 MB/s" in shown
 
 
-def test_a_self_managed_servers_bound_is_told() -> None:
+def test_a_self_managed_servers_bound_is_reported() -> None:
     flags = ("--service", "block-volume", "--type", "vpu-10", "--capacity", "800GB", "--read-bandwidth", "5GB/s")
     out = " ".join(ask("plan", *flags, "--volumes", "16", "--server-network", "25Gbit/s").out.split())
 

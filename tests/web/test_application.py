@@ -67,7 +67,7 @@ def test_each_path_has_its_methods(method: str, path: str, status: int) -> None:
     assert ask(application(), path, method).status == status
 
 
-def test_a_wrong_method_is_told_the_right_ones() -> None:
+def test_the_answer_to_a_wrong_method_names_the_right_methods() -> None:
     assert dict(ask(application(), "/-/reload").headers)["Allow"] == "POST, PUT"
 
 
@@ -94,7 +94,7 @@ def test_a_stalled_loop_fails_health_and_readiness_by_its_name(path: str, word: 
     assert answer.body.decode() == f"fss-exporter is not {word}: {'; '.join(stalled)}.\n"
 
 
-def test_a_wrong_configuration_is_told_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wrong_configuration_is_reported_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     def reload() -> None:
         raise ConfigError("web.yml", ("line 3: nonsense: unknown key",))
 

@@ -44,7 +44,7 @@ def values(collectors: Collectors) -> dict[tuple[str, str], float]:
     }
 
 
-def test_each_source_is_told_apart() -> None:
+def test_each_source_is_kept_apart() -> None:
     sound, failing = Fake("fss_nfs_superblocks"), Fake("fss_nfs_ticks_total")
     failing.success = False
 

@@ -145,7 +145,7 @@ def test_name_filter_restricts_what_is_sent() -> None:
     assert b"fss_collections" not in body
 
 
-def test_caches_in_between_are_told_what_the_response_depends_on() -> None:
+def test_the_response_names_the_headers_that_a_cache_must_compare() -> None:
     async def run() -> Response:
         return await Scrapes(one_at_a_time(Registry(), threading.Lock()))(scrape(accept_encoding="gzip"))
 

@@ -282,7 +282,7 @@ def test_unusable_files_are_named_at_the_start(
         ("set_ecdh_curve", "curve_preferences: [X25519]", ValueError("unknown elliptic curve name 'X25519'")),
     ],
 )
-def test_a_cipher_or_curve_that_the_openssl_of_a_fips_host_refuses_is_told(
+def test_a_cipher_or_curve_that_the_openssl_of_a_fips_host_refuses_is_reported(
     tmp_path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, method: str, setting: str, failure: Exception
 ) -> None:
     def refuse(*_: object) -> None:
@@ -295,7 +295,7 @@ def test_a_cipher_or_curve_that_the_openssl_of_a_fips_host_refuses_is_told(
         WebConfigReload(configured(tmp_path, authority.sign("server"), **{key: value}))
 
 
-def test_a_key_that_belongs_to_another_certificate_is_told(tmp_path: Path, authority: Authority) -> None:
+def test_a_key_that_belongs_to_another_certificate_is_reported(tmp_path: Path, authority: Authority) -> None:
     mixed = Pair(authority.sign("one").certificate, authority.sign("other").key)
 
     with pytest.raises(ConfigError, match="key values mismatch"):
@@ -303,7 +303,7 @@ def test_a_key_that_belongs_to_another_certificate_is_told(tmp_path: Path, autho
 
 
 @pytest.mark.parametrize("content", [None, "", "rubbish"])
-def test_an_unusable_client_ca_is_told(tmp_path: Path, authority: Authority, content: str | None) -> None:
+def test_an_unusable_client_ca_is_reported(tmp_path: Path, authority: Authority, content: str | None) -> None:
     ca = tmp_path / "client-ca.crt"
     if content is not None:
         ca.write_text(content)

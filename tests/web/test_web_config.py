@@ -142,7 +142,7 @@ def test_spaces_around_a_header_are_not_sent_as_in_the_toolkit(tmp_path: Path) -
         ("basic_auth_users: {a: b", "line 1", "not YAML"),
     ],
 )
-def test_a_mistake_is_told_with_its_place_and_its_fix(tmp_path: Path, content: str, place: str, fix: str) -> None:
+def test_a_mistake_is_reported_with_its_place_and_its_fix(tmp_path: Path, content: str, place: str, fix: str) -> None:
     path = written(tmp_path, content)
 
     with pytest.raises(ConfigError) as caught:
@@ -153,7 +153,7 @@ def test_a_mistake_is_told_with_its_place_and_its_fix(tmp_path: Path, content: s
     assert fix in str(caught.value)
 
 
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     path = written(tmp_path, "rate_limit: {interval: 1s}\nbasic_auth_users: {a: b, c: d}\nnonsense: 1\n")
 
     with pytest.raises(ConfigError) as caught:

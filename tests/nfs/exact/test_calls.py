@@ -67,7 +67,7 @@ def test_a_client_older_than_the_tables_is_known_from_sysfs(tmp_path: Path) -> N
     assert told(host) == {("10.0.0.3", "LOCK"): 1}
 
 
-def test_a_client_nobody_knows_is_counted_without_an_address() -> None:
+def test_an_unknown_client_is_counted_without_an_address() -> None:
     host = ready(Host())
     lock(host, 99, "LOCK")
     host.tick()

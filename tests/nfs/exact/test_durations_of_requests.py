@@ -168,7 +168,7 @@ def test_a_lasting_gap_of_one_call_is_found_among_traffic(tmp_path: Path) -> Non
     assert host.failed == {"operations": 1}
 
 
-def test_calls_of_a_client_of_nobody_known_count_for_nobody(tmp_path: Path) -> None:
+def test_calls_of_an_unknown_client_count_for_no_address(tmp_path: Path) -> None:
     host = ready(tmp_path)
     host.born(9, "10.9.9.9")
     host.trace(9)

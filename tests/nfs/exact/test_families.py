@@ -116,7 +116,7 @@ def test_where_it_cannot_count_it_says_so() -> None:
     assert lines(text, "fss_client_io_size_bytes_") == []
 
 
-def test_a_distribution_nobody_tells_is_no_empty_histogram() -> None:
+def test_an_unknown_distribution_is_no_empty_histogram() -> None:
     host = Host(kernel=Kernel(buckets=False))
     text = scraped(host, 2)
     host.call(40, WRITE, 4 * KIB)

@@ -74,7 +74,7 @@ def test_what_was_estimated_too_high_is_not_taken_back_and_not_added_again() -> 
     assert host.cost(READ)[1] == estimated[1] + host.truth[READ] - before
 
 
-def test_calls_and_sizes_and_what_nobody_can_see_lose_nothing() -> None:
+def test_calls_sizes_and_invisible_mounts_lose_nothing_at_an_unreadable_record() -> None:
     host = ready(Host(Mount(40), Mount(77, visible=False)))
     host.kernel.fire("sunrpc/rpc_stats_latency", client_id=5, progname="lockd", procname="LOCK")
     host.call(40, READ, 4 * KIB)

@@ -76,7 +76,7 @@ def test_calls_in_the_very_first_look_are_no_failed_check_either() -> None:
     assert host.failed == {}
 
 
-def test_two_mounts_of_one_address_are_told_apart() -> None:
+def test_two_mounts_of_one_address_are_kept_apart() -> None:
     host = ready(Host(Mount(40), Mount(41)))
     host.call(40, READ, 1024 * KIB)
     host.call(41, READ, 4 * KIB)

@@ -90,7 +90,7 @@ def _counts(root: Path) -> bool:
     return (root / "events" / EVENT / "hist").exists()
 
 
-def test_a_real_kernel_counts_or_the_precise_reason_is_told(tracefs: Path | None) -> None:
+def test_a_real_kernel_counts_or_the_precise_reason_is_reported(tracefs: Path | None) -> None:
     if tracefs is None:
         # Not root, or a container without mounts: then the set-up must say so, and it does before anything is made.
         with pytest.raises(Unavailable, match=r"no tracefs at|only root may trace|lockdown|read-only"):
@@ -232,7 +232,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
     assert not (tracefs / "instances" / OF_SIZES).exists()
 
 
-def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_told(tracefs: Path | None) -> None:
+def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_reported(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
             LatencySession(find(), 2048)

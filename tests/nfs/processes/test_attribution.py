@@ -43,7 +43,7 @@ def test_write_back_goes_to_the_thread_that_dirtied_the_file() -> None:
     assert attribution.loads(Counted()) == {}
 
 
-def test_write_back_that_nobody_claims_until_the_next_look_is_of_an_unknown_writer() -> None:
+def test_unclaimed_write_back_belongs_to_an_unknown_writer_at_the_next_look() -> None:
     attribution = Attribution()
     first = attribution.loads(Counted(writes={(HERE, WORKER): transfers(5, 2), (HERE, DD): transfers(1)}))
     second = attribution.loads(Counted(joined={(HERE, DD): transfers(3, 2)}))

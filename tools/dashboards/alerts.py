@@ -1,4 +1,4 @@
-"""Firing alerts: which, of what, since when, and a click to the dashboard that says who and why."""
+"""Firing alerts with subject and age, and a link to the dashboard of the subject."""
 
 from collections.abc import Callable
 
@@ -79,7 +79,7 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int = 1
     """A table of the firing alerts of these label matchers, the most severe first."""
     return table(
         title,
-        f"{description} Click the subject for the dashboard that says who and why. docs/runbook.md has a heading for each alert.",
+        f"{description} Click the subject for the dashboard of the mount target or client. docs/runbook.md has a heading for each alert.",
         Query(_with_dashboard(with_subject(_since, selector)), "since"),
         columns={
             "rank": Column("Severity", words={str(rank): words for rank, words in enumerate(_SEVERITIES)}, width=80),

@@ -26,7 +26,7 @@ def _with_mount_target(expr: str) -> str:
 _STATS = [
     tally(
         "Clients",
-        "Clients with an agent that mount the chosen mount targets. Fewer than there are: agents are missing.",
+        "Clients with an agent that mount the chosen mount targets. A number below your number of clients: agents are missing.",
         f"count(group by (instance) ({_IOPS})) or vector(0)",
         width=4,
     ),
@@ -67,7 +67,7 @@ _STATS = [
     ),
     tally(
         "Stalled clients",
-        "Clients whose requests have waited five minutes or more without any reply. One: that client. Most: the mount target or the network.",
+        "Clients whose requests have waited five minutes or more without any reply. One client: look at the client. Most clients: look at the mount target or the network.",
         counted(f"group by (instance) ({_WAITING} >= 300)", _KNOWN),
         steps=NOT_ZERO_STEPS,
         width=4,
@@ -218,7 +218,7 @@ def clients() -> Json:
                 "mount_target",
                 "Mount target by OCID",
                 'label_values(address:fss_mount_target:join{address=~"$address"}, mount_target_id)',
-                description="Carried along, so that the link to FSS mount target opens the same one.",
+                description="Hidden. The link to FSS mount target opens the chosen mount target.",
                 multi=False,
                 hidden=True,
             ),

@@ -53,7 +53,7 @@ _STATS = [
     ),
     tally(
         "Not joined",
-        "Mount targets whose address another one shares, and addresses of TLS forwarders that nothing resolves. Set address_map in the "
+        "Mount targets that share an address, and addresses of TLS forwarders that nothing resolves. Set address_map in the "
         "configuration.",
         f"{_AMBIGUOUS} + {_UNRESOLVED} or {_AMBIGUOUS} or {_UNRESOLVED}",
         steps=NOT_ZERO_STEPS,
@@ -209,7 +209,7 @@ def exporter() -> Json:
     return dashboard(
         uid="fss-exporter",
         title="FSS exporter",
-        description="Is the monitoring of OCI File Storage itself well: polls, ages, throttling, skipped records, cost. Needs rules/alerts.yml for "
+        description="Health of the exporters: polls, ages, throttling, skipped records, cost. Needs rules/alerts.yml for "
         "its alerts only.",
         variables=[
             query_variable(

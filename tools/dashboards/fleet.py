@@ -94,7 +94,7 @@ _STATS = [
     stat(
         "Age of the data",
         "Age of the newest minute of any mount target metric, in the region where it is oldest. One to three minutes is normal. "
-        "Red: no figure of OCI here is of now. See the dashboard FSS exporter.",
+        "Red: every figure of OCI on this dashboard is old. See the dashboard FSS exporter.",
         Query(data_age(IN_REGION)),
         unit="s",
         steps=DATA_AGE_STEPS,

@@ -35,7 +35,7 @@ FILE_SYSTEMS = Section(
     [
         graph(
             "Recovery points in intervals: ten oldest",
-            "Age of the last complete copy of each replication, in units of its interval. 1 is normal. Above 2 the copy falls behind, "
+            "Age of the last complete copy of each replication, in replication intervals. 1 is normal. Above 2 the copy falls behind, "
             "and a disaster would lose that much work.",
             Query(
                 largest_now(_recovery_point, "region, replication_id"),

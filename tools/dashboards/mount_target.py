@@ -65,7 +65,7 @@ _STATS = [
     ),
     _now(
         "Budget left",
-        "Part of the error budget of 30 days that is not spent, of the objective with the least. Below 0 % the objective is missed.",
+        "Part of the error budget of 30 days that is not spent, for the objective with the least budget left. Below 0 % the objective is missed.",
         f"min(slo:fss_error_budget_left:ratio{{{THIS}}})",
         BUDGET_STEPS,
     ),
@@ -238,15 +238,13 @@ def mount_target() -> Json:
                 "Mount target",
                 'query_result(group by (mount_target, mount_target_id) (fss_mount_target_info{region=~"$region"}'
                 ' or on (mount_target_id) address:fss_mount_target:join{region=~"$region"}))',
-                description="Shown by display name, kept by OCID: names need not be unique. Those of a dead poller stay for days.",
+                description="The list shows display names and selects OCIDs, because names can repeat. Mount targets of a stopped poller stay for days.",
                 multi=False,
                 regex='/mount_target="(?<text>[^"]+)|mount_target_id="(?<value>[^"]+)/g',
             ),
             _address("mount_address", "The address that clients mount; joins them to the mount target.")
             | {"skipUrlSync": True},
-            _address(
-                "address", "Carried along, so that the link to FSS clients opens the clients of this mount target."
-            ),
+            _address("address", "Hidden. The link to FSS clients opens the clients of this mount target."),
         ],
         alerts=f'alertname=~"Fss.+", {THIS}',
         sections=[

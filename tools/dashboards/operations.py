@@ -29,7 +29,7 @@ def busiest_operations(selector: str, *, width: int, height: int) -> Panel:
     return table(
         "Operations by cost",
         f"NFS operations of the clients with an agent, and what they cost. A RENAME costs as much as {_RENAME} GETATTRs, a READ of 1 MiB as "
-        f"much as {_LARGE_READ}. The operation on top is the first to calm.",
+        f"much as {_LARGE_READ}. Reduce the operation on top first.",
         Query(_cost_by_operation(selector), "iops"),
         Query(
             f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval])) > 0", "operations"

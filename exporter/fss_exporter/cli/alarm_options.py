@@ -43,7 +43,7 @@ class AlarmFlags(AccountFlags):
     topic: str | None = flag("--topic", "Notifications topic, in the same region.", metavar="OCID")
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
-    published: bool = switch("--published", "Include the alarms on what serve --oci.publish publishes.")
+    published: bool = switch("--published", "Include the alarms on the metrics of serve --oci.publish.")
     runbook_url: str = flag(
         "--runbook-url", "Link to the runbook in the texts.", RUNBOOK, type=link_base, metavar="BASE"
     )

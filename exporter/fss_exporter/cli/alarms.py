@@ -30,7 +30,7 @@ class _Mistake(click.UsageError):
 
 
 class _Planner(click.Command):
-    """Where 2 means changes, no mistake may exit with 2."""
+    """A command that exits with 2 for changes, and with 1 for a mistake."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any

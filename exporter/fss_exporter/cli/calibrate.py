@@ -61,7 +61,7 @@ class CalibrateFlags(CompartmentFlags, ExactFlags):
     procfs: Path = flag("--path.procfs", "", PROCFS)
     exact: str = flag(
         "--nfs.exact",
-        "Have the kernel count READ and WRITE by size, and lock and ACL calls (tracefs, as root). auto: where it can.",
+        "Have the kernel count READ and WRITE by size, and lock and ACL calls (tracefs, as root). auto: if the kernel can.",
         "auto",
         type=click.Choice(("off", "auto", "on")),
     )

@@ -42,7 +42,7 @@ class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
         "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
         type=duration,
     )
-    record: Path | None = flag("--record", "Write what the account has, without OCIDs and names, to a file.")
+    record: Path | None = flag("--record", "Write the facts about the account, without OCIDs and names, to a file.")
 
     @property
     def names_an_account(self) -> bool:

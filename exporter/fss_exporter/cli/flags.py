@@ -98,7 +98,7 @@ class ExactFlags(KernelFlags):
     exact: str = flag(
         "--nfs.exact",
         "Have the kernel count READ and WRITE by size (tracefs, as root) in place of estimating them. "
-        "auto: where it can.",
+        "auto: if the kernel can.",
         "off",
         type=click.Choice(("off", "auto", "on")),
     )

@@ -40,7 +40,7 @@ def _quoted(value: str) -> str:
 
 
 class _NeverWaits(logging.StreamHandler[TextIO]):
-    """Drops a line while a full pipe, of which no program reads the other end, would block the thread.
+    """Drop a log line if the pipe is full and the line would block the thread.
 
     The next line that fits comes after a line with the number of dropped lines.
     """

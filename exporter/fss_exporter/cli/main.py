@@ -119,7 +119,7 @@ def _refuse(wrong: click.ClickException) -> int:
 
 
 def _give_up_output(error: OSError) -> int:
-    """The exit code where standard output takes nothing more; a reader that went away is no failure to talk about."""
+    """Return the exit code after standard output has failed. Print nothing about a reader that has left."""
     if error.errno not in {*terminal.FULL_DISK, errno.EBADF, errno.EPIPE}:
         raise error
     terminal.discard_output()

@@ -149,7 +149,7 @@ def _application(
 
 
 class _Running:
-    """Parts that have been started, also where one of them did not start; stopping takes them all at once."""
+    """The started parts. Stopping asks all parts at once, also after a failed start."""
 
     def __init__(self) -> None:
         self._started: list[Part] = []

@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
         return cls(value, value, value)
 
     def plus(self, other: "Bounds") -> "Bounds":
-        """The cost of both."""
+        """Return the sum of two costs."""
         return Bounds(self.lower + other.lower, self.point + other.point, self.upper + other.upper)
 
     def times(self, factor: float) -> "Bounds":

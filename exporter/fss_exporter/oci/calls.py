@@ -78,7 +78,7 @@ _NAMED = 3  # so many of the subjects that failed are named in a line
 
 
 class FailureLog:
-    """Failures of a region by round. Calls of one operation with equal errors are one kind, for any number of metrics."""
+    """Log the failures of a region once, and the end of each failure. Calls of one operation with equal errors are one kind, for any number of metrics."""
 
     def __init__(self, region: str, log: logging.Logger) -> None:
         self._region = region

@@ -31,7 +31,7 @@ def service_title(choice: ServiceChoice) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceCase:
-    """A load, a service, and all the load runs on."""
+    """A load with a service and the clients that send the load."""
 
     choice: ServiceChoice  # the service
     inputs: PlanInputs  # the flags

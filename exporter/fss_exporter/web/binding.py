@@ -69,7 +69,7 @@ def _take_over(number: int) -> socket.socket:
 
 
 def url_of(bound: socket.socket, *, tls: bool) -> str:
-    """Where a bound socket can be reached, for the log."""
+    """Return the URL of a bound socket, for the log."""
     host, port = bound.getsockname()[:2]
     return f"http{'s' if tls else ''}://{f'[{host}]' if ':' in host else host}:{port}"
 

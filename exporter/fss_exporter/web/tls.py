@@ -19,7 +19,7 @@ _VERIFY = {"VerifyClientCertIfGiven": ssl.CERT_OPTIONAL, "RequireAndVerifyClient
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """How new connections are secured until the configuration changes."""
+    """The TLS context of new connections, until the configuration changes."""
 
     context: ssl.SSLContext  # certificate, client CA, versions and ciphers
     # names of which a client certificate must have one. None lets every verified one in

@@ -28,7 +28,7 @@ class _StreamNames:
 
 @dataclass(frozen=True, slots=True)
 class RawStream(_StreamNames):
-    """A stream before anything is taken of it."""
+    """A stream with every published point, before a statistic."""
 
     raw: Raw
 

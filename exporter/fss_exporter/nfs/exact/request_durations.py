@@ -107,7 +107,7 @@ class Durations(NamedTuple):
         return sum(count for one, count in self.by_exponent.items() if one <= exponent)
 
     def plus(self, other: "Durations") -> "Durations":
-        """Both together."""
+        """Return the sum of two counts of durations."""
         return Durations(Counter(self.by_exponent) + Counter(other.by_exponent), self.microseconds + other.microseconds)
 
 

@@ -37,7 +37,7 @@ class CountedTransfers(NamedTuple):
         return cls(sum(by_blocks.values()), blocks, payload_bytes, dict(by_blocks))
 
     def plus(self, other: "CountedTransfers") -> "CountedTransfers":
-        """Both together."""
+        """Return the sum of two counts."""
         return CountedTransfers(
             self.operations + other.operations,
             self.blocks + other.blocks,
@@ -139,7 +139,7 @@ def device_of(number: str) -> int:
 
 @dataclass(slots=True)
 class _Gap:
-    """How far the tables are ahead of mountstats, since the first look."""
+    """The lead of the tables over mountstats, in operations since the first look."""
 
     ahead: int = 0
     most_behind: int | None = None  # the unknown lead of the first look. None before the first interval

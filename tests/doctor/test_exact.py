@@ -66,7 +66,7 @@ def test_a_kernel_that_can_count_is_reported_with_the_price_and_the_flag(tmp_pat
     assert list((root / "instances").iterdir()) == []
 
 
-def test_before_the_first_mount_it_is_said_that_it_waits(tmp_path: Path) -> None:
+def test_exact_mode_waits_for_the_first_mount(tmp_path: Path) -> None:
     (only,) = told(look((tracefs(tmp_path / "t", nfs=False),), tmp_path))
 
     assert "From the first NFS mount on" in only.message
@@ -110,7 +110,9 @@ def test_a_kernel_that_has_sizes_but_no_durations_is_reported_which_field_is_mis
         ("", "0", []),
     ],
 )
-def test_what_forbids_it_is_said_beside(tmp_path: Path, lockdown: str, selinux: str, also: list[str]) -> None:
+def test_lockdown_and_selinux_are_reported_beside_the_missing_tracefs(
+    tmp_path: Path, lockdown: str, selinux: str, also: list[str]
+) -> None:
     _, *others = told(look((tracefs(tmp_path / "t"),), sysfs(tmp_path / "sys", lockdown, selinux)))
 
     assert [word for word in ("lockdown", "SELinux") for one in others if word in one.message] == also

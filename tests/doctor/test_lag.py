@@ -70,7 +70,7 @@ def test_a_minute_that_does_not_come_in_time_has_a_lag_of_more_than_that() -> No
     assert service.at == BEGAN + 180
 
 
-def test_enough_of_waiting_keeps_what_is_known() -> None:
+def test_the_lag_measured_before_the_time_limit_is_kept() -> None:
     assert [one.at_most for one in Monitoring({"A": 230.0}, enough_after=20).measure_lag(600)] == [None]
 
 

@@ -46,7 +46,7 @@ def test_an_ocid_at_the_end_of_a_sentence_keeps_its_stand_in() -> None:
 
 
 @given(st.from_regex(r"ocid1\.[a-z]{1,12}\.oc1\.[a-z_0-9]{0,10}\.[a-z0-9]{1,20}", fullmatch=True), st.text(max_size=20))
-def test_no_ocid_leaves_the_house_wherever_it_stands(ocid: str, around: str) -> None:
+def test_the_record_has_no_ocid_in_any_text(ocid: str, around: str) -> None:
     facts = RegionFacts(
         "r",
         {"GetSubnet": Tried(CallOutcome.FAILED, f"{around} {ocid} {around}")},

@@ -67,7 +67,7 @@ def test_a_report_cut_anywhere_is_refused(length: int) -> None:
 
 
 @given(st.data())
-def test_whatever_became_of_a_report_it_is_read_or_refused(data: st.DataObject) -> None:
+def test_a_damaged_report_is_read_or_refused(data: st.DataObject) -> None:
     text = text_of(data.draw(st.sampled_from(["group", "mixed", "client", "status"])))
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(len(text), begin + 100)))

@@ -41,7 +41,7 @@ def test_what_to_buy_of_lustre_is_never_less_than_the_smallest_there_is() -> Non
     }
 
 
-def test_a_volume_that_cannot_bear_it_whatever_its_size_says_so() -> None:
+def test_a_load_above_every_volume_is_reported() -> None:
     found = bought(load(reads=30_000, read_bytes=30_000 * 4096), "block-volume")
 
     assert found["vpu-0"] is found["vpu-10"] is None

@@ -23,7 +23,7 @@ _DIGITS_WITHOUT_EXPONENT = 6
 _EXPONENTS = tuple(f"e+{exponent:02d}" for exponent in range(17))  # repr() has exponents itself from 1e16 on
 
 
-class _One(Collector):
+class _SingleFamily(Collector):
     """A single family, for writers that ask a collector."""
 
     def __init__(self, family: PrometheusFamily) -> None:
@@ -58,13 +58,13 @@ def _pieces(families: Iterable[PrometheusFamily], write_one: Callable[[Collector
                 yield _lines(family, begin, begin + _SERIES_IN_A_PIECE).encode()
             yield b"\n"
         else:
-            yield write_one(_One(family))
+            yield write_one(_SingleFamily(family))
 
 
 @cache
 def _head(metric: Metric, write_one: Callable[[Collector], bytes]) -> bytes:
     """Return HELP and TYPE of a row without the last end of line. The text never changes."""
-    return write_one(_One(Family(metric))).removesuffix(b"\n")
+    return write_one(_SingleFamily(Family(metric))).removesuffix(b"\n")
 
 
 def _lines(family: Family, begin: int, end: int) -> str:

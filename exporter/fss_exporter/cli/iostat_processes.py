@@ -15,7 +15,7 @@ from fss_exporter import units
 from fss_exporter.cli.intervals import intervals
 from fss_exporter.nfs.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
 from fss_exporter.nfs.processes.counting import ProcessCounting, ProcessLoad
-from fss_exporter.nfs.processes.identities import Seen
+from fss_exporter.nfs.processes.identities import SeenThread
 from fss_exporter.nfs.processes.top import NO_AMOUNT, Amount
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.tables import Column, Row, say, show as show_table
@@ -45,7 +45,7 @@ class ProcessReport:
     priced: Mapping[str, bool]
 
 
-def party(seen: Seen, by: str) -> Party:
+def party(seen: SeenThread, by: str) -> Party:
     """Return the process, pod or unit of a thread."""
     who = seen.identity
     pod = f"{who.namespace}/{who.pod}".strip("/")

@@ -14,7 +14,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
 from fss_exporter.model.service_table import OneClient, SeriesKey
-from fss_exporter.nfs.superblocks import Known, Superblock
+from fss_exporter.nfs.superblocks import KnownService, Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 
@@ -219,7 +219,7 @@ def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
             yield family(name, objectives)
 
 
-def _shared(stated: Iterable[Superblock], fact_of: Callable[[Known], Any]) -> dict[str, Any]:
+def _shared(stated: Iterable[Superblock], fact_of: Callable[[KnownService], Any]) -> dict[str, Any]:
     """Return a fact by address, without an address whose exports differ in the fact."""
     found: dict[str, set[Any]] = defaultdict(set)
     for superblock in stated:

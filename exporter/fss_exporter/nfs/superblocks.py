@@ -56,7 +56,7 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownService:
     """The known facts about the service behind a mount."""
 
     service: Service  # row of the table
@@ -72,8 +72,8 @@ class Known:
         return None if kind is None else kind.one_client
 
 
-ASSUMED_NFS3: Final = Known(OCI_FSS, OCI_FSS.cost)
-ASSUMED_OTHER: Final = Known(NONE, NONE.cost)
+ASSUMED_NFS3: Final = KnownService(OCI_FSS, OCI_FSS.cost)
+ASSUMED_OTHER: Final = KnownService(NONE, NONE.cost)
 
 
 class Services:
@@ -82,7 +82,7 @@ class Services:
     def __init__(self, claims: Sequence[Claim] = ()) -> None:
         self._claims = tuple(claims)
 
-    def of(self, key: SeriesKey, fstype: str) -> Known:
+    def of(self, key: SeriesKey, fstype: str) -> KnownService:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
         claim = next((one for one in self._claims if one.fits(key)), None)
         service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
@@ -91,9 +91,9 @@ class Services:
         # OCI File Storage has weights for NFSv3 procedures only.
         cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
         if claim is None:
-            return Known(service, cost, stated=True)
+            return KnownService(service, cost, stated=True)
         ceilings = service.ceilings(claim.kind, claim.capacity_bytes)
-        return Known(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
+        return KnownService(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
 
 
 BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount
@@ -107,7 +107,7 @@ class Superblock:
     key: SeriesKey  # labels of the series
     encrypted: bool  # True with in-transit TLS
     mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
-    known: Known  # the service behind the superblock
+    known: KnownService  # the service behind the superblock
     record: NfsRecord  # the counters
 
 
@@ -199,7 +199,7 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
 
 def _identity(
     mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services
-) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], Known]:
+) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], KnownService]:
     """Return the fields `key` to `known` of a superblock."""
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.

@@ -15,7 +15,7 @@ from fss_exporter.nfs.exact.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_exporter.nfs.exact.tracefs import NotYet, Sources
 from fss_exporter.nfs.processes import process_session
 from fss_exporter.nfs.processes.attribution import Attribution, Places
-from fss_exporter.nfs.processes.identities import Identities, Pods, Seen
+from fss_exporter.nfs.processes.identities import Identities, Pods, SeenThread
 from fss_exporter.nfs.processes.process_session import REFUSED, UNREADABLE, Names, ProcessSession
 from fss_exporter.nfs.processes.top import Amount
 from fss_exporter.nfs.superblocks import Reading
@@ -33,7 +33,7 @@ class ProcessLoad(NamedTuple):
     """Load of one thread on one address."""
 
     address: str
-    seen: Seen
+    seen: SeenThread
     amount: Amount
 
 

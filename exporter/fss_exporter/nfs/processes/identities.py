@@ -132,7 +132,7 @@ class Identity(NamedTuple):
     unit: str = ""  # systemd unit outside of pods
 
 
-class Seen(NamedTuple):
+class SeenThread(NamedTuple):
     """Labels and user of a thread, as last seen in `/proc`."""
 
     identity: Identity  # of the thread
@@ -149,9 +149,9 @@ class Identities:
         self.is_readable = True
         self._procfs = procfs
         self._pods = pods
-        self._seen: dict[Thread, tuple[_Stat, Seen]] = {}
+        self._seen: dict[Thread, tuple[_Stat, SeenThread]] = {}
 
-    def look(self, threads: Iterable[Thread]) -> dict[Thread, Seen]:
+    def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
         """Return the identity of each thread with load since the last look."""
         self._pods.begin()
         self.is_readable = self._stat("1") is not None
@@ -160,13 +160,13 @@ class Identities:
             del self._seen[next(iter(self._seen))]
         return found
 
-    def _of(self, thread: Thread) -> Seen:
+    def _of(self, thread: Thread) -> SeenThread:
         if not thread.number:
-            return Seen(Identity(thread.name), None)
+            return SeenThread(Identity(thread.name), None)
         last_stat, seen = self._seen.get(thread, (None, None))
         stat = self._stat(str(thread.number))
         if stat is None:
-            return seen or Seen(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None)
+            return seen or SeenThread(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None)
         if seen is None or stat != last_stat:
             seen = self._resolved(str(thread.number), stat)
             if seen.identity.namespace or not seen.identity.pod:
@@ -174,9 +174,9 @@ class Identities:
                 self._seen[thread] = stat, seen
         return seen
 
-    def _resolved(self, number: str, stat: "_Stat") -> Seen:
+    def _resolved(self, number: str, stat: "_Stat") -> SeenThread:
         if stat.is_kernel:
-            return Seen(Identity(KERNEL.name), 0)
+            return SeenThread(Identity(KERNEL.name), 0)
         status = dict(line.split(":", 1) for line in self._text(number, "status").split("\n") if ":" in line)
         leader = self._stat(status.get("Tgid", number).strip())
         group = group_of(self._text(number, "cgroup"))
@@ -184,7 +184,7 @@ class Identities:
         name = shown((leader or stat).name)
         identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
         user = status.get("Uid", "").split()
-        return Seen(identity, int(user[0]) if user else None)
+        return SeenThread(identity, int(user[0]) if user else None)
 
     def _stat(self, number: str) -> "_Stat | None":
         return _parsed(self._text(number, "stat"))

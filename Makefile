@@ -94,8 +94,11 @@ soak: .venv/dev ## memory of a poller and of an agent over a simulated day (a fe
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .
 
-package: .venv/dev ## deb and rpm of the agent into dist/, for this release of the distribution (PYTHON=/usr/bin/python3)
-	@PYTHON=/usr/bin/python3 tools/package all
+package: .venv/dev ## deb and rpm of the agent into dist/; ARGS="poller host", "agent own" (a Python of its own), MACHINE=aarch64
+	@tools/package $(or $(ARGS),agent host)
+
+wheelhouse: .venv/dev ## the program and its dependencies as wheels with hashes, for pip without a network, into dist/
+	@tools/wheelhouse $(or $(ARGS),agent)
 
 release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb, rpm, chart, bills of materials and checksums into dist/
 	@tools/release

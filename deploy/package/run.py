@@ -1,0 +1,10 @@
+"""Run the exporter from the package's own folder of modules, and from no other."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).with_name("lib")))
+
+from fss_exporter.cli.main import main  # found in the folder of the line above
+
+main()

@@ -61,6 +61,9 @@ lint: .venv/dev ## ruff
 lint-docs: ## the documents under the project's rules of plain English, with vale (built with Go where it is not installed)
 	@tools/lint-docs $(ARGS)
 
+rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
+	@tools/ensure-tools debootstrap && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
+
 lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
 	@tools/pint
 

@@ -245,3 +245,52 @@ def test_helm_test_asks_the_poller_for_its_health(tmp_path: Path) -> None:
     (pod,) = (document for document in documents(tmp_path, {}) if document["kind"] == "Pod")
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
     assert "/-/healthy" in pod["spec"]["containers"][0]["args"][0]
+
+
+def objects(folder: Path, values: dict[str, Any], *flags: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """What the chart renders, by kind and name."""
+    done = helm(folder, values, *flags)
+    assert done.returncode == 0, done.stderr
+    rendered = [document for document in yaml.safe_load_all(done.stdout) if document]
+    return {(document["kind"], document["metadata"]["name"]): document for document in rendered}
+
+
+def test_a_digest_replaces_the_tag_of_one_image(tmp_path: Path) -> None:
+    digest = "sha256:" + "ab" * 32
+    values = {"image": {"registry": "registry.example.com/team", "tag": "1"}, "agent": {"image": {"digest": digest}}}
+    agent, poller = (container["image"] for container in containers(tmp_path, values))
+    assert agent == f"registry.example.com/team/fss-exporter-agent@{digest}"
+    assert poller == "registry.example.com/team/fss-exporter-poller:1"
+
+
+def test_common_labels_are_on_every_object_and_in_no_selector(tmp_path: Path) -> None:
+    found = objects(tmp_path, {"commonLabels": {"cost-centre": "storage"}})
+    assert [name for name, one in found.items() if one["metadata"]["labels"].get("cost-centre") != "storage"] == []
+    selectors = [one["spec"]["selector"]["matchLabels"] for one in found.values() if "template" in one.get("spec", {})]
+    assert selectors
+    assert not any("cost-centre" in selector for selector in selectors)
+
+
+def test_the_agent_can_have_an_account_of_its_own_and_still_gets_no_token(tmp_path: Path) -> None:
+    found = objects(tmp_path, {"agent": {"serviceAccount": {"create": True}}})
+    pod = found["DaemonSet", "fss-exporter-agent"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == found["ServiceAccount", "fss-exporter-agent"]["metadata"]["name"]
+    assert pod["automountServiceAccountToken"] is False
+
+
+def test_relabelings_run_after_those_of_the_chart(tmp_path: Path) -> None:
+    drop = {"sourceLabels": ["__name__"], "regex": "fss_client_queue_.*", "action": "drop"}
+    zone = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "zone"}
+    values = {"monitors": {"enabled": True, "relabelings": [zone], "metricRelabelings": [drop]}}
+    found = objects(tmp_path, values)
+    (agent,) = found["PodMonitor", "fss-exporter-agent"]["spec"]["podMetricsEndpoints"]
+    (poller,) = found["ServiceMonitor", "fss-exporter-poller"]["spec"]["endpoints"]
+    assert agent["relabelings"][0]["targetLabel"] == "instance"
+    assert agent["relabelings"][-1] == zone
+    assert poller["relabelings"] == [zone]
+    assert agent["metricRelabelings"] == poller["metricRelabelings"] == [drop]
+
+
+def test_further_objects_are_templates(tmp_path: Path) -> None:
+    extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-more", "labels": {}}}
+    assert ("ConfigMap", "fss-exporter-more") in objects(tmp_path, {"extraManifests": [extra]})

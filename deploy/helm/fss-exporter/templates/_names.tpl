@@ -22,14 +22,38 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: fss-exporter
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
+{{- /* Service account of a component, empty for the default account of the namespace. */ -}}
 {{- define "fss-exporter.serviceAccount" -}}
-{{- if .Values.poller.serviceAccount.create -}}
-{{- default (printf "%s-poller" (include "fss-exporter.fullname" .)) .Values.poller.serviceAccount.name -}}
+{{- $account := (index .root.Values .component).serviceAccount -}}
+{{- if $account.create -}}
+{{- default (printf "%s-%s" (include "fss-exporter.fullname" .root) .component) $account.name -}}
 {{- else -}}
-{{- required "poller.serviceAccount.name: needed where create is false" .Values.poller.serviceAccount.name -}}
+{{- $account.name -}}
 {{- end -}}
+{{- end -}}
+
+{{- define "fss-exporter.serviceAccountObject" -}}
+{{- $account := (index .root.Values .component).serviceAccount -}}
+{{- if $account.create }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "fss-exporter.serviceAccount" . }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "fss-exporter.labels" .root | nindent 4 }}
+  {{- with $account.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+---
+{{- end }}
 {{- end -}}
 
 {{- define "fss-exporter.probes" -}}
@@ -68,12 +92,17 @@ tlsConfig:
 basicAuth:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.monitors.metricRelabelings }}
+metricRelabelings:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- /* Image of a component: the registry is left out where it is empty, for images that only the nodes hold. */ -}}
 {{- define "fss-exporter.image" -}}
-{{- $image := printf "%s:%s" .name (default .root.Chart.AppVersion .root.Values.image.tag) -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ $image }}
+{{- $image := (index .root.Values .component).image -}}
+{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .root.Chart.AppVersion .root.Values.image.tag }}{{ end }}
 {{- end -}}
 
 {{- /* Whether objects of the Prometheus operator are installed: "auto" asks the cluster for their definitions. */ -}}

@@ -36,7 +36,7 @@ RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-co
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM ${BASE} AS runtime
-ARG VERSION=0.4.0
+ARG VERSION=0.1.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="fss-exporter" \
       org.opencontainers.image.description="Shows how close OCI File Storage mount targets are to their ceilings, which clients cause the load, and what to do." \

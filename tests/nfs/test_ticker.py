@@ -1,17 +1,12 @@
 """The pace of the ticks, and their end."""
 
-import re
-import sys
 import threading
 import time
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from tests.processes import NEVER_S, PROMPT_S, wait_for
-from tools.bench import Host
 
-from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import LARGEST_CPU_SHARE, Ticker
 
@@ -85,30 +80,3 @@ def test_a_single_dear_tick_between_cheap_ones_does_not_slow_the_others() -> Non
     assert ticker.wanted_interval_s == 1.0
     ticker.tick()
     assert ticker.wanted_interval_s == pytest.approx(0.5 / LARGEST_CPU_SHARE)
-
-
-def test_a_tick_enters_eight_modules_and_the_architecture_page_names_them(tmp_path: Path) -> None:
-    host = Host(tmp_path / "proc", 2)
-    ticker = Ticker(Procfs(tmp_path / "proc").read, 1.0)
-    ticker.tick()
-    host.advance()
-    ticker.tick()
-    host.advance()
-    entered: set[str] = set()
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and "/fss_exporter/" in frame.f_code.co_filename:
-            entered.add(frame.f_code.co_filename.rpartition("/fss_exporter/")[2])
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        ticker.tick()
-    finally:
-        sys.setprofile(before)
-
-    listed = (
-        (ROOT / "docs/architecture.md").read_text().partition("eight modules and of no other:")[2].partition(".\n\n")[0]
-    )
-    assert entered == set(re.findall(r"`([\w/]+\.py)`", listed))
-    assert len(entered) == 8

@@ -43,7 +43,7 @@ def _version(path: str) -> str:
 
 def groups_in_order() -> list[Group]:
     """All groups of the files, in the order of the files."""
-    names = ("older_agents.yml", "recording.yml", "node_exporter.yml", "kubernetes.yml", "alerts.yml")
+    names = ("recording.yml", "node_exporter.yml", "kubernetes.yml", "alerts.yml")
     return [group for name in names for group in parsed(RULES / name)["groups"]]
 
 

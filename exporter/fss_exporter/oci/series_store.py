@@ -10,11 +10,10 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.cloud_client import Points, Stream
+from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
 from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
 from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.snapshot import AnswerSummary, SeriesColumn, SharedSeries
@@ -90,12 +89,12 @@ class MinuteStamps(dict[str, int]):
     """
 
     def __missing__(self, stamp: str) -> int:
-        moment = datetime.fromisoformat(stamp)  # not by `epoch_seconds`: a datapoint passes few modules
-        if moment.tzinfo is None or moment.timestamp() % MINUTE:
-            raise ValueError(f"not a minute with a time zone: {stamp!r}")
+        seconds = epoch_seconds(stamp)
+        if seconds % MINUTE:
+            raise ValueError(f"not a whole minute: {stamp!r}")
         if len(self) > 1_000:  # a window has 180 at the most
             self.clear()
-        self[stamp] = minute = int(moment.timestamp())
+        self[stamp] = minute = int(seconds)
         return minute
 
 

@@ -1,6 +1,5 @@
 """The handler of `/`: collect, remember, render."""
 
-import gc
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY, dataclass
@@ -42,13 +41,6 @@ class StatusView:
 
         One thread at a time calls the method.
         """
-        gc.disable()  # of 1,000 mounts a page makes 200,000 short-lived objects, and looking at them takes a quarter of the time
-        try:
-            return self._html(query)
-        finally:
-            gc.enable()
-
-    def _html(self, query: str) -> str:
         from fss_exporter.web.status.html import render  # noqa: PLC0415  # only a visitor of the page needs Jinja2
 
         families, at = self.collect(), self.clock()

@@ -61,7 +61,7 @@ class Oci(_Section):
     endpoints: Endpoints = Endpoints()
     poll_interval: types.Seconds = 60.0
     inventory_interval: types.Seconds = 600.0
-    stale_after: types.Seconds = 360.0
+    stale_after: types.Seconds = 600.0
     calls_per_second: Annotated[types.Number, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None

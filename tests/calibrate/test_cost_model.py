@@ -18,7 +18,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.saved_readings import between, read_saved
-from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, PointsByMetric, estimate
+from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, estimate
 from fss_exporter.settings import Settings, load
 
 MEASURED = """
@@ -110,14 +110,16 @@ def test_saved_files_are_judged_by_the_measured_costs(overrides: CostOverrides) 
 def test_the_poller_estimates_by_the_measured_costs() -> None:
     rows = "SETATTR: {io_operations: 5, date: 2026-11-22, source: x}"
     overrides = load_text(rows + "\n    WRITE: {factor: 2, date: 2026-11-22, source: x}").cost_model.overrides
-    watched: PointsByMetric = {
-        READS: {("mt", "fs", "0B_to_8KiB"): {1: 10.0}},
-        WRITES: {("mt", "fs", "0B_to_8KiB"): {1: 10.0}},
-        METADATA: {("mt", "fs", "SETATTR"): {1: 100.0}},
+    watched: dict[tuple[str, ...], float] = {
+        (READS, "fs", "0B_to_8KiB"): 10.0,
+        (WRITES, "fs", "0B_to_8KiB"): 10.0,
+        (METADATA, "fs", "SETATTR"): 100.0,
     }
-    table, measured = estimate(watched)["mt"].iops.point, estimate(watched, overrides)["mt"].iops.point
-    assert table == 10 * 2 + 10 * 4 + 100 * 2
-    assert measured == 10 * 2 + 10 * 8 + 100 * 5
+    table, measured = estimate(watched), estimate(watched, overrides)
+    assert table is not None
+    assert measured is not None
+    assert table.point == 10 * 2 + 10 * 4 + 100 * 2
+    assert measured.point == 10 * 2 + 10 * 8 + 100 * 5
 
 
 def load_text(rows: str) -> Settings:

@@ -1,6 +1,6 @@
 """The cloud client in memory: a region whose resources, figures and failures a test writes down."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -8,7 +8,8 @@ from typing import Any
 from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql
 from fss_exporter.oci.cloud_client import Listing, MetricRequest, Point, PrivateIp, Scope, Stream
-from fss_exporter.oci.oci_inventory import ExportSet, MountTarget
+from fss_exporter.oci.metric_table import METRICS, OciMetric
+from fss_exporter.oci.oci_inventory import Export, ExportSet, FileSystem, MountTarget
 
 TENANCY = "ocid1.tenancy.oc1..t"
 DOMAIN = "AD-1"
@@ -33,14 +34,42 @@ def stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
+def _file_system(target: MountTarget) -> FileSystem:
+    ocid = f"ocid1.filesystem.oc1..{target.name}"
+    return FileSystem(
+        id=ocid, name=f"fs-{target.name}", compartment_id=TENANCY, availability_domain=DOMAIN, state="ACTIVE"
+    )
+
+
+def _export(target: MountTarget) -> Export:
+    system = _file_system(target).id
+    return Export(
+        id=f"{system}-export", path="/a", state="ACTIVE", file_system_id=system, export_set_id=target.export_set_id
+    )
+
+
+def _dimensions(metric: OciMetric | None, target: MountTarget) -> dict[str, str]:
+    if metric is None or metric.owner != "behind":
+        return {"resourceId": target.id}
+    further = {"size": "0B_to_8KiB", "operation": "GETATTR"}
+    return {
+        "mountTargetId": target.id,
+        "resourceId": _file_system(target).id,
+        **{name: further[name] for name in metric.dimensions},
+    }
+
+
 @dataclass
 class FakeCloud:
     """See `cloud_client.CloudClient`.
 
     Attributes:
         targets: mount targets of the tenancy.
+        unlisted: names of mount targets that the listing leaves out.
+        has_file_systems: whether each mount target has one file system behind it, with small READs and GETATTRs.
         figure: value of a metric and mount target in a minute (its end); None for no point.
         refuse: the error of an API operation, None where it is answered.
+        refuse_metric: the error of the query of a metric, None where it is answered.
         refuse_scope: the error of ListMetrics in a scope, None where it is answered.
         tree: the compartments below the root.
         spoil: changes the streams of an answer.
@@ -49,8 +78,11 @@ class FakeCloud:
     """
 
     targets: Sequence[MountTarget] = ()
+    unlisted: Container[str] = ()
+    has_file_systems: bool = False
     figure: Callable[[str, str, int], float | None] = lambda *_: 1.0
     refuse: Callable[[str], CloudError | None] = lambda _: None
+    refuse_metric: Callable[[str], CloudError | None] = lambda _: None
     refuse_scope: Callable[[Scope], CloudError | None] = lambda _: None
     spoil: Callable[[list[Stream | None]], list[Stream | None]] = lambda streams: streams
     names: Sequence[str] = ("MountTargetReadThroughput", "MountTargetConnections")
@@ -79,7 +111,9 @@ class FakeCloud:
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         self._call(operation)
         found: dict[str, Sequence[Any]] = {
-            "ListMountTargets": self.targets,
+            "ListMountTargets": [one for one in self.targets if one.name not in self.unlisted],
+            "ListFileSystems": [_file_system(one) for one in self.targets if self.has_file_systems],
+            "ListExports": [_export(one) for one in self.targets if self.has_file_systems],
             "ListExportSets": [ExportSet(id=one.export_set_id, vcn_id="vcn") for one in self.targets],
         }
         del compartment_id, availability_domain
@@ -115,12 +149,14 @@ class FakeCloud:
         self._call("SummarizeMetricsData")
         self.asked[request.scope] = request.start
         (metric,) = mql.metrics(mql.parse(request.query))
+        if error := self.refuse_metric(metric.name):
+            raise error
         streams: list[Stream | None] = []
         for target in self.targets:
             minutes = range(request.start, request.end, 60)
             figures = ((minute, self.figure(metric.name, target.name, minute)) for minute in minutes)
             points = [Point(stamp(minute), value) for minute, value in figures if value is not None]
-            streams.append(Stream({"resourceId": target.id}, tuple(points)))
+            streams.append(Stream(_dimensions(METRICS.get(metric.name), target), tuple(points)))
         return self.spoil(streams)
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

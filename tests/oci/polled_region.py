@@ -9,11 +9,15 @@ from tests.oci.fake_cloud import FakeCloud, mount_target
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metric_queries import MetricQueries
+from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.open_minutes import BY_MINUTE
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.settings import Settings
 
 
 class Held:
@@ -26,12 +30,14 @@ class Held:
 class PolledRegion:
     """The region, what the loops of the poller make of it, and the time.
 
-    `targets` are the mount targets that the configuration names.
+    `targets` are the mount targets that the configuration names. `ledger` is what was counted before.
     """
 
     cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
     now: float = NOON + 20.0
     targets: frozenset[str] = frozenset()
+    ledger: Ledger = field(default_factory=lambda: Ledger(NOON))
+    settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
         log = logging.getLogger()
@@ -45,12 +51,19 @@ class PolledRegion:
             report=self.failures.report,
             publish=lambda state: self.board.publish("eu", inventory=state),
         )
+        self.judge = MinuteJudge(self.ledger, lambda: self.settings)
         queries = self.queries = MetricQueries(
-            client, start=NOON, now=self.clock, self_metrics=SelfMetrics(), failures=self.failures
+            client,
+            ledger=self.ledger,
+            now=self.clock,
+            self_metrics=SelfMetrics(),
+            failures=self.failures,
+            receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
         )
         poller = RegionPoller(
             client,
             queries,
+            self.judge,
             self.failures,
             names_interval=600.0,
             stale_after=360.0,

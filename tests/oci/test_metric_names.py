@@ -4,8 +4,8 @@ from tests.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames
-from fss_exporter.oci.series_store import newest_complete
 
 READS = METRICS["FileSystemReadRequestsbySize"]
 

@@ -10,8 +10,7 @@ from tests.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
-from fss_exporter.oci.query_extent import GAUGE_MOST_MINUTES
-from fss_exporter.oci.series_store import newest_complete
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, newest_complete
 
 
 def test_a_counter_counts_every_minute_of_an_outage_of_an_hour() -> None:
@@ -82,9 +81,9 @@ def _without(stream: Stream, minute: int) -> Stream:
     return structs.replace(stream, points=tuple(points))
 
 
-def test_a_poll_asks_for_eleven_minutes_of_a_counter_in_the_mean() -> None:
+def test_a_poll_asks_for_four_minutes_if_nothing_is_late_or_new() -> None:
     poll = PolledRegion()
-    for _ in range(10):
+    for _ in range(20):
         poll.minute()
     asked: Counter[tuple[str, str]] = Counter()
 
@@ -95,7 +94,7 @@ def test_a_poll_asks_for_eleven_minutes_of_a_counter_in_the_mean() -> None:
     poll.cloud.figure = figure
     for _ in range(5):
         poll.minute()
-    assert asked["MountTargetReadThroughput", "a"] == 4 * 9 + 20
+    assert asked["MountTargetReadThroughput", "a"] == 5 * 5
 
 
 def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_backlog_of_hours() -> None:
@@ -109,7 +108,7 @@ def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_bac
     starts = {
         scope.compartment_id: (newest_complete(poll.now) - start) // 60 for scope, start in poll.cloud.asked.items()
     }
-    assert starts["ocid1.compartment.oc1..late"] < GAUGE_MOST_MINUTES
+    assert starts["ocid1.compartment.oc1..late"] < GIVE_UP_MINUTES
 
 
 def test_one_bad_point_after_an_outage_costs_one_minute_until_it_is_mended() -> None:

@@ -93,7 +93,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
     assert world.values("fss_mount_target_connections", "mount_target") == before, "the last points stay"
     assert world.value("fss_oci_datapoint_age_seconds", oci_metric="MountTargetConnections") == pytest.approx(80)
-    world.pass_minutes(6)
+    world.pass_minutes(10)
     world.poll()
     assert world.values("fss_mount_target_connections", "mount_target") == {}, "stale points go"
     assert len(world.values("fss_mount_target_read_bytes_per_second", "mount_target")) == len(MOUNT_TARGETS)
@@ -106,7 +106,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
 
 def test_points_go_stale_at_the_scrape_without_a_poll(world: World) -> None:
     world.poll()
-    world.pass_minutes(7)
+    world.pass_minutes(11)
     assert world.values("fss_mount_target_connections", "mount_target") == {}
     assert world.values("fss_mount_target_estimated_iops", "mount_target") == {}
     assert len(world.values("fss_mount_target_info", "mount_target")) == len(MOUNT_TARGETS)
@@ -210,6 +210,6 @@ def test_an_estimate_is_not_made_of_half_the_answers(world: World) -> None:
     world.pass_minutes()
     world.poll()
     assert world.values("fss_mount_target_estimated_iops", "mount_target") == before
-    world.pass_minutes(6)
+    world.pass_minutes(10)
     world.poll()
     assert world.values("fss_mount_target_estimated_iops", "mount_target") == {}

@@ -14,6 +14,7 @@ from fss_exporter.oci import mql
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Stream
+from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
@@ -125,7 +126,7 @@ def polled(inventory: Inventory, longest: int | None = None, status: int = 413) 
     monitoring = Monitoring(inventory, longest, status)
     queries = MetricQueries(
         cast("CloudClient", monitoring),
-        start=NOON,
+        ledger=Ledger(NOON),
         now=lambda: NOON + 20.0,
         self_metrics=SelfMetrics(),
         failures=FailureLog("eu-frankfurt-1", logging.getLogger()),

@@ -10,9 +10,10 @@ from tests.clock import NOON
 
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.labels import RegionLabels
+from fss_exporter.oci.ledger import MINUTE, Ledger
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.oci.series_store import MINUTE, MinuteStamps, SeriesStore
+from fss_exporter.oci.series_store import MinuteStamps, SeriesStore
 from fss_exporter.oci.snapshot import AnswerSummary
 
 HOME = "ocid1.mounttarget.oc1..home"
@@ -60,7 +61,7 @@ def inventory(mount_target: str = "mt-home") -> Inventory:
 def store(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
     owners = RegionLabels("eu-frankfurt-1")
     owners.use(inventory())
-    made = SeriesStore(METRICS[metric], owners, start=start, stamps=MinuteStamps())
+    made = SeriesStore(METRICS[metric], owners, ledger=Ledger(start), stamps=MinuteStamps())
     OWNERS[made] = owners
     return made
 

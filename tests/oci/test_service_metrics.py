@@ -147,7 +147,7 @@ def test_a_failed_metric_keeps_its_points_until_they_are_stale(both: World) -> N
     both.pass_minutes(5)
     both.poll()
     assert both.value("fss_service_read_bytes_per_second", resource="render") is not None
-    both.pass_minutes(3)
+    both.pass_minutes(7)
     both.poll()
     assert both.value("fss_service_read_bytes_per_second", resource="render") is None
     assert both.value("fss_service_write_bytes_per_second", resource="render") is not None

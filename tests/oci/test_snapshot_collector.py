@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
 from prometheus_client.parser import text_string_to_metric_families
-from tests.clock import NOON
 from tests.for_each import for_each
 from tests.oci.world import World
 from tests.region import small
@@ -23,16 +22,6 @@ from fss_exporter.errors import CloudError, NotAuthorized, Throttled, UsageError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.iam import NEEDS, statement
-from fss_exporter.oci.mount_target_estimates import (
-    METADATA,
-    NEEDED,
-    READ_BYTES,
-    READS,
-    WRITE_BYTES,
-    WRITES,
-    complete,
-    estimate,
-)
 from fss_exporter.oci.snapshot import SharedSeries
 from fss_exporter.settings import load
 
@@ -152,54 +141,6 @@ def test_shared_text_is_the_text(labels: list[str]) -> None:
     metric = CATALOGUE["fss_mount_target_iops"]
     shared, whole = SharedSeries(metric, labels), Series(metric, labels)
     assert (shared.text, shared.labels) == (whole.text, whole.labels)
-
-
-KEY = ("mt", "fs")
-
-
-Found = dict[str, dict[tuple[str, ...], dict[int, float]]]
-
-
-def watched(**points: dict[int, float]) -> Found:
-    names = {"read_bytes": READ_BYTES, "write_bytes": WRITE_BYTES, "reads": READS, "writes": WRITES}
-    found: Found = {METADATA: {}}
-    for name, values in points.items():
-        if name.isupper():
-            found[METADATA][*KEY, name] = values
-        else:
-            found[names[name]] = {(*KEY, "64KiB_to_1MiB") if name in {"reads", "writes"} else KEY: values}
-    return found
-
-
-def test_an_estimate_takes_all_of_one_minute() -> None:
-    megabyte = float(1 << 20)
-    made = estimate(
-        watched(
-            reads={NOON - 60: 10.0, NOON: 999.0},
-            read_bytes={NOON - 60: 10 * megabyte},
-            GETATTR={NOON - 60: 7.0, NOON: 999.0},
-        )
-    )
-    assert made["mt"].minute == NOON - 60
-    assert made["mt"].iops == (337, 337, 337)
-
-
-def test_without_a_common_minute_there_is_no_estimate() -> None:
-    assert dict(estimate(watched(reads={NOON: 1.0}, read_bytes={NOON - 60: 1.0}))) == {}
-    assert dict(estimate({})) == {}
-
-
-def test_file_systems_behind_one_mount_target_add_up_and_the_slowest_gives_the_minute() -> None:
-    both: Found = {READS: {("mt", "a", "0B_to_8KiB"): {NOON: 1.0}, ("mt", "b", "0B_to_8KiB"): {NOON - 60: 2.0}}}
-    made = estimate(both)["mt"]
-    assert (made.minute, made.iops.point) == (NOON - 60, 6)
-
-
-def test_an_estimate_needs_every_answer_the_tenancy_can_give() -> None:
-    assert complete(NEEDED, NEEDED)
-    assert complete({READS, WRITES}, {READS, WRITES, "MountTargetIOPS"})
-    assert not complete({READS, WRITES}, NEEDED)
-    assert not complete({READ_BYTES}, {READ_BYTES}), "without requests there is nothing to estimate"
 
 
 def refusal(status: int, code: str | None, message: str, **headers: str) -> ServiceError:

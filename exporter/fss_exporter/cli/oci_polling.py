@@ -14,13 +14,15 @@ from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
+from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.mount_target_settings import named_targets
+from fss_exporter.oci.open_minutes import BY_MINUTE
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection, TagFilter
-from fss_exporter.oci.series_store import newest_complete
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.utilization_publisher import Publisher
@@ -64,6 +66,8 @@ class Polling:
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
+        settings: limits and objectives; may be replaced while the exporter runs.
+        ledgers: what is counted, by region.
     """
 
     def __init__(
@@ -74,12 +78,14 @@ class Polling:
         now: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[float], bool | None] | None = None,
+        ledgers: dict[str, Ledger] | None = None,
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
         self.board = SnapshotBoard()
         self.account = Account(partial(read_credentials, settings.oci), self._connect, self._renew)
-        self._settings = settings
+        self.settings = settings
+        self.ledgers = {} if ledgers is None else ledgers
         self._self_metrics = self_metrics
         self._now, self._clock = now, clock
         self._start = newest_complete(now())
@@ -101,11 +107,11 @@ class Polling:
         )
 
     def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
-        for region in regions_of(self._settings, held):
+        for region in regions_of(self.settings, held):
             self._sessions[region] = Session(
                 held,
                 region,
-                self._settings.oci,
+                self.settings.oci,
                 budget=self.budget,
                 record=self._self_metrics.request,
                 clock=self._clock,
@@ -118,7 +124,7 @@ class Polling:
             session.use_credentials(held)
 
     def _region(self, client: CloudClient) -> MonitoredRegion:
-        oci, selection, name = self._settings.oci, selection_of(self._settings), client.region
+        oci, selection, name = self.settings.oci, selection_of(self.settings), client.region
         inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
         inventory = InventoryRefresh(
             client,
@@ -127,24 +133,27 @@ class Polling:
             report=inventory_failures.report,
             publish=lambda state: self.board.publish(name, inventory=state),
         )
+        ledger = self.ledgers.setdefault(name, Ledger(self._start))
+        judge = MinuteJudge(ledger, lambda: self.settings)
         queries = MetricQueries(
             client,
-            start=self._start,
+            ledger=ledger,
             now=self._now,
             self_metrics=self._self_metrics,
             failures=query_failures,
             metrics={**METRICS, **metrics_of(selection.services)},
             optional_services=selection.optional_services,
+            receivers={metric: judge.receiver(metric) for metric in BY_MINUTE},
         )
         poller = RegionPoller(
             client,
             queries,
+            judge,
             query_failures,
             names_interval=oci.inventory_interval,
             stale_after=oci.stale_after,
             now=self._now,
             clock=self._clock,
-            overrides=self._settings.cost_model.overrides,
         )
         return MonitoredRegion(name, inventory, inventory_failures, poller)
 
@@ -202,18 +211,18 @@ class Cloud:
         """
         fresh = self._load()
         if fresh.oci == self._settings.oci:
-            self._settings = self.source.settings = fresh
+            self._settings = self.source.settings = self._polling.settings = fresh
             self._polling.account.read_credentials_again()
             self._polling.publisher.settings = fresh
             self._polling.inventory.unseen = named_targets(fresh)
             return
-        old, self._polling = self._polling, Polling(fresh, self._self_metrics)
+        old, self._polling = self._polling, Polling(fresh, self._self_metrics, ledgers=self._polling.ledgers)
         self._settings = self.source.settings = fresh
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)
         old.stopping.set()
         for loop in self.loops:
             loop.wake()
-        log.info("the OCI settings changed: polling starts again, and all counters begin at 0")
+        log.info("the OCI settings changed: polling starts again, and the counters go on")
 
     def is_ready(self) -> bool:
         """Return whether the first poll has ended, well or not."""

@@ -10,10 +10,10 @@ from operator import itemgetter
 from sys import intern
 from typing import Any, Final
 
+from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.metric_table import OciMetric, Owner
 from fss_exporter.oci.oci_inventory import Inventory
 
-Key = tuple[str, ...]
 Labels = tuple[str, ...]
 
 
@@ -141,15 +141,16 @@ class StreamLabels:
         """Use another inventory from now on. Unchanged labels stay the same objects."""
         self._inventory = inventory
         for key, found in list(self._known.items()):
-            labels = self._labels(key)
+            labels = self.labels(key)
             if labels is None:
                 del self._known[key]
             elif labels != found.labels:
                 self._known[key] = LabelledStream(found.key, labels)
 
-    def get(self, key: Key) -> LabelledStream | None:
-        """Return the known stream of a key. None for an unknown key."""
-        return self._known.get(key)
+    def labels(self, key: Key) -> Labels | None:
+        """Return the labels of a key, None for a resource missing in the inventory."""
+        owner = self._rule.labels(self._inventory, key)
+        return None if owner is None else (self._region, *owner, *key[len(self._rule.dimensions) :])
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
         """Return the stream with these dimensions.
@@ -164,10 +165,6 @@ class StreamLabels:
         if found is None:
             "".join(values).encode()  # refuses half a character, which `/metrics` could not show
             key = tuple(map(intern, self._rule.identity(values)))  # the same OCIDs come in every metric
-            found = self._known.setdefault(key, LabelledStream(key, self._labels(key)))
+            found = self._known.setdefault(key, LabelledStream(key, self.labels(key)))
             self._known[values] = found
         return found
-
-    def _labels(self, key: Key) -> Labels | None:
-        owner = self._rule.labels(self._inventory, key)
-        return None if owner is None else (self._region, *owner, *key[len(self._rule.dimensions) :])

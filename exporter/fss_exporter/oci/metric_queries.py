@@ -5,7 +5,7 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import count
 from typing import Final
@@ -16,15 +16,14 @@ from fss_exporter.oci import query_extent
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.labels import RegionLabels
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
-from fss_exporter.oci.mount_target_estimates import NEEDED, PointsByMetric
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, SeriesStore, newest_complete
+from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, Receive, SeriesStore
 from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_THOROUGH_EVERY: Final = 5  # polls; a late series that is new, and a very late minute, are found within so many
 
 log = logging.getLogger(__name__)
 
@@ -35,13 +34,16 @@ class MetricQueries:
 
     client: CloudClient  # calls in the region
     _: KW_ONLY
-    start: int  # minutes that end at or before this, in epoch seconds, are in no counter of this exporter
+    ledger: Ledger  # what is counted
     now: Callable[[], float]  # epoch seconds
     self_metrics: SelfMetrics  # counters of the poller itself
     failures: FailureLog  # log of failed queries
     # by documented name. Metrics of another service are queried only if the inventory has resources of the service
     metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
     optional_services: Collection[str] = ()  # other services whose metrics may be forbidden without a failure
+    receivers: Mapping[str, Receive] = field(default_factory=dict)  # of points, by documented name
+    # end of the oldest minute that a calculation waits for, by documented name
+    waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
     states: dict[str, MetricState] = field(default_factory=dict, init=False)
     names_are_due: bool = field(default=True, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
@@ -49,12 +51,13 @@ class MetricQueries:
     _shards: dict[tuple[str, Scope], query_extent.QueryShards] = field(default_factory=dict, init=False)
     _unanswered: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
-    _polls: int = field(default=0, init=False)
+    _new_targets_since: int = field(default=0, init=False)  # epoch seconds
 
     def __post_init__(self) -> None:
+        self._resumed = dict(self.ledger.answered)
         stamps, self._labels = MinuteStamps(), RegionLabels(self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
-            name: SeriesStore(metric, self._labels, start=self.start, stamps=stamps, keeps_points=name in NEEDED)
+            name: SeriesStore(metric, self._labels, ledger=self.ledger, stamps=stamps, receive=self.receivers.get(name))
             for name, metric in self.metrics.items()
         }
         self._names = MetricNames(self.metrics)
@@ -66,6 +69,8 @@ class MetricQueries:
         if inventory is self._inventory:
             return
         self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
+        if not inventory.mount_targets.keys() <= self._inventory.mount_targets.keys():
+            self._new_targets_since = newest_complete(self.now())
         self._inventory = inventory
         self._labels.use(inventory)
         for store in self.stores.values():
@@ -86,27 +91,19 @@ class MetricQueries:
         self._names.learn(found, is_whole=not failed)
         self.names_are_due = failed
 
-    def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> PointsByMetric:
-        """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics.
-
-        Return the points of the answered metrics that an estimate needs.
-        """
+    def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> None:
+        """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics."""
         self._unanswered = 0
-        self._polls += 1
         metrics = [one for one in self.metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
         begin = self._first % max(1, len(metrics))
-        points = {}
         for metric in metrics[begin:] + metrics[:begin]:
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._remember(metric, AnswerSummary(success=False))
                 continue
             self._first += 1
-            answer = self._query(metric, scopes)
-            if answer.success and metric.name in NEEDED:
-                points[metric.name] = answer.points
-        return points
+            self._query(metric, scopes)
 
     def _exists(self, metric: OciMetric) -> bool:
         return not metric.service or metric.service in self._inventory.services
@@ -122,18 +119,17 @@ class MetricQueries:
                 log.info("%s: %s has no metrics here: %s", self.client.region, SERVICES[service].title, error)
             return ()
 
-    def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> AnswerSummary:
+    def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> None:
         """Query one metric in every scope."""
         self.stores[metric.name].release_held_back()
-        total = AnswerSummary()
+        total, asked = AnswerSummary(), newest_complete(self.now())
         for scope in scopes:
             total = total.plus(self._query_scope(metric, scope))
         for reason, number in total.skipped.items():
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), number)
-        self._remember(metric, total)
-        return total
+        self._remember(metric, total, asked)
 
-    def _remember(self, metric: OciMetric, answer: AnswerSummary) -> None:
+    def _remember(self, metric: OciMetric, answer: AnswerSummary, asked: int = 0) -> None:
         """Store the state of a metric, and try another spelling of a name without a new minute."""
         before = self.states.get(metric.name)
         known = before.newest if before else None
@@ -142,12 +138,17 @@ class MetricQueries:
             self._names.fell_silent(metric)
         if answer.success and not answer.streams and before is not None and before.streams:
             self.names_are_due = True  # another spelling is in use now, or there is nothing more to report
+        answered = asked if answer.success else before.answered if before else 0
+        if answer.success:
+            self.ledger.answered[metric.name] = asked
         streams = answer.streams if answer.success or before is None else before.streams  # of the last whole answer
-        self.states[metric.name] = MetricState(answer.success, streams, newest, answer.query_bytes)
+        self.states[metric.name] = MetricState(answer.success, streams, newest, answer.query_bytes, answered)
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
-        shards = self._shards.setdefault((metric.name, scope), query_extent.QueryShards(metric))
+        shards = self._shards.setdefault(
+            (metric.name, scope), query_extent.QueryShards(metric, self._resumed.get(metric.name))
+        )
         minutes = self._window(metric, shards.answers)
         for doublings in count():
             parts = shards.parts(self._inventory, minutes.minutes)
@@ -202,16 +203,18 @@ class MetricQueries:
         assert spelling is not None  # noqa: S101  # only metrics that exist are queried
         return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
 
-    def _window(self, metric: OciMetric, answers: Iterable[int]) -> query_extent.Window:
-        thorough = self._polls % _THOROUGH_EVERY == 0
-        if metric.counter is None:
-            known = self.states.get(metric.name)
-            minutes = query_extent.gauge_minutes(
-                self.now(),
-                newest=known.newest if known else None,
-                slowest=self.stores[metric.name].slowest,
-                thorough=thorough,
-            )
-            return query_extent.window(self.now(), overlap_minutes=minutes, answered=None)
-        overlap = query_extent.THOROUGH_OVERLAP_MINUTES if thorough else query_extent.COUNTER_OVERLAP_MINUTES
-        return query_extent.window(self.now(), overlap_minutes=overlap, answered=min(answers, default=None))
+    def _window(self, metric: OciMetric, answers: Sequence[int]) -> query_extent.Window:
+        now, name = self.now(), metric.name
+        known, lacking = self.states.get(name), None
+        if answers:
+            lacking = self.stores[name].oldest_missing(answers[0] - query_extent.LATE_MINUTES * MINUTE)
+        is_event = metric.idle == "silent" and metric.counter is not None  # events come at any time
+        has_new_targets = now - self._new_targets_since < GIVE_UP_MINUTES * MINUTE
+        looks_far = is_event or has_new_targets or known is None or known.newest is None
+        return query_extent.window(
+            now,
+            answers,
+            overlap_minutes=GIVE_UP_MINUTES if looks_far else query_extent.LATE_MINUTES,
+            most_minutes=GIVE_UP_MINUTES if metric.counter is None else FURTHEST_MINUTES,
+            missing=min(filter(None, (lacking, self.waits_for.get(name))), default=None),
+        )

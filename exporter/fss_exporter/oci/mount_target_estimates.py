@@ -1,13 +1,11 @@
-"""Estimate mount-target IOPS from the metrics of the file systems behind each mount target. Pure.
+"""Estimate the IOPS of a mount target in one minute, from the metrics of the file systems behind the mount target. Pure.
 
-Requests by size and throughput only bound each other within one minute, so each file system is estimated for the newest minute that
-all of its streams have. A metric without any stream of the file system means that there were no such requests.
+Requests by size and throughput only bound each other within one minute. A metric without any stream of a file system means that
+there were no such requests.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Mapping
 from typing import Final
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
@@ -20,8 +18,7 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
     total_of,
 )
-from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.labels import Key
+from fss_exporter.oci.ledger import Key
 
 READ_BYTES: Final = "FileSystemReadThroughput"
 WRITE_BYTES: Final = "FileSystemWriteThroughput"
@@ -29,57 +26,24 @@ READS: Final = "FileSystemReadRequestsbySize"
 WRITES: Final = "FileSystemWriteRequestsbySize"
 METADATA: Final = "MetadataIOPS"
 
-NEEDED: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
+ESTIMATED_FROM: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
 """OCI metrics an estimate is made of, by documented name."""
 
 _READS_BY_SIZE: Final = tuple((READS, bucket.name) for bucket in BUCKETS)
 _WRITES_BY_SIZE: Final = tuple((WRITES, bucket.name) for bucket in BUCKETS)
 
-PointsByMetric = Mapping[str, Mapping[Key, Points]]
-"""By documented metric name: points by (mount target, file system, further dimensions)."""
 
+def estimate(values: Mapping[Key, float], overrides: CostOverrides = NO_OVERRIDES) -> Bounds | None:
+    """Estimate one mount target in one minute, in I/O operations per second.
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Estimated IOPS of one mount target. `minute` is the oldest minute among the file systems."""
-
-    minute: int
-    iops: Bounds
-
-
-def estimate(points_by_metric: PointsByMetric, overrides: CostOverrides = NO_OVERRIDES) -> Mapping[str, Estimate]:
-    """Return the estimates by OCID of the mount target. A mount target without points has no estimate."""
-    series: dict[Key, dict[Key, Points]] = defaultdict(dict)
-    for name in NEEDED:
-        for key, points in points_by_metric.get(name, {}).items():
-            series[key[:2]][name, *key[2:]] = points
-    parts: dict[str, list[tuple[int, Bounds]]] = defaultdict(list)
-    for (target, _), streams in series.items():
-        minute = _newest_common(streams.values())
-        if minute is not None:
-            values = {key: points[minute] for key, points in streams.items()}
-            parts[target].append((minute, _of_one(values, overrides)))
-    return MappingProxyType(
-        {
-            target: Estimate(min(minute for minute, _ in found), total_of([iops for _, iops in found]))
-            for target, found in parts.items()
-        }
-    )
-
-
-def _newest_common(streams: Iterable[Points]) -> int | None:
-    """Return the newest minute of all streams, mostly the newest of the first stream."""
-    first, *others = streams
-    for minute in sorted(first, reverse=True):
-        if all(minute in points for points in others):
-            return minute
-    return None
-
-
-def complete(answered: Iterable[str], queried: Iterable[str]) -> bool:
-    """Return whether OCI answered every queried metric that an estimate needs. Requests by size are required."""
-    needed = set(NEEDED).intersection(queried)
-    return {READS, WRITES} <= needed <= set(answered)
+    `values` are by metric, file system and further dimensions. Returns None without any value that an estimate is made of.
+    """
+    systems: dict[str, dict[Key, float]] = defaultdict(dict)
+    for (metric, *place), value in values.items():
+        if metric in ESTIMATED_FROM:
+            system, *dimensions = place
+            systems[system][metric, *dimensions] = value
+    return total_of([_of_one(one, overrides) for one in systems.values()]) if systems else None
 
 
 def _of_one(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:

@@ -12,30 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import CloudError, TooMuchData
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.series_store import FURTHEST_MINUTES, MINUTE, newest_complete
 
 LATE_MINUTES = 4
-"""Minutes to look back for unknown series, because a point comes up to three minutes late."""
-
-GAUGE_MOST_MINUTES = 15
-"""How far back a gauge is looked for at all."""
-
-COUNTER_OVERLAP_MINUTES = 4
-"""Minutes to query again before the oldest of the last `ANSWERS_REPEATED` answers. A minute that comes up to 8 minutes late
-counts at the next poll.
-"""
-
-THOROUGH_OVERLAP_MINUTES = 15
-"""The same in each fifth poll, so that a minute that comes up to 15 minutes late still counts. Long answers cost the CPU of a
-poll.
-"""
-
-ANSWERS_REPEATED = 5
-"""Polls that repeat a window. After an outage, a stream that is missing in one answer delivers the backlog in the next
-answer.
-"""
+"""Minutes to query again before the last answer. A point comes up to three minutes late, and a new series is found so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +38,23 @@ class Window:
         return (self.end - self.start) // MINUTE
 
 
-def window(now: float, *, overlap_minutes: int, answered: int | None) -> Window:
-    """Return the window of one query, with minutes to repeat before the newest complete minute and before `answered`.
+def window(
+    now: float, answers: Sequence[int], *, overlap_minutes: int, most_minutes: int, missing: int | None = None
+) -> Window:
+    """Return the window of one query: from the oldest minute that may still come to the newest complete minute.
 
-    `answered` is the newest minute of an earlier window with an answer, None before the first. Times are epoch seconds.
+    `answers` has the newest minute of each earlier window with an answer, oldest first. The last `overlap_minutes` before the last
+    answer are always queried again. `missing` is the end of the oldest minute that somebody waits for. The wait ends when OCI has
+    answered for `GIVE_UP_MINUTES` without the minute. Times are epoch seconds.
     """
     newest = newest_complete(now)
-    last = newest if answered is None else min(answered, newest)
-    start = max(last - overlap_minutes * MINUTE, newest - FURTHEST_MINUTES * MINUTE)
-    return Window(start + MINUTE, newest + MINUTE)
-
-
-def gauge_minutes(now: float, *, newest: int | None, slowest: int | None, thorough: bool) -> int:
-    """Return the minutes back to query for a gauge, which needs only the newest point of each series.
-
-    `newest` is the end of the newest minute of any series, None before the first point. `slowest` is the end of the newest
-    minute of the latest series. A window from there on misses nothing of the known series. `thorough` looks for unknown
-    series as well, which may be even later. Times are epoch seconds.
-    """
-    if newest is None or slowest is None:
-        return GAUGE_MOST_MINUTES
-    complete = newest_complete(now)
-    back = (complete - slowest) // MINUTE + 1
-    if thorough:
-        back = max(back, (complete - newest) // MINUTE + LATE_MINUTES)
-    return min(max(back, 2), GAUGE_MOST_MINUTES)
+    if not answers:
+        return Window(newest - min(GIVE_UP_MINUTES, most_minutes) * MINUTE + MINUTE, newest + MINUTE)
+    last = min(answers[-1], newest) - overlap_minutes * MINUTE
+    if missing is not None:
+        given_up = answers[0] if answers[0] <= newest - GIVE_UP_MINUTES * MINUTE else 0
+        last = min(last, max(missing - MINUTE, given_up))
+    return Window(max(last, newest - most_minutes * MINUTE) + MINUTE, newest + MINUTE)
 
 
 _FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
@@ -90,11 +64,12 @@ _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 class QueryShards:
     """The parts of one metric's query in one scope.
 
-    `answers` has the newest minute of each of the last windows with an answer. Empty before the first.
+    `answers` has the newest minute of each window with an answer in the last `GIVE_UP_MINUTES`, and of the one before. Before
+    the first answer it has `closed`, the last answer that the ledger knows of, if any.
     """
 
-    def __init__(self, metric: OciMetric) -> None:
-        self.answers: deque[int] = deque(maxlen=ANSWERS_REPEATED)
+    def __init__(self, metric: OciMetric, closed: int | None = None) -> None:
+        self.answers: deque[int] = deque(() if closed is None else (closed,))
         self._metric = metric
         self._streams: int | None = None
         self._most_parts = 0
@@ -136,7 +111,10 @@ class QueryShards:
 
     def answered(self, streams: int, window: Window) -> None:
         """Note the number of streams in all parts together, and the window of the query."""
-        self.answers.append(window.newest)
+        answers = self.answers
+        answers.append(window.newest)
+        while len(answers) > 1 and answers[1] <= window.newest - GIVE_UP_MINUTES * MINUTE:
+            answers.popleft()
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL:
             self._least_for_size = 1

@@ -1,17 +1,17 @@
-"""One poll of one region: query every metric, estimate IOPS, publish the result."""
+"""One poll of one region: query every metric, judge the minutes of mount targets, publish the result."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.mount_target_estimates import Estimate, complete, estimate
-from fss_exporter.oci.series_store import newest_complete
+from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.open_minutes import BY_MINUTE
 from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
@@ -27,18 +27,17 @@ class RegionPoller:
 
     client: CloudClient  # calls in the region
     queries: MetricQueries  # of its metrics
+    judge: MinuteJudge  # of its mount targets
     failures: FailureLog  # log of failed queries
     _: KW_ONLY
     names_interval: float  # seconds between two listings of metric names
     stale_after: float  # age in seconds from which a point is not exported
     now: Callable[[], float]  # epoch seconds
     clock: Callable[[], float]  # seconds that never go back
-    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
     suspects_changes: bool = field(default=False, init=False)
     _names_learned: float = field(default=float("-inf"), init=False)
     _succeeded_at: float | None = field(default=None, init=False)
     _first_is_logged: bool = field(default=False, init=False)
-    _estimates: Mapping[str, Estimate] = field(default_factory=dict, init=False)
     _suspicious: frozenset[object] = field(default=frozenset(), init=False)
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
@@ -55,17 +54,14 @@ class RegionPoller:
             return self._state(0.0)
         self.queries.use(state.inventory)
         self._learn_names(state)
-        points = self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
+        self.queries.waits_for = self.judge.waits_for
+        self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
         now_minute = newest_complete(self.now())
         for store in self.queries.stores.values():
             store.forget(now_minute, self.stale_after)
         states = self.queries.states
-        fresh = estimate(points, self.overrides) if complete(points, states) else {}
-        self._estimates = {
-            key: one
-            for key, one in {**self._estimates, **fresh}.items()
-            if key in state.inventory.mount_targets and one.minute >= now_minute - self.stale_after
-        }
+        answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}
+        self.judge.judge(state.inventory, answered, now_minute)
         self._look_for_changes()
         self.failures.end_round()
         if states and all(one.success for one in states.values()):
@@ -105,7 +101,7 @@ class RegionPoller:
         return PollState(
             points=MappingProxyType(points),
             sums=MappingProxyType(sums),
-            estimates=MappingProxyType(dict(self._estimates)),
+            targets=MappingProxyType(self.judge.figures()),
             metrics=MappingProxyType(dict(self.queries.states)),
             duration_seconds=seconds,
             ended=self.now(),

@@ -3,62 +3,23 @@
 An answer only adds. A series that is missing in an answer keeps the point until the point is too old. A late minute counts
 on arrival. The caller decides whether a call succeeded, because a failed call must leave the store unchanged.
 
-The name of a minute is its end, in seconds since the epoch, a multiple of 60. The point stamped 12:05:00 is the minute from
-12:04 to 12:05. A minute is complete when the clock has reached the end.
+The ledger owns what is counted. A resource that is missing in the inventory is not exported, and its minutes still count.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from fss_exporter.catalogue.metric import Metric, Series
 from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
-from fss_exporter.oci.labels import Key, LabelledStream, RegionLabels
+from fss_exporter.oci.labels import LabelledStream, Labels, RegionLabels
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
 from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.snapshot import AnswerSummary, SeriesColumn, SharedSeries
 
-MINUTE = 60  # seconds
-
-FURTHEST_MINUTES = 180
-"""After an outage, the minutes of the last three hours are caught up on."""
-
-
-def newest_complete(now: float) -> int:
-    """Return end of the newest complete minute."""
-    return int(now // MINUTE) * MINUTE
-
-
-class Minutes:
-    """The counted minutes of one series. Minutes that end at or before `start` are already counted.
-
-    The newest minute, and not a clock, decides which minutes are too old to remember, because a clock may jump ahead
-    and back.
-    """
-
-    __slots__ = ("_floor", "_taken")
-
-    def __init__(self, start: int) -> None:
-        self._floor = start
-        self._taken = 0  # bit n: the minute that ends n + 1 minutes after the floor
-
-    def take(self, minute: int) -> bool:
-        """Count a minute. Return False if the minute was counted before or is older than the stored minutes."""
-        place = (minute - self._floor) // MINUTE - 1
-        if place < 0 or self._taken >> place & 1:
-            return False
-        self._taken |= 1 << place
-        too_old = self._taken.bit_length() - FURTHEST_MINUTES
-        if too_old > 0:
-            self._taken >>= too_old
-            self._floor += too_old * MINUTE
-        return True
-
-
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
 """Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""
-
-_NO_POINTS: Final[Points] = {}
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
@@ -70,16 +31,6 @@ class _NewestPoint:
     series: SharedSeries
     minute: int
     value: float
-
-
-@dataclass(slots=True)
-class _CounterSum:
-    """A counter. The store holds back the first increase for one poll, so that Prometheus sees 0 first."""
-
-    series: SharedSeries
-    minutes: Minutes
-    total: float = 0.0
-    held_back: float = 0.0
 
 
 class MinuteStamps(dict[str, int]):
@@ -98,25 +49,35 @@ class MinuteStamps(dict[str, int]):
         return minute
 
 
+Receive = Callable[[Key, Points], None]
+"""Gets the key and the points, by minute, of each stream that is taken."""
+
+
 class SeriesStore:
     """One metric of one region. The labels need an inventory before the first answer. All stores share the time
     stamps.
 
-    Minutes that end at or before `start`, epoch seconds, are in no counter of this exporter. With `keeps_points`,
-    summaries of answers carry all points, for calculations.
+    `receive` gets the points of known resources, for calculations over several metrics.
     """
 
     def __init__(
-        self, metric: OciMetric, labels: RegionLabels, *, start: int, stamps: MinuteStamps, keeps_points: bool = False
+        self,
+        metric: OciMetric,
+        labels: RegionLabels,
+        *,
+        ledger: Ledger,
+        stamps: MinuteStamps,
+        receive: Receive | None = None,
     ) -> None:
         self.metric = metric
         self._labels = labels.of(metric)
-        self._start = start
+        self._ledger = ledger
+        self._accounts = ledger.page(metric.name)
         self._stamps = stamps
-        self._keeps_points = keeps_points
+        self._receive = receive
         self._has_successes = "errorType" in metric.dimensions
         self._points: dict[Key, _NewestPoint] = {}
-        self._sums: dict[Key, _CounterSum] = {}
+        self._counters: dict[Key, SharedSeries] = {}  # the exported ones
 
     @property
     def points(self) -> tuple[tuple[int, SeriesColumn], ...]:
@@ -130,16 +91,21 @@ class SeriesStore:
             column[1].append(one.value)
         return tuple((at, SeriesColumn(tuple(series), tuple(values))) for at, (series, values) in by_minute.items())
 
-    @property
-    def slowest(self) -> int | None:
-        """End of the newest minute of the latest series. None without a series."""
-        return min((one.minute for one in self._points.values()), default=None)
+    def oldest_missing(self, alive: int) -> int | None:
+        """Return the end of the oldest minute that a series of the inventory lacks. None without such a series.
+
+        A series without a minute from `alive` on, epoch seconds, is silent and lacks nothing.
+        """
+        lacking = [one.minute + MINUTE for one in self._points.values() if one.minute >= alive]
+        counted = [self._accounts[key].minutes for key in self._counters]
+        lacking += [one.first_missing for one in counted if one.newest >= alive]
+        return min(lacking, default=None)
 
     @property
     def sums(self) -> SeriesColumn:
-        """Every counter."""
-        sums = self._sums.values()
-        return SeriesColumn(tuple(one.series for one in sums), tuple(one.total for one in sums))
+        """Every counter of a resource in the inventory."""
+        values = (self._accounts[key].totals[""] for key in self._counters)
+        return SeriesColumn(tuple(self._counters.values()), tuple(values))
 
     @property
     def unknown(self) -> frozenset[Key]:
@@ -147,24 +113,27 @@ class SeriesStore:
         return self._labels.unknown
 
     def relabel(self) -> None:
-        """Take over renamed resources, and drop the series of deleted resources."""
-        kept: tuple[tuple[Metric | None, dict[Key, Any]], ...] = (
-            (self.metric.gauge, self._points),
-            (self.metric.counter, self._sums),
-        )
-        for metric, series in kept:
-            for key, one in list(series.items()):
-                known = self._labels.get(key)
-                if known is None:
-                    del series[key]
-                elif metric is not None and known.labels is not None and known.labels != one.series.labels:
-                    one.series = SharedSeries(metric, known.labels)
+        """Take over renamed resources, and drop the series of deleted resources. What is counted stays in the ledger."""
+        gauge, counter = self.metric.gauge, self.metric.counter
+        if gauge is not None:
+            for key, one in list(self._points.items()):
+                labels = self._labels.labels(key)
+                if labels is None:
+                    del self._points[key]
+                elif labels != one.series.labels:
+                    one.series = SharedSeries(gauge, labels)
+        if counter is not None:
+            named = [(key, self._labels.labels(key)) for key in self._accounts]
+            self._counters = {key: self._counter(counter, key, labels) for key, labels in named if labels is not None}
+
+    def _counter(self, counter: Metric, key: Key, labels: Labels) -> SharedSeries:
+        known = self._counters.get(key)
+        return known if known is not None and known.labels == labels else SharedSeries(counter, labels)
 
     def release_held_back(self) -> None:
         """Add the first increases of the last poll."""
-        for one in self._sums.values():
-            one.total += one.held_back
-            one.held_back = 0.0
+        for one in self._accounts.values():
+            one.release()
 
     def take(self, streams: Sequence[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
         """Take one part of an answer, and return the summary of this part and of all parts `before`.
@@ -172,9 +141,9 @@ class SeriesStore:
         A stream is None if its form is undocumented. A point after `now_minute`, the newest complete minute, is incomplete and
         not taken.
         """
-        self._start = min(self._start, now_minute)  # the clock may have been ahead when the exporter started
+        self._ledger.start = min(self._ledger.start, now_minute)  # the clock may have been ahead at the start
         skipped: Counter[str] = Counter()
-        taken: dict[Key, Points] = {}
+        taken: set[Key] = set()
         newest = 0
         for stream in streams:
             try:
@@ -185,25 +154,30 @@ class SeriesStore:
                 skipped["broken"] += 1
                 continue
             key = known.key
-            reason = self._refusal(known, key in taken or key in before.points)
+            reason = self._refusal(known, key in taken or key in before.taken)
             if reason is not None:
                 skipped[reason] += 1
+                if reason == "unknown_resource" and key in self._accounts:  # missing in one listing
+                    self._count(key, self._read(stream, now_minute)[0])
                 continue
             points, broken = self._read(stream, now_minute)
             if broken:
                 skipped["broken_point"] += 1
-            taken[key] = points if self._keeps_points else _NO_POINTS
+            taken.add(key)
             if points:
-                latest = max(points)
-                self._enter(known, points, latest)
-                newest = max(newest, latest)
-        return before.plus(AnswerSummary(streams=len(streams), newest=newest or None, skipped=skipped, points=taken))
+                self._enter(known, points)
+                newest = max(newest, *points)
+        return before.plus(AnswerSummary(streams=len(streams), newest=newest or None, skipped=skipped, taken=taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
-        """Drop points above the maximum age."""
+        """Drop points above the maximum age, and accounts of deleted resources whose minutes cannot come again."""
         oldest = now_minute - stale_seconds
         for key in [key for key, one in self._points.items() if one.minute < oldest]:
             del self._points[key]
+        furthest = now_minute - FURTHEST_MINUTES * MINUTE
+        gone = self._accounts.keys() - self._counters.keys()
+        for key in [key for key in gone if self._accounts[key].minutes.newest < furthest]:
+            del self._accounts[key]
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
         """Return the complete minutes of a stream, and the number of damaged points."""
@@ -235,9 +209,12 @@ class SeriesStore:
             return "success_event"
         return "duplicate" if is_repeated and self.metric.owner not in {"replication", "ldap"} else None
 
-    def _enter(self, stream: LabelledStream, points: Points, latest: int) -> None:
+    def _enter(self, stream: LabelledStream, points: Points) -> None:
         gauge, key = self.metric.gauge, stream.key
+        if self._receive is not None:
+            self._receive(key, points)
         if gauge is not None:
+            latest = max(points)
             value = points[latest] * self.metric.scale
             known = self._points.get(key)
             if known is None:
@@ -245,16 +222,13 @@ class SeriesStore:
             elif latest >= known.minute:
                 known.minute, known.value = latest, value
         if self.metric.counter is not None:
-            self._add(self.metric.counter, stream, points)
+            if key not in self._counters:
+                self._counters[key] = SharedSeries(self.metric.counter, stream.labels or ())
+            self._count(key, points)
 
-    def _add(self, counter: Metric, stream: LabelledStream, points: Points) -> None:
-        known = self._sums.get(stream.key)
-        if known is None:
-            series = SharedSeries(counter, stream.labels or ())
-            known = self._sums[stream.key] = _CounterSum(series, Minutes(self._start))
-            known.held_back = self._amount(points, known.minutes)
-        else:
-            known.total += self._amount(points, known.minutes)
-
-    def _amount(self, points: Points, minutes: Minutes) -> float:
-        return sum(points[minute] for minute in sorted(points) if minutes.take(minute)) * self.metric.per_minute
+    def _count(self, key: Key, points: Points) -> None:
+        account = self._accounts.get(key)
+        if account is None:
+            account = self._accounts[key] = Tally(Minutes(self._ledger.start))
+        take = account.minutes.take
+        account.add(sum(points[minute] for minute in sorted(points) if take(minute)) * self.metric.per_minute)

@@ -2,15 +2,15 @@
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from sys import intern
 from typing import NamedTuple
 
 from fss_exporter.catalogue.metric import Metric, Series
-from fss_exporter.oci.cloud_client import Points, Scope
-from fss_exporter.oci.labels import Key
-from fss_exporter.oci.mount_target_estimates import Estimate
+from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.ledger import Key
+from fss_exporter.oci.minute_judge import TargetFigures
 from fss_exporter.oci.oci_inventory import Inventory
 
 _BETWEEN = ","
@@ -64,6 +64,7 @@ class MetricState:
     streams: int = 0  # metric streams in the last answers
     newest: int | None = None  # end of the newest minute any resource has, epoch seconds; None while there is none
     query_bytes: int = 0  # length of the longest query that was sent
+    answered: int = 0  # newest minute of the last query with a whole answer, epoch seconds; 0 before the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,7 @@ class AnswerSummary(MetricState):
     """The answer to the query of one metric: in one part, in one scope, or in all scopes."""
 
     skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
-    # points of every stream that was taken; empty dicts where the caller does not need them
-    points: Mapping[Key, Points] = field(default_factory=dict)
+    taken: AbstractSet[Key] = frozenset()  # streams that were taken
 
     @property
     def is_unreadable(self) -> bool:
@@ -87,8 +87,9 @@ class AnswerSummary(MetricState):
             self.streams + other.streams,
             max(filter(None, (self.newest, other.newest)), default=None),
             max(self.query_bytes, other.query_bytes),
+            0,  # known of all scopes together only
             Counter(self.skipped) + Counter(other.skipped),
-            {**self.points, **other.points},
+            self.taken | other.taken,
         )
 
 
@@ -99,7 +100,7 @@ class PollState:
     # gauges by exported name, with the end of their newest minute
     points: Mapping[str, Sequence[tuple[int, SeriesColumn]]] = field(default_factory=dict)
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
-    estimates: Mapping[str, Estimate] = field(default_factory=dict)  # by OCID of the mount target
+    targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
     duration_seconds: float = 0.0  # how long the poll took
     ended: float = 0.0  # epoch seconds at which it ended

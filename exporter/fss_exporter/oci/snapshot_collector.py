@@ -7,7 +7,7 @@ from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses, service_rows
-from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.minute_rows import minute_rows
 from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
 from fss_exporter.settings import Settings
@@ -98,7 +98,7 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: flo
         if inventory is not None:
             yield from inventory_rows(region.region, inventory, addresses, settings)
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
-            yield from _estimate_rows(region, inventory, oldest)
+            yield from minute_rows(region, inventory, settings, now)
 
 
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
@@ -133,15 +133,3 @@ def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Ro
     yield "fss_oci_query_length_bytes", [((name, metric), one.query_bytes or None) for metric, one in metrics]
     ages = [((name, metric), now - one.newest) for metric, one in metrics if one.newest is not None]
     yield "fss_oci_datapoint_age_seconds", ages
-
-
-def _estimate_rows(region: RegionSnapshot, inventory: Inventory, oldest: float) -> Iterator[tuple[str, Rows]]:
-    estimates = region.poll.estimates if region.poll else {}
-    found = [
-        ((region.region, key, inventory.mount_targets[key].name), one.iops)
-        for key, one in estimates.items()
-        if one.minute >= oldest and key in inventory.mount_targets
-    ]
-    yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in found]
-    yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in found]
-    yield "fss_mount_target_estimated_iops_upper_bound", [(labels, iops.upper) for labels, iops in found]

@@ -64,7 +64,8 @@ def shares(region: RegionSnapshot, settings: Settings) -> Iterator[Share]:
             for series, value in zip(column.series, column.values, strict=True)
         }
         if ceiling == "iops":
-            newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in poll.estimates.items()} | {
+            estimates = {ocid: one.estimate for ocid, one in poll.targets.items() if one.estimate}
+            newest = {ocid: (one.minute, one.iops.point, "estimated") for ocid, one in estimates.items()} | {
                 ocid: (minute, value, "measured") for ocid, (minute, value, _) in newest.items()
             }
         for ocid, (minute, value, source) in newest.items():

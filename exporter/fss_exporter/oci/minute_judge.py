@@ -1,0 +1,267 @@
+"""Judge each minute of each mount target once, and keep the load of the newest minutes. One region.
+
+A minute is judged as soon as OCI has sent all that the verdict needs: the mount target itself, each stream of the file systems
+behind the mount target that OCI sent lately, and for a minute with requests the latencies and the share of successes. After
+`GIVE_UP_MINUTES` a minute is judged with the figures that came, and is `unknown` where they are not enough.
+"""
+
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from fss_exporter.model import minute_verdict
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.minute_verdict import VERDICTS, KindOfRequests, MountTargetMinute
+from fss_exporter.model.operations import READ, WRITE, class_of
+from fss_exporter.oci.cloud_client import Points
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
+from fss_exporter.oci.load_history import KEPT_SECONDS, LoadHistory, Resource, ResourceLoad
+from fss_exporter.oci.mount_target_estimates import ESTIMATED_FROM, METADATA, READS, WRITES, estimate
+from fss_exporter.oci.mount_target_settings import latency_objectives_of
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.open_minutes import (
+    CONNECTIONS,
+    HEALTH,
+    IOPS,
+    JUDGED_BY,
+    LATENCY_OF,
+    READ_THROUGHPUT,
+    REQUESTS,
+    WRITE_THROUGHPUT,
+    OpenMinutes,
+    is_reported,
+    without_latency,
+)
+from fss_exporter.settings import Settings
+
+_MEASURED: Final[Mapping[str, Resource]] = {
+    IOPS: "iops",
+    READ_THROUGHPUT: "read_bandwidth",
+    WRITE_THROUGHPUT: "write_bandwidth",
+    CONNECTIONS: "connections",
+}
+_KINDS: Final = {READS: "read", WRITES: "write", METADATA: "metadata"}
+
+OBJECTIVES: Final = {"availability": minute_verdict.availability, "latency": minute_verdict.latency}
+"""The verdict of each objective."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Estimated IOPS of one mount target in one minute. `minute` is the end, epoch seconds."""
+
+    minute: int
+    iops: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The newest judged minute with requests. `minute` is the end, epoch seconds."""
+
+    minute: int
+    latency_ratio: float | None  # latency as a multiple of the objectives, weighted by requests
+    latency_ratios: Mapping[str, float]  # the same by class of operations
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFigures:
+    """What the minutes of one mount target amount to."""
+
+    minutes: Mapping[tuple[str, str], float]  # counted minutes by objective and verdict
+    judged: Judged | None = None
+    loads: tuple[ResourceLoad, ...] = ()
+    estimate: Estimate | None = None  # of the newest minute
+    estimated_operations: float | None = None  # estimated I/O operations of all counted minutes
+
+
+@dataclass(eq=False, repr=False)
+class MinuteJudge:
+    """The mount targets of one region."""
+
+    ledger: Ledger  # what is counted
+    settings: Callable[[], Settings]  # objectives and costs; may change between two polls
+    # end of the oldest minute that each metric is needed for, epoch seconds
+    waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
+    _history: LoadHistory = field(default_factory=LoadHistory, init=False)
+    _estimates: dict[str, Estimate] = field(default_factory=dict, init=False)
+    _latest: dict[str, Judged] = field(default_factory=dict, init=False)
+    _estimated: dict[str, Minutes] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._verdicts: Page = self.ledger.page("verdicts")
+        self._operations: Page = self.ledger.page("estimated operations")
+        self._open = OpenMinutes(self._is_done)
+
+    def receiver(self, metric: str) -> Callable[[Key, Points], None]:
+        """Return the function that takes the points of a metric in `BY_MINUTE`."""
+        return partial(self._receive_load, metric) if metric in _MEASURED else partial(self._open.add, metric)
+
+    def judge(self, inventory: Inventory, answered: Mapping[str, int], now_minute: int) -> None:
+        """Judge what is complete.
+
+        `answered` has the newest minute of the last answered query of each metric that the tenancy has.
+        """
+        systems: dict[str, set[str]] = {target: set() for target in inventory.mount_targets}
+        for export in inventory.exports:
+            systems[export.mount_target_id].add(export.file_system_id)
+        for account in self._operations.values():
+            account.release()
+        waits: dict[str, int] = {}
+        overrides = self.settings().cost_model.overrides
+        for target in inventory.mount_targets.values():
+            self._estimate(target.id, systems[target.id], answered, now_minute, overrides)
+            for minute in self._unjudged(target.id, now_minute):
+                missing = {name for name in JUDGED_BY & answered.keys() if answered[name] < minute}
+                late = self._open.late(target.id, minute, systems[target.id], REQUESTS, now_minute)
+                missing |= self._missing(target.id, minute, late, answered)
+                if missing and minute > now_minute - GIVE_UP_MINUTES * MINUTE:
+                    waits |= {metric: min(minute, waits.get(metric, minute)) for metric in missing}
+                else:
+                    self._judge(target, minute, self._minute(target, minute, missing))
+        self.waits_for = waits
+        self._forget(inventory.mount_targets, now_minute)
+
+    def figures(self) -> Mapping[str, TargetFigures]:
+        """Return the figures by OCID of the mount target."""
+        loads = self._history.loads()
+        found = {}
+        for (target,), account in self._verdicts.items():
+            operations = self._operations.get((target,))
+            found[target] = TargetFigures(
+                {(objective, verdict): total for (objective, verdict), total in _split(account.totals)},
+                self._latest.get(target),
+                loads.get(target, ()),
+                self._estimates.get(target),
+                operations.totals[""] if operations else None,
+            )
+        return found
+
+    def _is_done(self, target: str, minute: int) -> bool:
+        judged, estimated = self._verdicts.get((target,)), self._estimated.get(target)
+        if judged is None or estimated is None:
+            return False
+        return judged.minutes.has(minute) and estimated.has(minute)
+
+    def _receive_load(self, metric: str, key: Key, points: Points) -> None:
+        self._open.add(metric, key, points)
+        self._history.add(key[0], _MEASURED[metric], "measured", points)
+
+    def _estimate(
+        self,
+        target: str,
+        systems: Container[str],
+        answered: Mapping[str, int],
+        now_minute: int,
+        overrides: CostOverrides,
+    ) -> None:
+        """Estimate the minutes in which all requests are known."""
+        needed = answered.keys() & {*ESTIMATED_FROM}
+        if not {READS, WRITES} <= needed:
+            return
+        oldest = now_minute - GIVE_UP_MINUTES * MINUTE
+        taken = self._estimated.setdefault(target, Minutes(oldest - MINUTE))
+        for minute in self._open.minutes(target):
+            if minute > min(answered[name] for name in needed) or taken.has(minute):
+                continue
+            is_late = self._open.late(target, minute, systems, needed, now_minute)
+            iops = None if is_late else estimate(self._open.values(target, minute), overrides)
+            if iops is None:
+                continue
+            taken.take(minute)
+            known = self._estimates.get(target)
+            if known is None or known.minute < minute:
+                self._estimates[target] = Estimate(minute, iops)
+            self._history.add(target, "iops", "oci", {minute: iops.point})
+            account = self._operations.setdefault((target,), Tally(Minutes(self.ledger.start)))
+            account.add(iops.point * MINUTE if account.minutes.take(minute) else 0.0)
+
+    def _unjudged(self, target: str, now_minute: int) -> Iterator[int]:
+        """Yield the minutes of a mount target that are not judged. The first sight of the mount target is the begin."""
+        account = self._verdicts.get((target,))
+        if account is None:
+            totals = dict.fromkeys((_joined(objective, one) for objective in OBJECTIVES for one in VERDICTS), 0.0)
+            account = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
+        furthest = now_minute - (FURTHEST_MINUTES - 1) * MINUTE
+        minutes = account.minutes
+        for minute in range(max(minutes.first_missing, furthest), now_minute + MINUTE, MINUTE):
+            if not minutes.has(minute):
+                yield minute
+
+    def _missing(self, target: str, minute: int, late: AbstractSet[str], answered: Container[str]) -> AbstractSet[str]:
+        """Return metrics that the points of a minute show to be missing. `late` are the metrics of requests among them."""
+        values = self._open.values(target, minute)
+        if not is_reported(values):
+            return {CONNECTIONS, *JUDGED_BY}
+        if late:
+            return {*late, HEALTH, *(LATENCY_OF[name] for name in late)}
+        if sum(value for place, value in values.items() if place[0] in REQUESTS) < minute_verdict.LEAST_REQUESTS:
+            return set()
+        return without_latency(values) | ({HEALTH} if HEALTH in answered and (HEALTH,) not in values else set())
+
+    def _minute(self, target: MountTarget, minute: int, missing: Container[str]) -> MountTargetMinute:
+        """Return what is known of a minute. A metric of requests that is wholly missing makes the requests unknown."""
+        values = self._open.values(target.id, minute)
+        percent = values.get((HEALTH,))
+        success = None if percent is None else percent / 100
+        sent = {place[0] for place in values}
+        if not is_reported(values) or any(name in missing and name not in sent for name in REQUESTS):
+            return MountTargetMinute(None, success)
+        objectives = latency_objectives_of(target, self.settings())
+        requests = tuple(_requests(values, objectives))
+        return MountTargetMinute(requests, success)
+
+    def _judge(self, target: MountTarget, minute: int, known: MountTargetMinute) -> None:
+        account = self._verdicts[target.id,]
+        if not account.minutes.take(minute):
+            return
+        for objective, verdict_of in OBJECTIVES.items():
+            account.totals[_joined(objective, verdict_of(known))] += 1
+        latest = self._latest.get(target.id)
+        if latest is None or latest.minute < minute:
+            ratios = {} if known.is_idle else minute_verdict.latency_ratios(known)
+            ratio = None if known.is_idle else minute_verdict.latency_ratio(known)
+            self._latest[target.id] = Judged(minute, ratio, ratios)
+
+    def _forget(self, targets: Collection[str], now_minute: int) -> None:
+        """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""
+        oldest = now_minute - GIVE_UP_MINUTES * MINUTE
+        self._open.forget(targets, oldest)
+        for target in targets:
+            for minute in self._open.minutes(target):
+                if minute < oldest or self._is_done(target, minute):
+                    self._open.close(target, minute)
+        self._history.forget(targets, now_minute - KEPT_SECONDS)
+        kept = now_minute - KEPT_SECONDS
+        self._estimates = {key: one for key, one in self._estimates.items() if key in targets and one.minute >= kept}
+        self._latest = {key: one for key, one in self._latest.items() if key in targets and one.minute >= kept}
+        self._estimated = {key: one for key, one in self._estimated.items() if key in targets}
+        furthest = now_minute - FURTHEST_MINUTES * MINUTE
+        for page in (self._verdicts, self._operations):
+            for key in [key for key, one in page.items() if key[0] not in targets and one.minutes.newest < furthest]:
+                del page[key]
+
+
+def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], float]) -> Iterator[KindOfRequests]:
+    for (metric, *place), rate in values.items():
+        if metric not in LATENCY_OF:
+            continue
+        system, dimension = place
+        kind = _KINDS[metric]
+        size = "" if metric == METADATA else dimension
+        objective = objectives.get((kind, size))
+        if objective is not None:
+            operation = {READS: READ, WRITES: WRITE}.get(metric, dimension.upper())
+            latency = values.get((LATENCY_OF[metric], *place))
+            yield KindOfRequests(system, class_of(operation), rate, latency, objective)
+
+
+def _joined(objective: str, verdict: str) -> str:
+    return f"{objective}/{verdict}"
+
+
+def _split(totals: Mapping[str, float]) -> Iterator[tuple[tuple[str, str], float]]:
+    for name, total in totals.items():
+        objective, _, verdict = name.partition("/")
+        yield (objective, verdict), total

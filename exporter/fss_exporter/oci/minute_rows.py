@@ -1,0 +1,66 @@
+"""What the minutes of mount targets amount to, as rows of the catalogue. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from fss_exporter.oci.inventory_rows import Rows
+from fss_exporter.oci.load_history import CEILINGS, KEPT_SECONDS
+from fss_exporter.oci.minute_judge import TargetFigures
+from fss_exporter.oci.mount_target_settings import limits_of
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.settings import Settings
+
+_Known = tuple[tuple[str, ...], MountTarget, TargetFigures]
+"""First labels of a mount target, its record and its figures."""
+
+
+def minute_rows(
+    region: RegionSnapshot, inventory: Inventory, settings: Settings, now: float
+) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of verdicts, loads and estimates, by exported name."""
+    figures = region.poll.targets if region.poll else {}
+    known: list[_Known] = [
+        ((region.region, target.id, target.name), target, figures[key])
+        for key, target in inventory.mount_targets.items()
+        if key in figures
+    ]
+    yield (
+        "fss_mount_target_minutes_total",
+        [((*labels, *kind), number) for labels, _, one in known for kind, number in one.minutes.items()],
+    )
+    oldest = now - settings.oci.stale_after
+    yield (
+        "fss_mount_target_latency_objective_ratio",
+        [
+            ((*labels, name), ratio)
+            for labels, _, one in known
+            if one.judged and one.judged.minute >= oldest
+            for name, ratio in one.judged.latency_ratios.items()
+        ],
+    )
+    yield from _load_rows(known, settings, now)
+    yield (
+        "fss_mount_target_estimated_io_operations_total",
+        [(labels, one.estimated_operations) for labels, _, one in known],
+    )
+    estimates = [
+        (labels, one.estimate.iops) for labels, _, one in known if one.estimate and one.estimate.minute >= oldest
+    ]
+    yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in estimates]
+    yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in estimates]
+    yield "fss_mount_target_estimated_iops_upper_bound", [(labels, iops.upper) for labels, iops in estimates]
+
+
+def _load_rows(known: Iterable[_Known], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of the newest loads with a ceiling, and of their ages."""
+    ratios, ages = [], []
+    for labels, target, one in known:
+        limits = limits_of(target, settings)
+        for load in one.loads:
+            limit = getattr(limits, CEILINGS[load.resource])
+            if limit and load.minute >= now - KEPT_SECONDS:
+                ages.append(((*labels, load.resource), now - load.minute))
+                for statistic, value in (("mean", load.mean), ("peak", load.peak)):
+                    ratios.append(((*labels, load.resource, statistic, load.source), value / limit))
+    yield "fss_mount_target_utilisation_ratio", ratios
+    yield "fss_mount_target_data_age_seconds", ages

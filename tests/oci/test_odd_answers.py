@@ -255,5 +255,5 @@ def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str)
 
 @pytest.mark.parametrize("stamp", ["2026-09-05T12:05:00", "2026-09-05", "20260905T1205", "9999-12-31T23:59:00"])
 def test_a_time_without_a_zone_is_no_minute_whatever_the_zone_of_the_host(stamp: str) -> None:
-    with pytest.raises(ValueError, match="with a time zone"):
+    with pytest.raises(ValueError, match="no time zone"):
         MinuteStamps()[stamp]

@@ -247,7 +247,7 @@ def test_every_series_of_a_mount_is_there_at_zero_from_its_first_sight() -> None
         assert by_class(exported, f"fss_client_{name}") == dict.fromkeys(OPERATION_CLASSES, 0)
     for name in ("lower", "upper"):
         assert by_class(exported, f"fss_client_estimated_io_operations_{name}_bound") == {"read": 0, "write": 0}
-    assert sum(len(series) for name, series in exported.items() if name.startswith("fss_client_")) == 63 + 4
+    assert sum(len(series) for name, series in exported.items() if name.startswith("fss_client_")) == 63 + 9
 
 
 def test_a_class_is_the_sum_of_its_operations() -> None:
@@ -276,13 +276,14 @@ def test_errors_of_operations_on_a_name_are_expected_and_errors_of_all_others_ar
 
 def test_stated_latency_objectives_are_exported_by_address_and_class() -> None:
     ticker = _ticked(reading())
-    exported = families(NfsCollector(ticker, latency_objectives={"read": 0.02, "metadata_read": 0.005}))
+    assert "fss_client_latency_objective_seconds" not in families(NfsCollector(ticker))
+    ticker.accounts.verdicts.stated = {"read": 0.02, "metadata_read": 0.005}
+    exported = families(NfsCollector(ticker))
 
     assert exported["fss_client_latency_objective_seconds"] == [
         ({"address": "10.0.0.3", "class": "read"}, 0.02),
         ({"address": "10.0.0.3", "class": "metadata_read"}, 0.005),
     ]
-    assert "fss_client_latency_objective_seconds" not in families(NfsCollector(ticker))
 
 
 def test_of_objectives_by_size_the_largest_counts_for_the_class() -> None:

@@ -13,6 +13,7 @@ from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.verdicts import AddressVerdicts
 
 if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
@@ -35,6 +36,7 @@ class NfsAgent:
             flags.series_retention_s,
             most_mounts=flags.max_mounts,
             overrides=mounts.overrides,
+            verdicts=AddressVerdicts(mounts.latency_objectives),
         )
         self.ticker = Ticker(self._exact.reader.read if self._exact else read, flags.tick_s, accounts=accounts)
         self._processes = self._process_reader() if flags.processes else None
@@ -48,7 +50,6 @@ class NfsAgent:
             self.ticker,
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
-            latency_objectives=mounts.latency_objectives,
             further=[one.families for one in (self._latency, self.network, self._processes) if one is not None],
         )
 

@@ -116,8 +116,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Part:
     page = agent.collector.for_readers()
 
     def reload() -> None:
-        page.latency_objectives = mount_settings(flags.configuration()).latency_objectives
-        agent.collector.latency_objectives = page.latency_objectives
+        agent.ticker.accounts.verdicts.stated = mount_settings(flags.configuration()).latency_objectives
 
     return Part(
         "nfs",

@@ -18,6 +18,7 @@ from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, Peaks, Unanswered
+from fss_exporter.nfs.verdicts import AddressVerdicts
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
@@ -89,6 +90,7 @@ class Accounts:
     superblocks: tuple[Superblock, ...] = field(default=(), init=False)
     unanswered: Unanswered = field(default_factory=Unanswered, init=False)
     peaks: Peaks = field(default_factory=Peaks, init=False)
+    verdicts: AddressVerdicts = field(default_factory=AddressVerdicts)
     _baselines: dict[str, _Baseline] = field(default_factory=dict, init=False)
     _last_at: float | None = field(default=None, init=False)
 
@@ -119,6 +121,8 @@ class Accounts:
             self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds), at)
         self.unanswered.add(reading, at)
+        mounted = {known.superblock.key.address for known in self._baselines.values()}
+        self.verdicts.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
         self._last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None) -> float:
@@ -159,6 +163,7 @@ class Accounts:
         record, target = superblock.record, totals.operations[name]
         now = record.operations[name]
         operations = target.add(old, now)
+        self.verdicts.add(superblock.key.address, name, old, now, payload_bytes)
         sent, received = now.sent_bytes - old.sent_bytes, now.received_bytes - old.received_bytes
         if sent > 0:
             self.network.sent_bytes += sent

@@ -41,7 +41,6 @@ class NfsCollector(Collector):
     _: KW_ONLY
     by_operation: InitVar[bool] = True  # whether operations are counted by name, and not only by class
     zero_answers: int = 1  # answers that show a new mount at zero, as many as servers scrape this agent
-    latency_objectives: Mapping[str, float] = field(default_factory=dict)  # objective in seconds by class, if stated
     further: Sequence[Callable[[Answer], Iterable[Family]]] = ()  # sources of further families of this host
     _mount_info: MountInfo = field(default_factory=MountInfo, init=False)
 
@@ -101,13 +100,10 @@ class NfsCollector(Collector):
         return new
 
     def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
-        if self.latency_objectives:
+        stated = self.ticker.accounts.verdicts.stated
+        if stated:
             addresses = sorted({superblock.key.address for superblock in superblocks})
-            rows = (
-                ((address, of_class), seconds)
-                for address in addresses
-                for of_class, seconds in self.latency_objectives.items()
-            )
+            rows = (((address, of_class), seconds) for address in addresses for of_class, seconds in stated.items())
             yield family("fss_client_latency_objective_seconds", rows)
 
 
@@ -117,6 +113,14 @@ def _by_address(accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Itera
     yield family(
         "fss_client_address_estimated_io_operations_total",
         (((address,), round(cost, 1)) for address, cost in costs if cost is not None),
+    )
+    yield family(
+        "fss_client_address_seconds_total",
+        (
+            ((address, verdict), round(seconds, 3))
+            for address, one in shown.items()
+            for verdict, seconds in one.seconds.items()
+        ),
     )
     peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()
     yield family("fss_client_peak_estimated_iops", (((address,), iops) for address, iops in peaks.items()))

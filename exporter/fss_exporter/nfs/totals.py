@@ -6,9 +6,10 @@ rates sees the zero before the first growth.
 
 from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from fss_exporter.model.client_verdict import VERDICTS, Verdict
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE
 from fss_exporter.model.service_table import CostRule
@@ -46,7 +47,7 @@ class OperationTotals:
     def add(self, before: OperationCounters, now: OperationCounters) -> int:
         """Add the growth between two readings. Return the completed operations. A counter that falls adds nothing."""
         operations = now.operations - before.operations
-        operations = max(0, operations)  # cheaper than max(), and every changed counter passes here
+        operations = max(0, operations)
         self.operations += operations
         if (again := now.transmissions - before.transmissions - operations) > 0:
             self.retransmissions += again
@@ -114,6 +115,7 @@ class AddressTotals:
 
     requests: int = 0  # NFS operations completed
     io_operations: float | None = None  # estimated mount-target I/O operations; None where no mount has a known cost
+    seconds: dict[Verdict, float] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0.0))  # judged time
     answers: int = 0  # scrapes that have shown the address
 
     @property
@@ -163,12 +165,18 @@ _Records = Mapping[str, NfsRecord]
 # By superblock: all of one server.
 
 
-@dataclass(slots=True)
+MEMORY_OF_LAST_TRY_SECONDS: Final = 600.0
+"""A soft mount gives up, and its program may pause for minutes before it tries again. Until a reply arrives, the address stays
+unanswered for this long after the last try. Decision of this project, November 2026."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Silence:
-    """The records of a server at the last answer, and the start of the wait in seconds of the clock."""
+    """The records of a server since the last reply or the last try that ended without one. Times are seconds of the clock."""
 
     records: _Records
-    since: float | None = None
+    since: float | None = None  # start of the wait
+    gave_up_at: float | None = None  # when the last try ended without a reply
 
 
 class Unanswered:
@@ -183,6 +191,9 @@ class Unanswered:
 
     Some kernels count failed attempts as connections and others do not. So the agent can miss a refused connection while no
     program asks for attributes.
+
+    A request that timed out for good, as on a soft mount, ends without a reply. The wait goes on until a reply arrives, and is
+    forgotten some minutes after the last try.
     """
 
     def __init__(self) -> None:
@@ -196,6 +207,7 @@ class Unanswered:
             record = superblock.record
             if any(line.receives is not None for line in record.transports):
                 servers[superblock.key.address, record.options.get("vers", "")][superblock.number] = record
+        # A wait that shows now began after the last tick.
         self._silences = {server: self._silence(server, records) for server, records in servers.items()}
         self._at = at
 
@@ -203,25 +215,39 @@ class Unanswered:
         """Return whole seconds by address. 0 if replies arrive or no request is known to wait."""
         waits: dict[str, int] = {}
         for (address, _), silence in self._silences.items():
-            wait = 0 if silence.since is None else round(self._at - silence.since)
+            wait = 0 if silence.since is None or self._is_forgotten(silence) else round(self._at - silence.since)
             waits[address] = max(wait, waits.get(address, 0))
         return waits
 
+    def _is_forgotten(self, silence: _Silence) -> bool:
+        return silence.gave_up_at is not None and self._at - silence.gave_up_at > MEMORY_OF_LAST_TRY_SECONDS
+
     def _silence(self, server: tuple[str, str], records: _Records) -> _Silence:
         known = self._silences.get(server)
-        if known is None or known.records.keys() != records.keys():
+        if known is None or known.records.keys() != records.keys() or self._is_forgotten(known):
             return _Silence(records)
         # All superblocks of a server share the connections, so one record has all of them.
         one = next(iter(records))
         before, now = _connections(known.records[one]), _connections(records[one])
         if now.receives != before.receives:
             return _Silence(records)
-        ended, wanted = _operations(known.records, records)
-        if wanted > 0 or now.sends - before.sends > ended or (not ended and now.connects > before.connects):
-            known.since = self._at if known.since is None else known.since
-            return known
-        # The waiting request was killed, or a soft mount gave up.
-        return _Silence(records) if ended else known
+        since = self._at if known.since is None else known.since
+        tries = _tries(known.records, records)
+        if (
+            tries.wanted > 0
+            or now.sends - before.sends > tries.ended
+            or (not tries.ended and now.connects > before.connects)
+        ):
+            return replace(known, since=since)
+        if tries.timed_out:
+            return _Silence(records, since, gave_up_at=self._at)
+        # The waiting request was killed.
+        return _Silence(records, *self._kept(known)) if tries.ended else known
+
+    @staticmethod
+    def _kept(known: _Silence) -> tuple[float | None, float | None]:
+        """Return what a killed request leaves: the wait of an earlier try that timed out."""
+        return (None, None) if known.gave_up_at is None else (known.since, known.gave_up_at)
 
 
 class _Transports(NamedTuple):
@@ -236,12 +262,18 @@ def _connections(record: NfsRecord) -> _Transports:
     return _Transports(*(sum(getattr(line, name) or 0 for line in record.transports) for name in _Transports._fields))
 
 
-def _operations(before: _Records, now: _Records) -> tuple[int, int]:
-    """Return two counts between two readings: transmissions of ended operations, and GETATTRs that began and did not end.
+class _Tries(NamedTuple):
+    """Counts between two readings."""
 
-    An operation that ended without a transmission counts as one transmission, as in the kernel's `sends`.
-    """
-    ended = wanted = 0
+    ended: (
+        int  # transmissions of operations that ended. An operation without a transmission counts as one, as in `sends`
+    )
+    wanted: int  # GETATTRs that began and did not end
+    timed_out: bool  # whether an operation ended after a major timeout
+
+
+def _tries(before: _Records, now: _Records) -> _Tries:
+    ended = wanted = timeouts = 0
     for number, record in now.items():
         old = before[number]
         wanted += (record.revalidations or 0) - (old.revalidations or 0)
@@ -250,6 +282,7 @@ def _operations(before: _Records, now: _Records) -> tuple[int, int]:
         for name, counters in record.operations.items():
             past = old.operations.get(name, counters)
             ended += counters.transmissions - past.transmissions
+            timeouts += counters.timeouts - past.timeouts
             if name == _GETATTR:
                 wanted -= counters.operations - past.operations
-    return ended, wanted
+    return _Tries(ended, wanted, timeouts > 0)

@@ -1,0 +1,83 @@
+"""How an address served one client for some seconds."""
+
+import pytest
+from hypothesis import given, strategies as st
+
+from fss_exporter.model.client_verdict import (
+    LEAST_REQUESTS,
+    LEAST_WAIT_SECONDS,
+    VERDICTS,
+    AddressWork,
+    ClassWork,
+    default_objective,
+    verdict_on,
+)
+
+
+def work(
+    requests: int = 100, *, rtt_ms: int = 1, errors: int = 0, wait: float = 0.0, of: str = "metadata_read"
+) -> AddressWork:
+    """Requests of one class, with a mean round trip in milliseconds."""
+    return AddressWork({of: ClassWork(requests, requests * rtt_ms)}, errors, wait)
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"),
+    [
+        (work(), "served"),
+        (work(0), "idle"),
+        (AddressWork(), "idle"),
+        (work(0, wait=LEAST_WAIT_SECONDS), "waiting"),
+        (work(errors=100, wait=60.0), "waiting"),
+        (work(wait=LEAST_WAIT_SECONDS - 1), "served"),
+        (work(errors=1), "served"),
+        (work(errors=2), "failing"),
+        (work(rtt_ms=10), "slow"),
+        (work(rtt_ms=9), "served"),
+        (work(rtt_ms=10, errors=2), "failing"),
+    ],
+)
+def test_the_worst_of_what_was_seen_is_the_verdict(seen: AddressWork, verdict: str) -> None:
+    assert verdict_on(seen, {}, has_defaults=True) == verdict
+
+
+def test_fewer_requests_than_one_a_second_are_neither_failing_nor_slow() -> None:
+    few = LEAST_REQUESTS - 1
+    assert verdict_on(work(few, rtt_ms=5_000), {}, has_defaults=True) == "served"
+    assert verdict_on(work(few, errors=few), {}, has_defaults=True) == "served"
+
+
+def test_a_service_without_default_objectives_is_slow_only_beyond_a_stated_one() -> None:
+    slow = work(rtt_ms=200)
+    assert verdict_on(slow, {}, has_defaults=False) == "served"
+    assert verdict_on(slow, {"read": 0.1}, has_defaults=False) == "served"
+    assert verdict_on(slow, {"metadata_read": 0.1}, has_defaults=False) == "slow"
+
+
+def test_a_stated_objective_replaces_the_default_one() -> None:
+    assert verdict_on(work(rtt_ms=40), {"metadata_read": 0.05}, has_defaults=True) == "served"
+
+
+@pytest.mark.parametrize(
+    ("of_class", "mean_bytes", "seconds"),
+    [
+        ("read", 4096, 0.010),
+        ("read", 8192, 0.010),
+        ("read", 8193, 0.015),
+        ("read", 1 << 20, 0.050),
+        ("write", 1 << 20, 0.080),
+        ("write", 4 << 20, 0.080),  # larger than any bucket that OCI publishes
+        ("metadata_write", 0, 0.010),
+    ],
+)
+def test_the_default_objective_of_a_transfer_is_that_of_its_mean_size(
+    of_class: str, mean_bytes: int, seconds: float
+) -> None:
+    assert default_objective(of_class, ClassWork(10, 0, 10 * mean_bytes)) == seconds
+
+
+@given(
+    requests=st.integers(0, 10**9), rtt_ms=st.integers(0, 10**6), errors=st.integers(0, 10**9), wait=st.floats(0, 1e6)
+)
+def test_every_work_has_a_verdict(requests: int, rtt_ms: int, errors: int, wait: float) -> None:
+    assert verdict_on(work(requests, rtt_ms=rtt_ms, errors=errors, wait=wait), {}, has_defaults=True) in VERDICTS

@@ -1,0 +1,93 @@
+"""Seconds of an address by verdict, from records of the kernel."""
+
+from collections.abc import Iterable, Mapping
+
+from tests.nfs.records import OPTIONS, mountinfo, mountstats
+
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.superblocks import join
+from fss_exporter.nfs.totals import MEMORY_OF_LAST_TRY_SECONDS
+from fss_exporter.nfs.verdicts import AddressVerdicts
+
+ADDRESS = "10.0.0.3"
+
+
+def judged(records: Iterable[str], stated: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Seconds by verdict after the records of one mount, one record a second. Verdicts without time are left out."""
+    accounts = Accounts(verdicts=AddressVerdicts(stated))
+    mounts = parse_mountinfo(mountinfo())
+    for second, record in enumerate(records):
+        accounts.apply(join(parse_mountstats(record), mounts), float(second))
+    return {verdict: seconds for verdict, seconds in accounts.addresses[ADDRESS].seconds.items() if seconds}
+
+
+def busy(second: int, *, errors: int = 0) -> str:
+    """Fifty GETATTRs a second, of 2 ms each, of which some fail."""
+    done = 50 * second
+    text = mountstats({"GETATTR": done}, age=1000 + second, sends=done, revalidations=done)
+    before, name, after = text.partition(" GETATTR: ")
+    numbers, _, rest = after.partition("\n")
+    return f"{before}{name}{numbers.rpartition(' ')[0]} {errors * second}\n{rest}"
+
+
+def hanging(second: int) -> str:
+    """A request was sent in the first second, and no reply ever came."""
+    sent = min(second, 1)
+    return mountstats({}, age=1000 + second, xprt=(f"tcp 800 1 1 0 3 {sent} 0 0 0 0 2 0 0",))
+
+
+def soft(second: int, *, tries: int) -> str:
+    """A soft mount: each try of 3 seconds ends with a timeout, and its program pauses for 30 seconds between two tries."""
+    ended = min(tries, (second + 29) // 33)
+    sent = min(tries, (second + 32) // 33)
+    text = mountstats(
+        {}, age=1000 + second, options=OPTIONS.replace("hard", "soft"), xprt=(f"tcp 800 1 1 0 3 {sent} 0 0 0 0 2 0 0",)
+    )
+    return text.replace(" GETATTR: 0 0 0 ", f" GETATTR: {ended} {ended} {ended} ")
+
+
+def test_an_address_begins_with_every_verdict_at_zero() -> None:
+    accounts = Accounts()
+    accounts.apply(join(parse_mountstats(mountstats({})), parse_mountinfo(mountinfo())), 0.0)
+    assert accounts.addresses[ADDRESS].seconds == dict.fromkeys(("served", "slow", "failing", "waiting", "idle"), 0.0)
+
+
+def test_work_within_the_objective_is_served() -> None:
+    assert judged(map(busy, range(61))) == {"served": 60.0}
+
+
+def test_no_work_is_idle() -> None:
+    assert judged(mountstats({}, age=1000 + second) for second in range(61)) == {"idle": 60.0}
+
+
+def test_round_trips_beyond_a_stated_objective_are_slow() -> None:
+    assert judged(map(busy, range(61)), {"metadata_read": 0.002}) == {"slow": 60.0}
+
+
+def test_failing_requests_on_file_handles_are_failing() -> None:
+    assert judged(busy(second, errors=5) for second in range(61)) == {"failing": 60.0}
+
+
+def test_a_hang_is_waiting_from_its_start() -> None:
+    assert judged(map(hanging, range(61))) == {"waiting": 60.0}
+
+
+def test_a_soft_mount_that_pauses_between_its_tries_waits_all_the_time() -> None:
+    assert judged(soft(second, tries=100) for second in range(2401)) == {"waiting": 2400.0}
+
+
+def test_an_address_is_idle_again_ten_minutes_after_the_last_try_of_a_soft_mount() -> None:
+    seconds = judged(soft(second, tries=1) for second in range(1201))
+    assert abs(seconds["waiting"] - MEMORY_OF_LAST_TRY_SECONDS) <= 20
+    assert seconds["waiting"] + seconds["idle"] == 1200.0
+
+
+def test_time_without_a_mount_has_no_verdict() -> None:
+    accounts = Accounts()
+    nothing = join(parse_mountstats(""), parse_mountinfo(""))
+    for second in range(61):
+        there = join(parse_mountstats(busy(second)), parse_mountinfo(mountinfo()))
+        accounts.apply(there if second <= 20 else nothing, float(second))
+    assert sum(accounts.addresses[ADDRESS].seconds.values()) == 20.0

@@ -64,6 +64,7 @@ class Oci(_Section):
     stale_after: types.Seconds = 600.0
     calls_per_second: Annotated[types.Number, Field(gt=0, lt=10)] = 5.0
     publish: bool = False
+    ledger_directory: Path | None = None
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
     connect_timeout: types.Seconds = 3.0
     read_timeout: types.Seconds = 10.0

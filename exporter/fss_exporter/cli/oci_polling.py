@@ -2,6 +2,7 @@
 
 import ctypes
 import logging
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -10,11 +11,13 @@ from typing import Final
 from fss_exporter.background import EndLoop, Event, Worker
 from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.runtime import Part
+from fss_exporter.errors import UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger_file import LedgerFile
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
@@ -123,6 +126,16 @@ class Polling:
         for session in self._sessions.values():
             session.use_credentials(held)
 
+    def _ledger(self, region: str) -> tuple[Ledger, Callable[[Ledger], None]]:
+        """Return the ledger of a region, of an earlier version of the settings or of the file, and what keeps it."""
+        directory = self.settings.oci.ledger_directory
+        if directory is None:
+            return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
+        file = LedgerFile(directory / f"fss-exporter-{region}.ledger.json", region)
+        if region not in self.ledgers:
+            self.ledgers[region] = file.read(lambda: Ledger(self._start))
+        return self.ledgers[region], file.write
+
     def _region(self, client: CloudClient) -> MonitoredRegion:
         oci, selection, name = self.settings.oci, selection_of(self.settings), client.region
         inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
@@ -133,7 +146,7 @@ class Polling:
             report=inventory_failures.report,
             publish=lambda state: self.board.publish(name, inventory=state),
         )
-        ledger = self.ledgers.setdefault(name, Ledger(self._start))
+        ledger, keep = self._ledger(name)
         judge = MinuteJudge(ledger, lambda: self.settings)
         queries = MetricQueries(
             client,
@@ -154,6 +167,7 @@ class Polling:
             stale_after=oci.stale_after,
             now=self._now,
             clock=self._clock,
+            keep=keep,
         )
         return MonitoredRegion(name, inventory, inventory_failures, poller)
 
@@ -167,7 +181,7 @@ class Cloud:
 
     def __init__(self, load: Callable[[], Settings]) -> None:
         self._load = load
-        self._settings = load()
+        self._settings = _checked(load())
         self._self_metrics = SelfMetrics()
         self._polling = Polling(self._settings, self._self_metrics)
         self.source = OciCollector(
@@ -209,7 +223,7 @@ class Cloud:
         Raises:
             UsageError: the settings are wrong; the ones in force stay.
         """
-        fresh = self._load()
+        fresh = _checked(self._load())
         if fresh.oci == self._settings.oci:
             self._settings = self.source.settings = self._polling.settings = fresh
             self._polling.account.read_credentials_again()
@@ -240,6 +254,14 @@ class Cloud:
         except EndLoop:
             if polling is self._polling:
                 raise
+
+
+def _checked(settings: Settings) -> Settings:
+    """Return the settings, or raise UsageError if the ledger cannot be kept where they say."""
+    directory = settings.oci.ledger_directory
+    if directory is not None and not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+        raise UsageError(f"oci.ledger_directory: {directory} is not a directory in which this user may write")
+    return settings
 
 
 def part(load: Callable[[], Settings]) -> Part:

@@ -8,7 +8,7 @@ from typing import Final
 
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
-from fss_exporter.oci.ledger import newest_complete
+from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.open_minutes import BY_MINUTE
@@ -34,6 +34,7 @@ class RegionPoller:
     stale_after: float  # age in seconds from which a point is not exported
     now: Callable[[], float]  # epoch seconds
     clock: Callable[[], float]  # seconds that never go back
+    keep: Callable[[Ledger], None] = lambda _: None  # gets what is counted after each poll, before it is published
     suspects_changes: bool = field(default=False, init=False)
     _names_learned: float = field(default=float("-inf"), init=False)
     _succeeded_at: float | None = field(default=None, init=False)
@@ -62,6 +63,7 @@ class RegionPoller:
         states = self.queries.states
         answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}
         self.judge.judge(state.inventory, answered, now_minute)
+        self.keep(self.judge.ledger)
         self._look_for_changes()
         self.failures.end_round()
         if states and all(one.success for one in states.values()):

@@ -1,0 +1,128 @@
+"""Keep the ledger of a region in a file, so that a restart loses no minute and counts none twice.
+
+The file is replaced as a whole after each poll and before the result of the poll is published. Counters in the file are
+therefore never behind what Prometheus saw. A file that cannot be read is reported, and counting begins at 0.
+"""
+
+import logging
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from fss_exporter.log_once import LogOnce
+from fss_exporter.oci.ledger import MINUTE, Ledger, Minutes, Tally
+
+_VERSION: Final = 1
+_LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
+
+log = logging.getLogger(__name__)
+
+
+class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """One tally. `taken` is hexadecimal, because it has up to 180 bits."""
+
+    key: tuple[str, ...]
+    floor: int
+    taken: str
+    totals: dict[str, float]
+    held_back: float
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    version: int
+    region: str
+    start: int
+    answered: dict[str, int]
+    pages: dict[str, list[_Row]]
+
+
+def dump(ledger: Ledger, region: str) -> bytes:
+    """Return a ledger as JSON."""
+    pages = {
+        name: [
+            _Row(key, one.minutes.floor, f"{one.minutes.taken:x}", one.totals, one.held_back)
+            for key, one in page.items()
+        ]
+        for name, page in ledger.pages()
+    }
+    return msgspec.json.encode(_Document(_VERSION, region, ledger.start, ledger.answered, pages))
+
+
+def load(content: bytes, region: str) -> Ledger:
+    """Return the ledger of a region from JSON.
+
+    Raises:
+        ValueError: this is no ledger of the region, or a number is impossible.
+    """
+    document = msgspec.json.decode(content, type=_Document)  # its errors are ValueErrors
+    if (document.version, document.region) != (_VERSION, region):
+        raise ValueError(f"a ledger of version {document.version} and region {document.region}")
+    ledger = Ledger(document.start)
+    ledger.answered = document.answered
+    for name, rows in document.pages.items():
+        page = ledger.page(name)
+        for row in rows:
+            taken = int(row.taken, 16)
+            numbers = (*row.totals.values(), row.held_back)
+            if row.floor % MINUTE or taken < 0 or not all(0 <= one < _LARGEST for one in numbers):
+                raise ValueError(f"an impossible number in {name}")
+            page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
+    return ledger
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LedgerFile:
+    """The file of one region. An error of the disk never stops a poll."""
+
+    path: Path
+    region: str
+    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
+
+    def read(self, new: Callable[[], Ledger]) -> Ledger:
+        """Return the kept ledger, or a new one."""
+        try:
+            return load(self.path.read_bytes(), self.region)
+        except FileNotFoundError:
+            return new()
+        except (OSError, ValueError) as error:
+            message = f"{self.path}: cannot be read, so the counters of {self.region} begin at 0: {error}"
+            self._log_once.failed("read", message, level=logging.ERROR)
+            return new()
+
+    def write(self, ledger: Ledger) -> None:
+        """Replace the file. After an error the old file is removed, because its counters would be behind."""
+        try:
+            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.") as folder:
+                temporary = Path(folder, self.path.name)
+                with temporary.open("xb") as file:
+                    file.write(dump(ledger, self.region))
+                    file.flush()
+                    os.fsync(file.fileno())
+                temporary.replace(self.path)
+            _sync_directory(self.path.parent)
+        except OSError as error:
+            message = f"{self.path}: cannot be written, so a restart begins at 0: {error.strerror or error}"
+            self._log_once.failed("write", message, level=logging.ERROR)
+            self._remove()
+        else:
+            self._log_once.works("write", f"{self.path}: is written again")
+
+    def _remove(self) -> None:
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            message = f"{self.path}: cannot be removed either. Remove the file before the next start"
+            self._log_once.failed("remove", message, level=logging.ERROR)
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

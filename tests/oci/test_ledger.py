@@ -1,0 +1,246 @@
+"""Each minute counts once: whatever is missing in a listing, comes late or in pairs, and however often the exporter restarts."""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from tests.clock import NOON
+from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.oci.polled_region import PolledRegion
+from tests.oci.test_metric_poller import cloud
+from tests.oci.test_minute_judge import FIGURES
+from tests.oci.world import START, World
+from tests.region import Region
+
+from fss_exporter.errors import Unreachable, UsageError
+from fss_exporter.oci.ledger import MINUTE, Ledger
+from fss_exporter.oci.ledger_file import LedgerFile, dump, load
+from fss_exporter.oci.open_minutes import BY_MINUTE
+
+NAMES = ("a", "b")
+READ = "MountTargetReadThroughput"
+DOWN = Unreachable("down", operation="SummarizeMetricsData")
+
+
+@dataclass
+class LedgerRun:
+    """Two mount targets in an exporter that may restart. Each minute has another figure, so that no mistake cancels another."""
+
+    cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target(name) for name in NAMES]))
+    held_back: dict[int, int] = field(default_factory=dict)  # minutes that a minute comes late, by its number
+    down: bool = False
+
+    def __post_init__(self) -> None:
+        self.cloud.has_file_systems, self.cloud.names, self.cloud.figure = True, BY_MINUTE, self._figure
+        self.cloud.refuse = lambda operation: DOWN if self.down and operation == "SummarizeMetricsData" else None
+        self.start(PolledRegion(self.cloud))
+
+    def start(self, poll: PolledRegion) -> None:
+        """Use a new exporter from now on, which lists resources in each minute."""
+        self.poll = poll
+        self.poll.inventories.interval = 60.0
+
+    def restart(self) -> None:
+        """Begin a new exporter with what the old one kept."""
+        kept = load(dump(self.poll.ledger, "eu"), "eu")
+        self.start(PolledRegion(self.cloud, now=self.poll.now, ledger=kept))
+
+    def _figure(self, metric: str, _: str, end: int) -> float | None:
+        minute = (end - NOON) // MINUTE
+        if end + self.held_back.get(minute, 0) * MINUTE > self.poll.now:
+            return None
+        return float(minute * minute) if metric == READ and minute > 0 else FIGURES.get(metric)
+
+    @property
+    def minute(self) -> int:
+        """The newest complete minute."""
+        return int(self.poll.now - NOON) // MINUTE
+
+    def truth(self) -> float:
+        """What the counter of each mount target must show."""
+        return sum(minute * minute for minute in range(1, self.minute + 1)) * 60.0
+
+    def judged(self) -> dict[str, float]:
+        """Minutes judged of each mount target, whatever the verdict."""
+        (region,) = self.poll.board.regions
+        assert region.poll is not None
+        counted = {ocid: one.minutes for ocid, one in region.poll.targets.items()}
+        return {ocid: sum(one.values()) / 2 for ocid, one in counted.items()}
+
+
+def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:
+    run = LedgerRun()
+    for at in range(50):
+        run.cloud.unlisted = ("a",) if at == 20 else ()
+        run.poll.minute()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+
+
+def test_while_it_is_missing_it_is_not_exported() -> None:
+    run = LedgerRun()
+    run.poll.minute(5)
+    run.cloud.unlisted = ("a",)
+    run.poll.minute()
+    assert run.poll.counted().keys() == {"b"}
+
+
+def test_a_minute_that_comes_nine_minutes_late_counts() -> None:
+    run = LedgerRun(held_back={20: 9})
+    for _ in range(30):
+        run.poll.minute()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+
+
+@pytest.mark.parametrize("interval", [1, 2, 5])
+def test_a_minute_is_asked_for_by_time_and_not_by_the_number_of_the_poll(interval: int) -> None:
+    run = LedgerRun(held_back={20: 12})
+    while run.minute < 50:
+        run.poll.minute(interval)
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+
+
+def test_a_mount_target_that_is_gone_for_three_hours_begins_again_at_zero() -> None:
+    run = LedgerRun()
+    run.poll.minute(5)
+    both, run.cloud.targets = run.cloud.targets, run.cloud.targets[:1]
+    for _ in range(20):
+        run.poll.minute(10)
+    assert [key for _, page in run.poll.ledger.pages() for key in page if "b" in key[0].split("..")] == []
+    run.cloud.targets = both
+    run.poll.minute()
+    assert run.poll.counted()["a"] == run.truth()
+    assert run.poll.counted()["b"] < run.truth()
+
+
+EVENTS = st.sampled_from(["", "", "", "flap", "skip", "down", "restart", "restart twice"])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(EVENTS, max_size=40), st.dictionaries(st.integers(1, 40), st.integers(1, 14), max_size=8))
+def test_flaps_late_minutes_pairs_failures_and_restarts_in_any_order_count_every_minute_once(
+    events: list[str], held_back: dict[int, int]
+) -> None:
+    run = LedgerRun(held_back=held_back)
+    run.poll.minute()
+    for event in events:
+        run.cloud.unlisted = ("a",) if event == "flap" else ()
+        run.down = event == "down"
+        for _ in range(event.count("restart") + event.count("twice")):
+            run.restart()
+        if event == "skip":
+            run.poll.now += 60.0
+        run.poll.minute()
+    run.cloud.unlisted, run.down = (), False
+    for _ in range(max(60 - run.minute, 35)):
+        run.poll.minute()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+    assert run.judged() == {mount_target(name).id: run.minute - 1 for name in NAMES}
+
+
+def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
+    worlds: Callable[..., World], tmp_path: Path
+) -> None:
+    world = worlds(ledger_directory=str(tmp_path))
+    for _ in range(4):
+        world.poll()
+        world.pass_minutes()
+    before = world.values("fss_mount_target_read_bytes_total", "mount_target")
+    world.pass_minutes(5)
+    again = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path))
+    again.poll()
+    after = again.values("fss_mount_target_read_bytes_total", "mount_target")
+    first, last = int(START // 60) + 1, world.minute
+    for name, count in after.items():
+        reads = [
+            world.region.truth("MountTargetReadThroughput", str(name), at, throughput="ReadThroughput")
+            for at in range(first, last + 1)
+        ]
+        assert count == sum(value * 60 for value in reads if value is not None)
+    assert after["mt-home"] > before["mt-home"]
+
+
+def test_new_oci_settings_leave_the_counters_as_they_are(
+    regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
+    running._polling.ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
+    (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
+    with caplog.at_level(logging.INFO):
+        running.reload()
+    assert "polling starts again" in caplog.text
+    assert running._polling.ledgers["eu-frankfurt-1"] is kept
+
+
+def test_a_ledger_directory_that_is_missing_is_a_mistake_of_the_settings(
+    regions: Callable[..., Region], tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="not a directory in which this user may write"):
+        cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path / 'none'}\n")
+
+
+class TestFile:
+    """The ledger on disk."""
+
+    def ledger(self) -> Ledger:
+        run = LedgerRun()
+        run.poll.minute(5)
+        return run.poll.ledger
+
+    def test_a_ledger_comes_back_as_it_was_written(self, tmp_path: Path) -> None:
+        ledger, file = self.ledger(), LedgerFile(tmp_path / "eu.json", "eu")
+        file.write(ledger)
+        found = file.read(lambda: Ledger(0))
+        assert dump(found, "eu") == dump(ledger, "eu")
+        assert (found.start, found.answered) == (ledger.start, ledger.answered)
+        assert [path.name for path in tmp_path.iterdir()] == ["eu.json"]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "{",
+            "[]",
+            '{"version": 1}',
+            '{"version": 2, "region": "eu", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 1, "region": "other", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
+        ],
+    )
+    def test_a_damaged_file_is_reported_and_counting_begins_at_zero(
+        self, text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "eu.json").write_text(text)
+        new = Ledger(NOON)
+        assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
+        assert "the counters of eu begin at 0" in caplog.text
+
+    def test_without_a_file_counting_begins_at_zero_in_silence(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        new = Ledger(NOON)
+        assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
+        assert caplog.text == ""
+
+    def test_a_file_that_cannot_be_replaced_is_removed_because_it_is_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        file = LedgerFile(tmp_path / "eu.json", "eu")
+        file.write(self.ledger())
+
+        def full(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", full)
+            file.write(self.ledger())
+        assert list(tmp_path.iterdir()) == []
+        assert "No space left on device" in caplog.text
+        file.write(self.ledger())
+        assert json.loads((tmp_path / "eu.json").read_text())["region"] == "eu"

@@ -34,6 +34,7 @@ resource "oci_identity_policy" "poller" {
     "Allow ${local.exporter} to inspect private-ips in ${local.network}",
     "Allow ${local.exporter} to inspect subnets in ${local.network}",
     "Allow ${local.exporter} to inspect compartments in tenancy",
+    "Allow ${local.exporter} to inspect limits in tenancy",
   ]
 }
 

@@ -53,6 +53,27 @@ def test_the_documented_policy_allows_nothing_else() -> None:
     assert {(resource, VERBS.index(text.split()[0])) for resource, text in documented().items()} == granted
 
 
+def test_page_terraform_chart_and_code_list_the_same_permissions() -> None:
+    root = DOC.parents[1]
+    policy = re.search(
+        r'resource "oci_identity_policy" "poller" \{(.*?)\n\}\n',
+        (root / "deploy/terraform/iam.tf").read_text(),
+        re.DOTALL,
+    )
+    assert policy
+    terraform = {" ".join(found) for found in re.findall(r'"Allow \S+ to (\w+) ([\w-]+) in ', policy[1])}
+    notes = (root / "deploy/helm/fss-exporter/templates/NOTES.txt").read_text()
+    listed = re.search(r"range list (.*?) \}\}", notes)
+    assert listed
+    chart = {*re.findall(r'"([^"]+)"', listed[1])} | {
+        " ".join(found) for found in re.findall(r"Allow any-user to (\w+) ([\w-]+) in", notes)
+    }
+    page = {f"{text.split()[0]} {resource}" for resource, text in documented().items()}
+    needs = {need.permission for operation, need in NEEDS.items() if operation not in ELSEWHERE}
+    needs -= {"inspect export-sets"}  # read includes inspect
+    assert page == terraform == chart == needs
+
+
 def test_what_only_doctor_needs_is_on_its_page() -> None:
     need = NEEDS["ListRegionSubscriptions"]
     page = (DOC.parent / "commands/doctor.md").read_text()

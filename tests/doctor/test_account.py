@@ -41,6 +41,7 @@ def test_a_region_that_answers_is_fine() -> None:
         ("ListMountTargets", Severity.PROBLEM),
         ("SummarizeMetricsData", Severity.PROBLEM),
         ("GetPrivateIp", Severity.WARNING),
+        ("ListLimitValues", Severity.WARNING),
         ("ListRegionSubscriptions", Severity.ADVICE),
     ],
 )
@@ -49,6 +50,15 @@ def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity
     (only,) = found(replace(FINE, tried={**FINE.tried, operation: refused}), "permissions")
     assert (only.severity, only.subject) == (severity, f"r {operation}")
     assert "Allow group" in only.message
+
+
+def test_a_refused_service_that_no_setting_names_is_advice_with_the_statement() -> None:
+    refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...", is_optional=True)
+    findings = list(check_region(replace(FINE, tried={**FINE.tried, "ListLustreFileSystems": refused})))
+    (advice,) = [one for one in findings if one.severity is not Severity.OK]
+    assert (advice.severity, advice.check) == (Severity.ADVICE, "permissions")
+    assert "Allow group" in advice.message
+    assert exit_code(findings) == 0
 
 
 def test_a_refused_signature_is_no_matter_of_policies() -> None:

@@ -56,6 +56,18 @@ def test_each_source_is_kept_apart() -> None:
     assert seen["fss_nfs_superblocks", ""] == 1
 
 
+def test_what_agent_and_poller_both_expect_is_one_family() -> None:
+    class Part(Fake):
+        """A source that sees a part."""
+
+        def collect(self) -> Iterator[Family]:
+            yield family("fss_expected", [(("", self.row), 2.0)])
+
+    made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())
+    (found,) = [one for one in made if one.name == "fss_expected"]
+    assert {sample.labels["part"] for sample in found.samples} == {"mounts", "metrics"}
+
+
 def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_result_too() -> None:
     beat = Heartbeat("web_config", 15.0, finished_at=0.0, last_success_timestamp=1.8e9, success=True, errors=3)
 

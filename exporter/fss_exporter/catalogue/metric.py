@@ -122,6 +122,11 @@ class Family(PrometheusFamily):
         self.series.append(Series(self.metric, labels))
         self.values.append(value)
 
+    def extend(self, other: "Family") -> None:
+        """Add all samples of another family of the metric."""
+        self.series.extend(other.series)
+        self.values.extend(other.values)
+
     def add_histogram(self, labels: Sequence[str], buckets: Sequence[tuple[float, float]], total: float) -> None:
         """Add a histogram: cumulative counts by ascending upper bound (the last is infinity), and the sum of all values."""
         for bound, count in buckets:

@@ -1,7 +1,6 @@
 """The account's part of `doctor`: credentials, regions and their answers. The module needs the OCI SDK."""
 
 import time
-from dataclasses import replace
 
 from fss_exporter import tables
 from fss_exporter.cli.account import regions_of, sessions_of
@@ -42,6 +41,6 @@ def _probe_region(
     tried_before = {} if tried is None else {LIST_SUBSCRIPTIONS: tried}
     if tried is not None and tried.outcome is CallOutcome.SILENT:
         return RegionFacts(session.region, tried_before)
-    selection = replace(selection_of(settings), services=settings.oci.services or (), optional_services=())
+    selection = selection_of(settings)
     with tables.progress() as progress:
         return Probe(session, selection, time.time, progress, time.sleep, wait_seconds).ask(tried_before)

@@ -25,7 +25,8 @@ _YOUNG: Final = 55.0
 # Most seconds after the stamp of a point that is stamped with the start of the minute, with five seconds for clocks.
 
 _PARTS: Final = (
-    "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLustreFileSystems ListVolumes ListBootVolumes"
+    "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLimitValues ListLustreFileSystems ListVolumes"
+    " ListBootVolumes"
 )
 _LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
 # Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything.
@@ -67,6 +68,8 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
         if tried.outcome is not CallOutcome.OK:
             finding = found(_failure(tried), f"{facts.region} {name}", error=tried.error)
             severity = finding.severity if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, finding.severity)
+            if tried.is_optional:
+                severity = Severity.ADVICE
             if tried.outcome is CallOutcome.LATE and answered:  # the network works, and the account is not at fault
                 severity = Severity.WARNING
             yield replace(finding, severity=severity)

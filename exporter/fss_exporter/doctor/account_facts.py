@@ -30,14 +30,15 @@ class Tried:
 
     outcome: CallOutcome  # result of the call
     error: str = ""  # whole message, with the missing policy statement if known. Empty for an answer
+    is_optional: bool = False  # whether only a service that no setting names needs the call
 
     @classmethod
-    def of(cls, error: Exception | None) -> Self:
+    def of(cls, error: Exception | None, *, is_optional: bool = False) -> Self:
         """Return the outcome of a call with this error. None stands for an answer."""
         if error is None:
             return cls(CallOutcome.OK)
         if isinstance(error, NotAuthorized):
-            return cls(CallOutcome.REFUSED, str(error))
+            return cls(CallOutcome.REFUSED, str(error), is_optional)
         if isinstance(error, LateAnswer):
             return cls(CallOutcome.LATE, f"could not be asked: {error}")
         return cls(CallOutcome.SILENT if isinstance(error, Unreachable) else CallOutcome.FAILED, str(error))

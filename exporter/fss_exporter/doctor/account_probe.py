@@ -12,7 +12,7 @@ from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.discovery import refresh_with_progress
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS, InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.tables import Progress
@@ -74,6 +74,14 @@ class Probe:
         if self._tried.setdefault(operation, facts.Tried.of(error)).outcome is facts.CallOutcome.OK:
             self._tried[operation] = facts.Tried.of(error)
 
+    def _note_optional(self, operation: str, error: Exception | None) -> None:
+        """Note a call that the poller can do without: the limits, or a service that no setting names."""
+        is_service = any(operation in operations for operations in SERVICE_OPERATIONS.values())
+        if is_service:
+            self._tried.setdefault(operation, facts.Tried.of(error, is_optional=True))
+        else:
+            self._note(operation, error)
+
     def _sign_in(self) -> None:
         """Make one cheap call. The answer, or the refusal, also shows OCI's clock to the session."""
         failed = None
@@ -89,6 +97,7 @@ class Probe:
             self.selection,
             now=self.now,
             report=self._note,
+            report_optional=self._note_optional,
             look_ups=lambda count: _LOOK_UPS_OF_MANY if count > _ALL_LOOKED_UP else count,
         )
         with suppress(CloudError):  # reported

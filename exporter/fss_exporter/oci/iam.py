@@ -27,6 +27,11 @@ class Need:
     where: str = ""
     namespace: str = ""
 
+    @property
+    def permission(self) -> str:
+        """Verb and resource, as in `inspect mount-targets`."""
+        return f"{self.verb} {self.resource}"
+
     def condition(self, namespace: str = "") -> str:
         """Return the end of the statement, which limits the permission to one namespace."""
         return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
@@ -45,6 +50,7 @@ NEEDS: Final = {
     "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
     "ListAvailabilityDomains": Need("inspect", "compartments", where="tenancy"),
     "ListCompartments": Need("inspect", "compartments", where="tenancy"),
+    "ListLimitValues": Need("inspect", "limits", where="tenancy"),
     "ListRegionSubscriptions": Need("inspect", "tenancies", where="tenancy"),
     "ListLustreFileSystems": Need("inspect", "lustre-file-systems"),
     "ListVolumes": Need("inspect", "volumes"),

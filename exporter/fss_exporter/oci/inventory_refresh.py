@@ -57,7 +57,13 @@ class InventoryRefresh:
     state: InventoryState = field(default_factory=InventoryState, init=False)
     calls: int = field(default=0, init=False)
     listed: threading.Event = field(default_factory=threading.Event, init=False)
+    # called after a call that may be refused without a failure
+    report_optional: Report = lambda _operation, _error: None
     _succeeded: dict[str, bool] = field(default_factory=dict, init=False)
+    _refused: set[str] = field(default_factory=set, init=False)
+    _optional: set[str] = field(default_factory=set, init=False)
+    _failed_compartments: set[str] = field(default_factory=set, init=False)
+    _mistakes: int = field(default=0, init=False)
     _last: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict, init=False)
     _used: set[tuple[str, ...]] = field(default_factory=set, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
@@ -78,11 +84,13 @@ class InventoryRefresh:
             EndLoop: the exporter stops.
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
+        self._refused, self._optional, self._failed_compartments = set(), set(), set()
         try:
             domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
             names = self._compartments()
         except CloudError:
-            self._set(replace(self.state, succeeded=MappingProxyType(dict(self._succeeded))))
+            succeeded = MappingProxyType(dict(self._succeeded))
+            self._set(replace(self.state, succeeded=succeeded, refused=frozenset(self._refused), compartments_seen=0))
             raise
         if mount_targets_first:
             self._publish_mount_targets(domains, names, progress)
@@ -151,7 +159,8 @@ class InventoryRefresh:
         except CloudError as error:
             if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
                 self._unreachable_services.add(service)
-            self._say_not_watched(SERVICES[service].title, error)
+            self._note_optional(operation, SERVICES[service].title, error)
+            self._optional.add(operation)
             return Listing(())
         if listing.records:  # from now on the service is watched, and its failures are failures
             self._used.add(key)
@@ -164,10 +173,16 @@ class InventoryRefresh:
         try:
             self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:
-            self._say_not_watched("the service limit of mount targets", error)
+            self._note_optional("ListLimitValues", "the service limit of mount targets", error)
+        else:
+            self.report_optional("ListLimitValues", None)
         return self._limits
 
-    def _say_not_watched(self, subject: str, error: CloudError) -> None:
+    def _note_optional(self, operation: str, subject: str, error: CloudError) -> None:
+        """Note a failed call without which monitoring works."""
+        if isinstance(error, NotAuthorized):
+            self._refused.add(operation)
+        self.report_optional(operation, error)
         if subject not in self._not_watched:
             self._not_watched.add(subject)
             log.info("%s: %s is not watched: %s", self.client.region, subject, error)
@@ -188,6 +203,7 @@ class InventoryRefresh:
             self._note("ListCompartments", BrokenAnswer(message, operation="ListCompartments"))
         self._tree = tree
         names, mistakes = choose(wanted, self.client.tenancy_id, tree)
+        self._mistakes = len(mistakes)
         for mistake in mistakes:
             self._note("ListCompartments", UsageError(mistake))
         return names
@@ -203,6 +219,7 @@ class InventoryRefresh:
             answer = ask()
         except CloudError as error:
             self._note(key[0], error)
+            self._failed_compartments.update(key[1:2])
             if key in self._last:
                 last: _Answer = self._last[key][1]
                 return last
@@ -216,6 +233,8 @@ class InventoryRefresh:
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1
         self._succeeded[operation] = self._succeeded.get(operation, True) and error is None
+        if isinstance(error, NotAuthorized):
+            self._refused.add(operation)
         self.report(operation, error)
 
     def _look_up_addresses(
@@ -244,6 +263,10 @@ class InventoryRefresh:
                 replace(inventory, mount_targets=MappingProxyType(located)),
                 scopes,
                 MappingProxyType(dict(self._succeeded)),
+                frozenset(self._refused),
+                frozenset(self._optional),
+                len(inventory.compartments) + self._mistakes,
+                len(inventory.compartments.keys() - self._failed_compartments),
                 min((listed_at for listed_at, _ in self._last.values()), default=None),
                 self.state.succeeded_at,
             )

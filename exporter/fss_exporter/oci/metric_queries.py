@@ -44,6 +44,7 @@ class MetricQueries:
     receivers: Mapping[str, Receive] = field(default_factory=dict)  # of points, by documented name
     # end of the oldest minute that a calculation waits for, by documented name
     waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
+    is_refused: bool = field(default=False, init=False)  # whether OCI refused a query of the last poll for a permission
     states: dict[str, MetricState] = field(default_factory=dict, init=False)
     names_are_due: bool = field(default=True, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
@@ -93,7 +94,7 @@ class MetricQueries:
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> None:
         """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics."""
-        self._unanswered = 0
+        self._unanswered, self.is_refused = 0, False
         metrics = [one for one in self.metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
@@ -189,6 +190,7 @@ class MetricQueries:
                 if isinstance(error, TooMuchData) or (len(requests) > 1 and error.status == 400):
                     raise
                 self.failures.failed(metric.name, error)
+                self.is_refused = self.is_refused or isinstance(error, NotAuthorized)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
                 answer = replace(answer, success=False)
                 continue

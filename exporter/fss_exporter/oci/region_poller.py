@@ -105,6 +105,7 @@ class RegionPoller:
             sums=MappingProxyType(sums),
             targets=MappingProxyType(self.judge.figures()),
             metrics=MappingProxyType(dict(self.queries.states)),
+            is_refused=self.queries.is_refused,
             duration_seconds=seconds,
             ended=self.now(),
             succeeded_at=self._succeeded_at,

@@ -51,6 +51,10 @@ class InventoryState:
     scopes: tuple[Scope, ...] = ()  # compartments that metrics are asked of
     # by API operation, whether every call of the last inventory was answered
     succeeded: Mapping[str, bool] = field(default_factory=dict)
+    refused: AbstractSet[str] = frozenset()  # API operations that OCI refused for a permission in the last inventory
+    optional: AbstractSet[str] = frozenset()  # those of them that may be refused, because no setting asks for them
+    compartments_expected: int = 0  # selected compartments, unknown names included
+    compartments_seen: int = 0  # those whose listings were all answered in the last inventory
     listed_at: float | None = None  # epoch seconds of the oldest listing in use; None before the first
     # epoch seconds at which the last inventory ended without a failed call; None before the first
     succeeded_at: float | None = None
@@ -102,6 +106,7 @@ class PollState:
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
+    is_refused: bool = False  # whether OCI refused a query for a permission
     duration_seconds: float = 0.0  # how long the poll took
     ended: float = 0.0  # epoch seconds at which it ended
     # epoch seconds at which the last poll ended that had an answer to every query; None before the first

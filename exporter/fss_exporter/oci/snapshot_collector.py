@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
+from fss_exporter.oci.coverage_rows import coverage_rows
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses, service_rows
 from fss_exporter.oci.minute_rows import minute_rows
 from fss_exporter.oci.region_loops import MetricPoller
@@ -94,6 +95,7 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: flo
     oldest = now - settings.oci.stale_after
     for region in regions:
         yield from _state_rows(region, now)
+        yield from coverage_rows(region)
         inventory = region.inventory.inventory
         if inventory is not None:
             yield from inventory_rows(region.region, inventory, addresses, settings)

@@ -68,15 +68,21 @@ class Collectors(Collector):
         stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
+        shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
         for name, source in list(self.sources.items()):
             families, collected = self._attempt(name, source)
             success.add_metric((name,), float(collected and source.success and name not in stalled))
             duration.add_metric((name,), source.duration_seconds)
-            yield from families
+            for found in families:
+                if found.metric.name in shared:  # a family stands once, and agent and poller both have a part
+                    shared[found.metric.name].extend(found)
+                else:
+                    yield found
         for beat in beats:
             # A loop without families is, for example, the watcher of the web configuration.
             if beat.collector not in self.sources:
                 success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
+        yield from (found for found in shared.values() if found.values)
         yield success
         yield duration
         yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))

@@ -1,0 +1,28 @@
+"""What the poller of a region should see, and what it sees, as rows of the catalogue. Pure."""
+
+from collections.abc import Iterator
+
+from fss_exporter.oci.iam import NEEDS
+from fss_exporter.oci.inventory_rows import Rows
+from fss_exporter.oci.snapshot import RegionSnapshot
+
+_QUERY = "SummarizeMetricsData"
+
+
+def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of `fss_expected`, `fss_seen` and `fss_oci_permission_missing`."""
+    state, metrics = region.inventory, region.poll.metrics if region.poll else {}
+    answered = sum(one.success for one in metrics.values())
+    refused = {*state.refused, *([_QUERY] if region.poll and region.poll.is_refused else ())}
+    tried = {*state.succeeded, "ListLimitValues", _QUERY} | refused - state.optional
+    expected = {NEEDS[name].permission for name in tried if name in NEEDS}
+    missing = {NEEDS[name].permission for name in refused if name in NEEDS}
+    parts = {
+        "regions": (1, int(answered > 0)),
+        "compartments": (state.compartments_expected, state.compartments_seen),
+        "metrics": (len(metrics), answered),
+        "permissions": (len(expected), len(expected - missing)),
+    }
+    yield "fss_expected", [((region.region, part), float(of)) for part, (of, _) in parts.items()]
+    yield "fss_seen", [((region.region, part), float(seen)) for part, (_, seen) in parts.items()]
+    yield "fss_oci_permission_missing", [((region.region, permission), 1.0) for permission in sorted(missing)]

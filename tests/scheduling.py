@@ -18,7 +18,7 @@ tests/e2e/test_node_exporter_rules.py
 tests/web/test_attacks.py
 tests/e2e/test_secured_scrape.py
 tests/oci/test_poll_faults.py
-tests/oci/test_utilization_publisher.py
+tests/oci/test_publisher.py
 tests/calibrate/test_hidden_costs.py
 tests/e2e/test_births.py
 tests/oci/test_query_shape.py

@@ -99,7 +99,7 @@ def test_an_unexpected_error_while_publishing_costs_that_round_only(
         monkeypatch.undo()
         poll()
 
-    monkeypatch.setattr("fss_exporter.oci.utilization_publisher.shares", explode)
+    monkeypatch.setattr("fss_exporter.oci.publisher.points_of", explode)
     broken_rounds_then_a_good_one(loop_of(running, "oci_publish"), poll, mended, caplog)
 
 

@@ -150,7 +150,12 @@ class TestWhatIsThereDecides:
     def test_a_clash_of_names_is_reported_and_exits_with_1(self, operator: Operator) -> None:
         body = pack.fill(
             pack.load(operator.pack)[0],
-            {"ALARM_COMPARTMENT_OCID": STORAGE, "METRIC_COMPARTMENT_OCID": STORAGE, "TOPIC_OCID": TOPIC},
+            {
+                "ALARM_COMPARTMENT_OCID": STORAGE,
+                "METRIC_COMPARTMENT_OCID": STORAGE,
+                "TOPIC_OCID": TOPIC,
+                "LEAST_ERRORS": "3",
+            },
         ).body
         foreign = clients(operator.region).monitoring.create_alarm({**body, "freeformTags": {}}).data.id
         applied = operator.alarms("apply")

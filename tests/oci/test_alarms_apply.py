@@ -92,7 +92,8 @@ def test_what_is_stored_is_what_the_pack_says(service: Alarms, by_hand: Clients)
     failing = alarm_called(by_hand, "fss-mount-target-failing")
     assert failing.is_notifications_per_metric_dimension_enabled
     health = 'MountTargetHealth[5m]{healthItem = "SuccessRate"}.groupBy(resourceId).mean()'
-    assert [(rule.severity, rule.query) for rule in failing.overrides] == [("CRITICAL", f"{health} < 95")]
+    floor = health.replace("mean()", "count() >= 5")
+    assert [(rule.severity, rule.query) for rule in failing.overrides] == [("CRITICAL", f"{health} < 95 && {floor}")]
 
 
 def test_an_edit_by_hand_is_put_right_and_what_was_added_by_hand_stays(service: Alarms, by_hand: Clients) -> None:

@@ -27,7 +27,7 @@ def test_there_is_no_load_before_five_minutes_are_known() -> None:
     made = history(points(100, 90, 80, 70))
     assert made.loads() == {}
     made.add(MT, "iops", "measured", points(60, first=5))
-    assert made.loads() == {MT: (ResourceLoad("iops", "measured", NOON + 5 * MINUTE, 80.0, 100.0),)}
+    assert made.loads() == {MT: (ResourceLoad("iops", "measured", NOON + 5 * MINUTE, 80.0, 100.0, 60.0),)}
 
 
 def test_the_load_is_of_the_newest_five_minutes() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.oci.fake_cloud import FakeCloud, mount_target
 
-from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.doctor.metric_probe import MetricProbe
 from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
 from fss_exporter.oci.alarms.apply import Alarms, duplicates, existing_alarms
@@ -20,11 +19,13 @@ from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Compartment, Scope
 from fss_exporter.oci.labels import RegionLabels
+from fss_exporter.oci.load_history import ResourceLoad
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.minute_judge import TargetFigures
 from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.series_store import MinuteStamps
-from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot, SeriesColumn, SharedSeries
-from fss_exporter.oci.utilization_publisher import Publisher
+from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot
 from fss_exporter.settings import Oci, Settings
 from fss_exporter.tables import Progress
 
@@ -194,14 +195,11 @@ class TestDoctor:
 
 
 def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> None:
-    gauge = CATALOGUE["fss_mount_target_read_bytes_per_second"]
-
     def snapshot(region: str) -> RegionSnapshot:
         target = mount_target("a")
-        series = SharedSeries(gauge, (region, target.id, target.name))
-        column = {gauge.name: [(60, SeriesColumn((series,), (1.0,)))]}
+        figures = TargetFigures({}, loads=(ResourceLoad("read_bandwidth", "measured", 60, 1.0, 1.0, 1.0),))
         state = InventoryState(Inventory(mount_targets={target.id: target}))
-        return RegionSnapshot(region, state, PollState(points=column, ended=60.0))
+        return RegionSnapshot(region, state, PollState(targets={target.id: figures}, ended=60.0))
 
     def refusing(operation: str) -> Throttled:
         return Throttled("HTTP 429", operation=operation)
@@ -215,7 +213,7 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
         now=lambda: 60.0,
     )
     for _ in range(2):
-        with pytest.raises(SourceError, match="not all shares"):
+        with pytest.raises(SourceError, match="not all metrics"):
             publisher.run_round()
 
 

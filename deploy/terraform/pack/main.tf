@@ -18,7 +18,7 @@ variable "mount_targets" {
 }
 
 variable "published" {
-  description = "Whether the exporter publishes utilization, so that the alarms on it have something to look at."
+  description = "Whether the exporter publishes metrics, so that the alarms on them have something to look at."
   type        = bool
   default     = false
 }
@@ -56,9 +56,10 @@ locals {
   wanted = {
     for key, alarm in local.files : key => alarm if(
       contains(concat(local.present, ["any"]), local.shape_of[key]) &&
-      # one incident is one alarm: those on published utilization watch the same ceilings
+      # one incident is one alarm: those on published metrics watch the same ceilings, latency and success
       (var.published ? !startswith(key, "mount-target-iops") && !startswith(key, "mount-target-read") &&
-      !startswith(key, "mount-target-write") && key != "mount-target-connections" : alarm.namespace != "fss_exporter")
+        !startswith(key, "mount-target-write") &&
+      !contains(["mount-target-connections", "mount-target-slow", "mount-target-failing"], key) : alarm.namespace != "fss_exporter")
     )
   }
 

@@ -23,12 +23,12 @@ from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.open_minutes import BY_MINUTE
+from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import OciCollector
-from fss_exporter.oci.utilization_publisher import Publisher
 from fss_exporter.settings import Settings
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due

@@ -65,15 +65,19 @@ def latency(minute: MountTargetMinute) -> Verdict:
         return "good"
     if minute.requests is None or not _is_known(minute.requests):
         return "unknown"
-    by_system = _groups((one.file_system, one) for one in minute.requests)
-    judged = [minute.requests, *(found for found in by_system.values() if _rate(found) >= LEAST_REQUESTS)]
-    means = (_mean_ratio(found) for found in judged)
-    return "bad" if any(mean is not None and mean >= LATENCY_CRITICAL_RATIO for mean in means) else "good"
+    ratio = latency_ratio(minute)
+    return "bad" if ratio is not None and ratio >= LATENCY_CRITICAL_RATIO else "good"
 
 
 def latency_ratio(minute: MountTargetMinute) -> float | None:
-    """Return the latency of a minute as a multiple of the objectives, weighted by requests. None without requests."""
-    return _mean_ratio(minute.requests or ())
+    """Return the latency of a minute as a multiple of the objectives, weighted by requests.
+
+    The larger of all file systems together and each file system with at least `LEAST_REQUESTS`. None without such requests.
+    """
+    requests = minute.requests or ()
+    systems = _groups((one.file_system, one) for one in requests).values()
+    means = (_mean_ratio(found) for found in (requests, *systems) if _rate(found) >= LEAST_REQUESTS)
+    return max((mean for mean in means if mean is not None), default=None)
 
 
 def latency_ratios(minute: MountTargetMinute) -> Mapping[str, float]:

@@ -40,6 +40,7 @@ class ResourceLoad:
     minute: int  # end of the newest minute, epoch seconds
     mean: float
     peak: float  # of the largest minute
+    newest: float  # of the newest minute
 
 
 class LoadHistory:
@@ -82,4 +83,4 @@ def _load(resource: Resource, source: Source, minutes: Points) -> ResourceLoad |
     if len(newest) < LOAD_MINUTES or newest[-1] - newest[0] >= _WITHIN:
         return None
     values = [minutes[minute] for minute in newest]
-    return ResourceLoad(resource, source, newest[-1], sum(values) / LOAD_MINUTES, max(values))
+    return ResourceLoad(resource, source, newest[-1], sum(values) / LOAD_MINUTES, max(values), values[-1])

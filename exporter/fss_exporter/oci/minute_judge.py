@@ -61,8 +61,10 @@ class Judged:
     """The newest judged minute with requests. `minute` is the end, epoch seconds."""
 
     minute: int
-    latency_ratio: float | None  # latency as a multiple of the objectives, weighted by requests
+    # latency as a multiple of the objectives, weighted by requests, of the slowest file system or of all. None while idle
+    latency_ratio: float | None
     latency_ratios: Mapping[str, float]  # the same by class of operations
+    success: float | None  # share of successful requests. None while idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +222,13 @@ class MinuteJudge:
             account.totals[_joined(objective, verdict_of(known))] += 1
         latest = self._latest.get(target.id)
         if latest is None or latest.minute < minute:
-            ratios = {} if known.is_idle else minute_verdict.latency_ratios(known)
-            ratio = None if known.is_idle else minute_verdict.latency_ratio(known)
-            self._latest[target.id] = Judged(minute, ratio, ratios)
+            busy = known.requests is not None and not known.is_idle
+            self._latest[target.id] = Judged(
+                minute,
+                minute_verdict.latency_ratio(known),
+                minute_verdict.latency_ratios(known) if busy else {},
+                known.success if busy else None,
+            )
 
     def _forget(self, targets: Collection[str], now_minute: int) -> None:
         """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""

@@ -20,6 +20,9 @@ from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.oci_inventory import ServiceResource
 
+_REPLACED = frozenset((*CEILING_ALARMS, "mount-target-slow", "mount-target-failing"))
+"""Templates whose place an alarm on published metrics takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -58,7 +61,7 @@ class Estate:
     )
     # latency objectives in seconds by kind and size class; the others keep the default
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    # whether the exporter publishes utilization. Alarms on utilization then replace alarms on ceilings
+    # whether the exporter publishes metrics. Alarms on them then replace those on ceilings, latency and success
     published: bool = False
     # how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise
     spellings: Mapping[str, str] = field(default_factory=dict)
@@ -73,9 +76,10 @@ def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[A
 
 
 def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+    if estate.published and template.key in _REPLACED:  # one incident, one alarm
+        return
     if template.key in CEILING_ALARMS:
-        if not estate.published:  # one incident, one alarm: alarms on utilization watch the same ceilings
-            yield from _of_ceiling(template, estate)
+        yield from _of_ceiling(template, estate)
     elif template.key in SERVICE_CEILING_ALARMS:
         yield from _of_service_ceiling(template, estate.service_resources)
     elif template.key == REPLICATION:
@@ -83,7 +87,7 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     elif template.body["namespace"] != PUBLISHED:
         yield fill(template, _common(template, estate))
     elif estate.published:
-        yield fill(template, figures.utilization_figures())
+        yield fill(template, figures.published_figures(template.key))
 
 
 def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
@@ -142,7 +146,7 @@ def _filled(template: Alarm, key: str, ids: Sequence[str], values: Figures) -> A
 
 def _common(template: Alarm, estate: Estate) -> Figures:
     """Return the figures of templates without single resources."""
-    values: dict[str, str] = {}
+    values = {"LEAST_ERRORS": str(figures.LEAST_ERRORS)}
     if template.key == "mount-target-failing":
         values |= figures.success_figures()
     if template.key == "mount-target-slow":
@@ -157,7 +161,9 @@ def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str])
     query = str(template.body["query"])
     if f"${{{placeholder}}}" not in query:
         return ""
-    plain = fill(template, {"KERBEROS_FAILURES": "", "LDAP_FAILURES": ""}).body["query"]
+    plain = fill(
+        template, {"KERBEROS_FAILURES": "", "LDAP_FAILURES": "", "LEAST_ERRORS": str(figures.LEAST_ERRORS)}
+    ).body["query"]
     patterns = [
         pattern
         for one in mql.metrics(mql.parse(plain))

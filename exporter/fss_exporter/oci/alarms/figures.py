@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from fss_exporter.model import thresholds
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.minute_verdict import LEAST_REQUESTS
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import mql
@@ -17,7 +18,6 @@ Figures = Mapping[str, str]
 
 WINDOW_MINUTES: Final = 5
 REPLICATION: Final = "replication-age"
-_LEAST_REQUESTS: Final = 1.0  # a second; a mean of fewer requests says nothing
 _SIZES: Final = {one.name: one.text if one.text.startswith("up to") else f"of {one.text}" for one in BUCKETS}
 _LATENCY_AND_REQUESTS: Final = {
     "read": ("FileSystemReadAverageLatencybySize", "FileSystemReadRequestsbySize"),
@@ -171,8 +171,21 @@ def success_figures() -> Figures:
     return _warning_and_critical(thresholds.SUCCESS_WARNING_RATIO, thresholds.SUCCESS_CRITICAL_RATIO, scale=100)
 
 
-def utilization_figures() -> Figures:
-    """Return the figures on published utilization, where 1 is the ceiling."""
+LEAST_ERRORS: Final = 3  # of LDAP or Kerberos within five minutes; one mistyped user name is no alarm
+_WAITING_SHARE: Final = 0.5  # of a minute; a shorter wait may be a restart of the server
+_WAITING_MINUTES: Final = 3  # of five, of one client
+_SEVERAL_CLIENTS: Final = 3
+
+
+def published_figures(key: str) -> Figures:
+    """Return the figures of an alarm on what the exporter posts, where 1 is the ceiling or the objective."""
+    if key == "published-failing":
+        return _warning_and_critical(thresholds.SUCCESS_WARNING_RATIO, thresholds.SUCCESS_CRITICAL_RATIO, scale=1)
+    if key == "published-slow":
+        return _warning_and_critical(thresholds.LATENCY_WARNING_RATIO, thresholds.LATENCY_CRITICAL_RATIO, scale=1)
+    if key == "published-clients-hang":
+        critical = str(_SEVERAL_CLIENTS * WINDOW_MINUTES)
+        return {"WAITING": literal(_WAITING_SHARE), "WARNING": str(_WAITING_MINUTES), "CRITICAL": critical}
     return _warning_and_critical(thresholds.WARNING_RATIO, thresholds.CRITICAL_RATIO, scale=1)
 
 
@@ -201,18 +214,21 @@ def _requests(kind: str, size: str) -> str:
 
 
 def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
-    """Return a query for mount targets whose requests of a kind take `ratio` of the objective.
+    """Return a query for file systems behind a mount target whose requests of a kind take `ratio` of the objective.
 
-    Requests below one per second do not count.
+    MQL cannot weight streams by requests. Reads and writes of one size to one file system are a single stream, with its own
+    floor of requests. Metadata have a stream for each operation, so the fastest of them counts.
     """
+    group_by = ("mountTargetId", "resourceId")
     terms: list[mql.Expression] = []
     for (kind, size), seconds in objectives.items():
         latency, requests = _LATENCY_AND_REQUESTS[kind]
         where = {"size": size} if size else {}
-        mean = mql.query(latency, WINDOW_MINUTES, "mean", where=where, group_by=("mountTargetId",))
-        rate = mql.query(requests, WINDOW_MINUTES, "max", where=where, group_by=("mountTargetId",))
-        slow = mql.Comparison(mean, ">=", (round(ratio * seconds, 9),))
-        terms.append(mql.Join(slow, "&&", mql.Comparison(rate, ">=", (_LEAST_REQUESTS,))))
+        taken, sent = ("mean", "mean") if size else ("min", "max")
+        time = mql.query(latency, WINDOW_MINUTES, taken, where=where, group_by=group_by)
+        rate = mql.query(requests, WINDOW_MINUTES, sent, where=where, group_by=group_by)
+        slow = mql.Comparison(time, ">=", (round(ratio * seconds, 9),))
+        terms.append(mql.Join(slow, "&&", mql.Comparison(rate, ">=", (LEAST_REQUESTS,))))
     return _any_of(terms)
 
 

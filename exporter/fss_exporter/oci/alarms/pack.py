@@ -23,7 +23,7 @@ from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE, METRICS, SERVICE_METRICS
-from fss_exporter.oci.utilization_publisher import UTILIZATION
+from fss_exporter.oci.published_metrics import PUBLISHED_METRICS
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
@@ -32,6 +32,8 @@ KEY_TAG: Final = "fss-exporter-alarm"
 _EXAMPLE: Final = dict.fromkeys(("RESOURCES", "AND_RESOURCES", "KERBEROS_FAILURES", "LDAP_FAILURES"), "") | {
     "WARNING": "1",
     "CRITICAL": "1",
+    "WAITING": "1",
+    "LEAST_ERRORS": "1",
 }
 """Figures that make the queries of a template valid for a check."""
 
@@ -41,7 +43,7 @@ _ANY_VARIABLE: Final = re.compile(r"\{\{.*?\}\}")
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     NAMESPACE: tuple(METRICS),
-    PUBLISHED: UTILIZATION,
+    PUBLISHED: PUBLISHED_METRICS,
     **{
         namespace: tuple(name for name, metric in SERVICE_METRICS.items() if metric.namespace == namespace)
         for namespace in (LUSTRE, BLOCK)

@@ -202,9 +202,15 @@ class Comparison:
 
 
 class Join(_Binary):
-    """Two whole queries joined by `&&` or `||`."""
+    """Two whole queries joined by `&&` or `||`. No document gives an order of the two, so a mixture has parentheses."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        left, right = (f"({one})" if isinstance(one, Join) else str(one) for one in (self.left, self.right))
+        if isinstance(self.left, Join) and self.left.operator == self.operator:
+            left = str(self.left)
+        return f"{left} {self.operator} {right}"
 
 
 Expression: TypeAlias = Constant | Query | Arithmetic | Comparison | Join

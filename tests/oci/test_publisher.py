@@ -1,6 +1,7 @@
 """Publishing utilization: what is posted, once a minute, by the real SDK; and that failing costs nothing but itself."""
 
 import logging
+import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -8,22 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import ask
-from tests.clock import Clock
+from tests.clock import NOON, Clock
 from tests.demo.sdk import Clients, clients
 from tests.oci.fake_cloud import FakeCloud
+from tests.oci.test_minute_judge import REQUESTS, Figures, spoilt
 from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small
 
+from fss_exporter.cli.client_publishing import ClientPublishing
 from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.alarms import pack
 from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.client_waits import ClientWaits
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
-from fss_exporter.oci.utilization_publisher import MOST_POSTED_STREAMS, UTILIZATION, Publisher
+from fss_exporter.oci.published_metrics import PUBLISHED_METRICS, points_of
+from fss_exporter.oci.publisher import MOST_POSTED_STREAMS, Publisher
 from fss_exporter.settings import Oci, Settings, load
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
@@ -165,6 +169,9 @@ def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, c
         "fss-utilization-read": "OK",
         "fss-utilization-write": "OK",
         "fss-utilization-connections": "OK",
+        "fss-published-slow": "OK",
+        "fss-published-failing": "FIRING",
+        "fss-published-clients-hang": "OK",
         "fss-poller-down": "OK",
     }
 
@@ -223,7 +230,7 @@ def test_posts_go_to_the_ingestion_host_by_default(region: Region, tmp_path: Pat
 
 def test_every_published_name_has_an_alarm_and_every_such_alarm_a_published_name() -> None:
     watched = {str(alarm.body["query"]).partition("[")[0] for alarm in PACK if alarm.body["namespace"] == NAMESPACE}
-    assert watched == set(UTILIZATION)
+    assert watched == set(PUBLISHED_METRICS)
 
 
 class TestInTheExporter:
@@ -259,7 +266,57 @@ class TestInTheExporter:
                 cloud.stop()
             assert "PostMetricData" not in region.calls
 
-    def test_publishing_without_polling_is_refused(self) -> None:
-        answer = ask("serve", "--oci.publish")
-        assert answer.code == 2
-        assert "--oci.publish: there is nothing to publish without --collector.oci" in answer.err
+    def test_an_agent_posts_the_minutes_in_which_its_requests_wait(self, tmp_path: Path) -> None:
+        clock = Clock(today())
+        with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
+            compartment = small().compartments[0].id
+            settings = self.settings(region, tmp_path, **{"oci.publish": True, "oci.compartments": [compartment]})
+            waited = {"10.0.0.7": 5.0, "10.0.0.8": 0.0}
+            publishing = ClientPublishing(lambda: settings, lambda: waited, now=clock)
+            publishing.run_round()
+            assert "PostMetricData" not in region.calls, "how long a wait was before the first round is unknown"
+            clock.pass_minutes(1)
+            publishing.run_round()
+            assert "PostMetricData" not in region.calls, "no request waited since"
+            waited["10.0.0.7"] += 45.0
+            clock.pass_minutes(1)
+            publishing.run_round()
+            assert region.calls["PostMetricData"] == 1
+            (stream,) = clients(region, raw=True).summarize(
+                "ClientWaiting[1m].max()",
+                namespace=NAMESPACE,
+                start_time=datetime.fromtimestamp(clock.now, UTC) - timedelta(minutes=5),
+                end_time=datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1),
+                resolution="1m",
+            )
+            assert stream["compartmentId"] == compartment
+            assert stream["dimensions"] == {"address": "10.0.0.7", "host": socket.gethostname()}
+            assert stream["aggregatedDatapoints"][-1]["value"] == pytest.approx(0.75)
+
+
+def test_a_host_that_does_not_answer_all_minute_waits_all_minute() -> None:
+    waits = ClientWaits("web-1")
+    assert list(waits.points({"10.0.0.7": 0.0}, 60.0, "c")) == []
+    (point,) = waits.points({"10.0.0.7": 90.0}, 120.0, "c")
+    assert (point.value, point.minute) == (1.0, 120)
+    assert list(waits.points({"10.0.0.7": 90.0}, 180.0, "c")) == []
+
+
+def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
+    busy = Figures().run(3)
+    idle = Figures(spoilt(range(100), **dict.fromkeys(REQUESTS, 0.0))).run(3)
+
+    def posted(region: Figures) -> dict[str, float]:
+        (snapshot,) = region.poll.board.regions
+        return {one.name: one.value for one in points_of(snapshot, Settings())}
+
+    assert posted(busy)["LatencyRatio"] == pytest.approx(0.36)
+    assert posted(busy)["SuccessRatio"] == 1.0
+    assert posted(busy)["IopsUtilization"] == pytest.approx(0.4)
+    assert posted(idle).keys() == {"IopsUtilization", "ReadUtilization", "WriteUtilization", "ConnectionsUtilization"}
+
+
+def test_a_point_has_the_time_of_its_minute_however_late_it_is_posted() -> None:
+    late = Figures(minutes_late=lambda *_: 8).run(21)
+    (snapshot,) = late.poll.board.regions
+    assert {(one.minute - NOON) // 60 for one in points_of(snapshot, Settings())} == {21 - 8}

@@ -1,0 +1,82 @@
+"""Wires the posts of an agent: waiting clients as custom metrics of OCI Monitoring. The module needs the OCI SDK."""
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from fss_exporter.background import Worker
+from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.runtime import Part
+from fss_exporter.errors import SourceError
+from fss_exporter.oci.calls import FailureLog
+from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
+from fss_exporter.oci.client_waits import ClientWaits
+from fss_exporter.oci.publisher import Poster
+from fss_exporter.settings import Settings
+
+_INTERVAL_SECONDS: Final = 60.0
+_STOP_SECONDS: Final = 0.3
+
+log = logging.getLogger(__name__)
+
+
+class ClientPublishing:
+    """The loop that posts. `waited` returns the seconds of waiting so far by address."""
+
+    def __init__(
+        self,
+        load: Callable[[], Settings],
+        waited: Callable[[], Mapping[str, float]],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._load = load
+        self._settings = load()
+        self._waited = waited
+        self._now = now
+        self._held: Credentials | None = None
+        self._session: Session | None = None
+        self._waits = ClientWaits(socket.gethostname())
+        self._poster = Poster(now)
+        self._failures: FailureLog | None = None
+        self.loop = Worker("client_publish", self.run_round, interval=lambda: _INTERVAL_SECONDS)
+
+    def reload(self) -> None:
+        """Read the settings and the credentials again, or raise UsageError for wrong settings."""
+        self._settings, self._held = self._load(), None
+
+    def run_round(self) -> None:
+        """Post the waits since the last round.
+
+        Raises:
+            FssError: there are no credentials, or OCI did not take all points.
+        """
+        session = self._connected()
+        named = [one for one in self._settings.oci.compartments if one.startswith("ocid1.")]
+        points = list(self._waits.points(self._waited(), self._now(), named[0] if named else session.tenancy_id))
+        if self._failures is None:
+            self._failures = FailureLog(session.region, log)
+        _, is_whole = self._poster.post(points, SdkClient(session), self._failures)
+        if not is_whole:
+            raise SourceError("not all metrics of waiting clients could be posted")
+
+    def _connected(self) -> Session:
+        if self._session is None or self._held is None or self._held.are_outdated:
+            self._held = read_credentials(self._settings.oci)
+            self._session = sessions_of(self._settings, self._held)[0]
+        return self._session
+
+
+def part(load: Callable[[], Settings], waited: Callable[[], Mapping[str, float]]) -> Part:
+    """Return the posts as a part of a running agent, or raise UsageError for wrong settings."""
+    publishing = ClientPublishing(load, waited)
+    loop = publishing.loop
+    return Part(
+        "client_publish",
+        None,
+        start=loop.start,
+        stop=lambda: loop.stop(_STOP_SECONDS),
+        loops=(loop,),
+        reload=publishing.reload,
+    )

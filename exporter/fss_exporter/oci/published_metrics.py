@@ -1,0 +1,100 @@
+"""What MQL cannot compute: shares of a ceiling, latency and success by requests, and waiting clients, as custom metrics. Pure.
+
+OCI's alarms can neither divide by a ceiling, nor weight one metric by another, nor see a client. Every point has the time stamp of its
+own minute, so old data never look new. What is not known is not posted: no share without a load of OCI and a ceiling, and no latency or
+success of a minute with less than one request a second.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fss_exporter.model.limits import shape_of
+from fss_exporter.oci.cloud_client import time_stamp
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
+from fss_exporter.oci.load_history import CEILINGS, Resource
+from fss_exporter.oci.mount_target_settings import limits_of
+from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.settings import Settings
+
+_UTILIZATION: Final[Mapping[Resource, str]] = {
+    "iops": "IopsUtilization",
+    "read_bandwidth": "ReadUtilization",
+    "write_bandwidth": "WriteUtilization",
+    "connections": "ConnectionsUtilization",
+}
+_SOURCES: Final = {"measured": "measured", "oci": "estimated"}
+_LATENCY: Final = "LatencyRatio"
+_SUCCESS: Final = "SuccessRatio"
+CLIENT_WAITING: Final = "ClientWaiting"
+
+PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_WAITING)
+"""Names of the posted metrics."""
+
+_TITLES: Final[Mapping[str, str]] = {
+    **{name: f"{name}, share of the ceiling" for name in _UTILIZATION.values()},
+    _LATENCY: "Latency as a multiple of the objective, weighted by requests",
+    _SUCCESS: "Share of successful requests",
+    CLIENT_WAITING: "Share of the minute in which requests of a client waited for a reply",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedPoint:
+    """One minute of one posted stream."""
+
+    name: str  # one of `PUBLISHED_METRICS`
+    compartment_id: str  # OCID of the compartment that the metric belongs to
+    dimensions: tuple[tuple[str, str], ...]  # names and values
+    minute: int  # epoch seconds of its end
+    value: float  # a ratio
+    subject: str  # OCID of the mount target, or address that a client mounts
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identity of a point, which is posted once a minute. A mount target that changes its source does not count twice."""
+        return self.name, self.subject
+
+
+def points_of(region: RegionSnapshot, settings: Settings) -> Iterator[PublishedPoint]:
+    """Yield the newest point of everything that the snapshot of a region knows."""
+    inventory, poll = region.inventory.inventory, region.poll
+    if inventory is None or poll is None:
+        return
+    for ocid, figures in poll.targets.items():
+        target = inventory.mount_targets.get(ocid)
+        if target is None:
+            continue
+        limits = limits_of(target, settings)
+        for load in figures.loads:
+            limit: float | None = getattr(limits, CEILINGS[load.resource])
+            if limit:
+                source = _SOURCES[load.source] if load.resource == "iops" else ""
+                yield _of_target(_UTILIZATION[load.resource], target, load.minute, load.newest / limit, source)
+        judged = figures.judged
+        for name, value in ((_LATENCY, judged.latency_ratio), (_SUCCESS, judged.success)) if judged else ():
+            if judged is not None and value is not None:
+                yield _of_target(name, target, judged.minute, value)
+
+
+def _of_target(name: str, target: MountTarget, minute: int, value: float, source: str = "") -> PublishedPoint:
+    dimensions = {
+        "mountTargetId": target.id,
+        "mountTarget": target.name,
+        "shape": shape_of(target.observed_throughput_gbps).name,
+        **({"source": source} if source else {}),
+    }
+    return PublishedPoint(name, target.compartment_id, tuple(dimensions.items()), minute, value, target.id)
+
+
+def metric_data(point: PublishedPoint) -> dict[str, Any]:
+    """MetricDataDetails of a point."""
+    return {
+        "namespace": PUBLISHED_NAMESPACE,
+        "compartmentId": point.compartment_id,
+        "name": point.name,
+        "dimensions": dict(point.dimensions),
+        "datapoints": [{"timestamp": time_stamp(point.minute), "value": point.value}],
+        "metadata": {"unit": "ratio", "displayName": _TITLES[point.name]},
+    }

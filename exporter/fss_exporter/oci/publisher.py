@@ -1,0 +1,101 @@
+"""Post custom metrics to OCI Monitoring, so that a single alarm serves every shape and ceiling.
+
+Each point is posted once. Posting costs money and is off by default.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Final
+
+from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
+from fss_exporter.oci.calls import FailureLog
+from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.published_metrics import PublishedPoint, metric_data, points_of
+from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.settings import Settings
+
+MOST_POSTED_STREAMS: Final = 50
+"""Most streams in a PostMetricData. Source: PostMetricDataDetails."""
+
+_OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
+
+
+@dataclass(eq=False, repr=False)
+class Poster:
+    """Posts points, each once, and none that is older than an hour."""
+
+    now: Callable[[], float]  # epoch seconds
+    _posted: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
+
+    def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> tuple[int, bool]:
+        """Post the new points. Return how many OCI took, and whether OCI took all.
+
+        A refused point is posted again with the next points.
+        """
+        oldest = self.now() - _OLDEST_SECONDS
+        fresh = [one for one in points if one.minute >= oldest and one.minute > self._posted.get(one.key, 0)]
+        taken = 0
+        for start in range(0, len(fresh), MOST_POSTED_STREAMS):
+            part = fresh[start : start + MOST_POSTED_STREAMS]
+            try:
+                refused = client.post_metric_data([metric_data(point) for point in part])
+            except CloudError as error:
+                failures.failed("PostMetricData", error)
+                continue
+            if refused:  # perhaps a part only; all of them are posted again after the next poll
+                number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
+                message = f"PostMetricData in {client.region}: {number}"
+                failures.failed("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
+            else:
+                taken += len(part)
+                self._posted |= {point.key: point.minute for point in part}
+        failures.end_round()
+        return taken, taken == len(fresh)
+
+
+@dataclass(eq=False, repr=False)
+class Publisher:
+    """The rounds of the loop `oci_publish`. A round posts the points of each region soon after a poll."""
+
+    regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
+    client: Callable[[str], CloudClient]  # calls in a region, by its name
+    settings: Settings  # limits of mount targets; may be replaced while the exporter runs
+    _: KW_ONLY
+    failures: Callable[[str], FailureLog]  # log of failed posts of a region, by its name
+    now: Callable[[], float]  # epoch seconds
+    _polled: dict[str, float] = field(default_factory=dict, init=False)
+    _incomplete: set[str] = field(default_factory=set, init=False)  # regions with a refused point since the last poll
+
+    def __post_init__(self) -> None:
+        self._poster = Poster(self.now)
+
+    def run_round(self) -> None:
+        """Post the points of polls since the last round.
+
+        Raises:
+            SourceError: not everything was posted since the last poll.
+            EndLoop: the exporter stops.
+        """
+        self.publish()
+        if self._incomplete:
+            raise SourceError(f"not all metrics could be posted: {', '.join(sorted(self._incomplete))}")
+
+    def publish(self) -> int:
+        """Post the points of new polls, and return how many points OCI took."""
+        taken = 0
+        for region in self.regions():
+            ended = region.poll.ended if region.poll else None
+            if ended is not None and self._polled.get(region.region) != ended:
+                self._polled[region.region] = ended
+                taken += self._publish(region)
+        return taken
+
+    def _publish(self, region: RegionSnapshot) -> int:
+        name = region.region
+        points = points_of(region, self.settings)
+        taken, is_whole = self._poster.post(points, self.client(name), self.failures(name))
+        if is_whole:
+            self._incomplete.discard(name)
+        else:
+            self._incomplete.add(name)
+        return taken

@@ -45,6 +45,38 @@ def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
     ]
 
 
+def fresh(seconds: float = 60.0) -> list[Row]:
+    """The age of what OCI published."""
+    return [
+        ("fss_oci_datapoint_age_seconds", {"region": "eu-frankfurt-1", "oci_metric": metric}, seconds)
+        for metric in (
+            "MountTargetIOPS",
+            "MountTargetReadThroughput",
+            "MountTargetWriteThroughput",
+            "MountTargetConnections",
+            "FileSystemReadRequestsbySize",
+            "FileSystemReadAverageLatencybySize",
+        )
+    ]
+
+
+def last_known(name: str, seconds: float, **ratios: float) -> list[Row]:
+    """The shares that the poller keeps after OCI stopped, with their age."""
+    own = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}"}
+    share = own | {"mount_target": name, "statistic": "mean", "source": "oci"}
+    return [
+        *(("fss_mount_target_utilisation_ratio", share | {"resource": one}, ratio) for one, ratio in ratios.items()),
+        *(("fss_mount_target_data_age_seconds", _labelled(own, one), seconds) for one in ratios),
+    ]
+
+
+def _labelled(own: dict[str, str], resource: str) -> dict[str, str]:
+    return {
+        label: (own | {"resource": resource}).get(label, "")
+        for label in CATALOGUE["fss_mount_target_data_age_seconds"].labels
+    }
+
+
 def mount(
     io: float,
     *,

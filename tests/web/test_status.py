@@ -1,17 +1,12 @@
 """What the status page says of a collection."""
 
 import pytest
-from tests.web.pages import NOW, families, mount, mount_target, only_row, page_of
+from tests.web.pages import NOW, families, fresh, last_known, mount, mount_target, only_row, page_of
 
+from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, Source
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.web.status.html import render
-from fss_exporter.web.status.rows import (
-    ESTIMATED_FROM_CLIENTS,
-    ESTIMATED_FROM_OCI,
-    MEASURED,
-    Level,
-    Quantity,
-)
+from fss_exporter.web.status.rows import Level, Quantity
 from fss_exporter.web.status.view import StatusView
 
 
@@ -35,7 +30,7 @@ def test_nothing_collected_gives_a_page_that_says_so() -> None:
     ],
 )
 def test_a_share_of_the_ceiling_has_the_level_the_model_says(iops: float, level: Level) -> None:
-    row = only_row(page_of(*mount_target(iops=iops, iops_limit=50_000)))
+    row = only_row(page_of(*mount_target(iops=iops, iops_limit=50_000), *fresh()))
 
     assert row.level is level
 
@@ -57,8 +52,8 @@ def test_a_mount_target_without_data_says_no_data_and_not_zero() -> None:
 
 
 def test_connections_near_their_ceiling_stand_out() -> None:
-    few = render(page_of(*mount_target(connections=140, connections_limit=100_000)))
-    many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000)))
+    few = render(page_of(*mount_target(connections=140, connections_limit=100_000), *fresh()))
+    many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000), *fresh()))
 
     assert "<small>140 connections, &lt;1 % of 100,000</small>" in few
     assert '<small class="critical">99,000 connections, 99 % of 100,000</small>' in many
@@ -70,10 +65,10 @@ def test_the_three_sources_of_iops_stand_apart() -> None:
     )
     row = only_row(page_of(*cloud, *mount(90_000, operation="READ"), earlier=mount(60_000, operation="READ")))
 
-    assert [(usage.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
-        (MEASURED, 40_000, None),
-        (ESTIMATED_FROM_OCI, 35_000, (30_000, 38_000)),
-        (ESTIMATED_FROM_CLIENTS, 3_000, (2_700, 3_600)),
+    assert [(usage.figure.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
+        (Source.MEASURED, 40_000, None),
+        (Source.OCI, 35_000, (30_000, 38_000)),
+        (Source.HOST, 3_000, (2_700, 3_600)),
     ]
 
 
@@ -85,6 +80,105 @@ def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -
     assert "measured, 2 min old" in html
 
 
+OUTAGE = 31 * 60.0
+
+
+def test_one_host_cannot_prove_that_a_mount_target_is_fine() -> None:
+    page = page_of(*mount_target(iops_limit=50_000), *mount(45_000), earlier=mount(0))
+    html = render(page)
+
+    assert only_row(page).level is Level.UNKNOWN
+    assert "at least 9 %" in html
+    assert '<strong class="unknown">1 not known</strong>' in html
+    assert "1 fine" not in html
+
+
+def test_one_host_can_prove_that_a_mount_target_is_nearly_full() -> None:
+    page = page_of(*mount_target(iops_limit=50_000), *mount(430_000), earlier=mount(0))
+
+    assert only_row(page).level is Level.WARNING
+    assert "at least 86 %" in render(page)
+
+
+def test_in_an_outage_of_oci_the_last_known_share_is_grey_and_has_its_age() -> None:
+    page = page_of(
+        *mount_target("full", iops_limit=50_000, read_bytes_per_second_limit=1e9),
+        *last_known("full", OUTAGE, iops=0.91, read_bandwidth=0.3),
+        *mount_target("calm", iops_limit=50_000),
+        *last_known("calm", OUTAGE, iops=0.2),
+    )
+    html = render(page)
+
+    assert [(row.name, row.level) for row in page.mount_targets] == [("full", Level.UNKNOWN), ("calm", Level.UNKNOWN)]
+    assert '<strong class="unknown">91 %, 31 minutes old</strong>' in html
+    assert '<strong class="unknown">30 %, 31 minutes old</strong>' in html
+    assert page.count(Level.FINE) == 0
+
+
+def test_a_share_of_more_than_an_hour_ago_does_not_order_the_page() -> None:
+    page = page_of(
+        *mount_target("once", iops_limit=50_000),
+        *last_known("once", LAST_KNOWN_SECONDS + 1, iops=0.91),
+        *mount_target("now", iops=100, iops_limit=50_000),
+        *fresh(),
+    )
+
+    assert [row.name for row in page.mount_targets] == ["now", "once"]
+
+
+def test_fine_needs_a_fresh_figure_of_each_ceiling() -> None:
+    iops = {"iops": 100.0, "iops_limit": 50_000.0}
+    read = {"read_bytes_per_second_limit": 1e9}
+
+    assert only_row(page_of(*mount_target("mt", **iops), *fresh())).level is Level.FINE
+    assert only_row(page_of(*mount_target("mt", **iops), *fresh(700))).level is Level.UNKNOWN
+    assert only_row(page_of(*mount_target("mt", **iops, **read), *fresh())).level is Level.UNKNOWN
+    assert (
+        only_row(page_of(*mount_target("mt", **iops, **read, read_bytes_per_second=1e6), *fresh())).level is Level.FINE
+    )
+
+
+def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None:
+    page = page_of(*mount_target(iops=25_000, iops_limit=50_000), *fresh(), *mount(50_000), earlier=mount(0))
+
+    assert [usage.figure.coverage for usage in only_row(page).of(Quantity.IOPS)] == [None, pytest.approx(0.2)]
+    assert "20 % of the load" in render(page)
+
+
+def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
+    region = {"region": "eu-frankfurt-1"}
+    calls = [region | {"operation": name} for name in ("ListExports", "ListMountTargets", "ListVolumes")]
+    outcomes = ("unreachable", "unreachable", "not_authorized")
+    page = page_of(
+        *(("fss_oci_inventory_success", call, 0.0) for call in calls),
+        *(
+            ("fss_oci_api_requests_total", call | {"outcome": outcome}, 9.0)
+            for call, outcome in zip(calls, outcomes, strict=True)
+        ),
+    )
+
+    assert page.problems == (
+        "2 inventory calls fail in eu-frankfurt-1 (unreachable): ListExports, ListMountTargets.",
+        "1 inventory call fails in eu-frankfurt-1 (not authorized): ListVolumes.",
+    )
+
+
+def test_what_is_expected_and_not_seen_is_said() -> None:
+    region = {"region": "eu-frankfurt-1"}
+    page = page_of(
+        ("fss_expected", {"part": "mounts"}, 10.0),
+        ("fss_seen", {"part": "mounts"}, 1.0),
+        ("fss_expected", region | {"part": "metrics"}, 30.0),
+        ("fss_seen", region | {"part": "metrics"}, 30.0),
+        ("fss_oci_permission_missing", region | {"permission": "inspect limits"}, 1.0),
+    )
+
+    assert page.problems == (
+        "1 of 10 mounts seen.",
+        "OCI refuses inspect limits in eu-frankfurt-1. fss-exporter doctor prints the policy statement.",
+    )
+
+
 def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
     behind = mount_target()[0][1]
     behind = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"file_system": "projects"}
@@ -93,6 +187,7 @@ def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
     row = only_row(
         page_of(
             *mount_target(),
+            *fresh(),
             ("fss_mount_target_latency_objective_seconds", small, 0.010),
             ("fss_mount_target_latency_objective_seconds", large, 0.050),
             ("fss_file_system_read_latency_seconds", behind | {"size": "0B_to_8KiB"}, 0.009),
@@ -110,6 +205,7 @@ def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
         *mount_target("calm", iops=100, iops_limit=50_000),
         *mount_target("busy", iops=49_000, iops_limit=50_000),
         *mount_target("unknown", iops=90_000),
+        *fresh(),
     )
 
     assert [row.name for row in page.mount_targets] == ["busy", "calm", "unknown"]
@@ -118,7 +214,7 @@ def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
 
 def test_a_thousand_mount_targets_come_in_pages_the_nearest_to_a_ceiling_first() -> None:
     rows = [row for n in range(1000) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
-    page = page_of(*rows)
+    page = page_of(*rows, *fresh())
 
     first, last = render(page), render(page, number=40)
 
@@ -248,15 +344,14 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     html = render(
         page_of(
             *mount_target(iops=49_000, iops_limit=50_000),
+            *fresh(),
             ("fss_collector_success", {"collector": "nfs"}, 0.0),
             ("fss_collector_last_success_timestamp_seconds", {"collector": "nfs"}, NOW.timestamp() - 300),
         )
     )
 
     main = html[html.index("<main") :]
-    assert main.index(
-        "Collector <strong>nfs</strong> fails or is stalled. The last success was 5 min ago"
-    ) < main.index("1 critical")
+    assert main.index("<strong>nfs</strong> (last success 5 min ago)") < main.index("1 critical")
     assert "The NFS counters of this host cannot be read" in html
     assert "no NFS mounts" not in html
 
@@ -312,7 +407,7 @@ def test_a_failed_collector_region_and_metric_are_named() -> None:
 
     assert "fails or is stalled: see the log" in html
     assert "incomplete: see the log" in html
-    assert "no answer: MountTargetConnections" in html
+    assert "no answer to 1: MountTargetConnections" in html
     assert "45 s ago" in html
 
 

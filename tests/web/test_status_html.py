@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from tests.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
 
 from fss_exporter.catalogue import family
+from fss_exporter.model.knowledge import Figure, Source
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
 from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Level, Quantity, Usage
@@ -78,7 +79,7 @@ def test_a_wall_clock_set_back_by_a_day_shows_no_negative_age() -> None:
 
     html = view.html()
 
-    assert "The last success was 0 s ago" in html
+    assert "(last success 0 s ago)" in html
     assert "Means of the last 11 s" in html
 
 
@@ -121,8 +122,9 @@ def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
 
 
 def test_a_share_without_a_ceiling_is_unknown() -> None:
-    assert Usage(Quantity.IOPS, 10).ratio is None
-    assert Usage(Quantity.IOPS, 10).level is Level.UNKNOWN
+    usage = Usage(Quantity.IOPS, Figure(10, Source.MEASURED))
+
+    assert (usage.ratio, usage.level) == (None, Level.UNKNOWN)
 
 
 def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:

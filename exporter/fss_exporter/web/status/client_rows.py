@@ -7,12 +7,13 @@ from typing import NamedTuple
 from fss_exporter.client_scrape import Rates, Scraped, traffic_of
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
+from fss_exporter.model.knowledge import Figure, Source
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.samples import Samples
-from fss_exporter.web.status.rows import ESTIMATED_FROM_CLIENTS, AddressRow, MountRow, Quantity, Usage
+from fss_exporter.web.status.rows import AddressRow, MountRow, Quantity, Usage
 
 _MOST_MOUNTS = 50
 _TRANSFERS = {READ: READ_CLASS, WRITE: WRITE_CLASS}
@@ -27,7 +28,7 @@ def iops_by_address(costs: Mapping[SeriesKey, Bounds]) -> dict[str, Usage]:
 
 
 def _usage(cost: Bounds) -> Usage:
-    return Usage(Quantity.IOPS, cost.point, source=ESTIMATED_FROM_CLIENTS, bounds=(cost.lower, cost.upper))
+    return Usage(Quantity.IOPS, Figure(cost.point, Source.HOST), bounds=(cost.lower, cost.upper))
 
 
 def mount_rows(
@@ -90,7 +91,7 @@ def address_rows(
     rows = []
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
         name, limit, note = known.get(address, _UNKNOWN)
-        usage = Usage(Quantity.IOPS, peak, limit, ESTIMATED_FROM_CLIENTS, note=note)
+        usage = Usage(Quantity.IOPS, Figure(peak, Source.HOST), limit, note=note)
         counts = durations.get(address, {})
         rows.append(AddressRow(address, name, usage, quantile_edge(counts, 0.5), quantile_edge(counts, 0.99)))
     return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))

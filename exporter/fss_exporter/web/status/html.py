@@ -79,6 +79,17 @@ def percent(ratio: float) -> str:
     return "<1 %" if 0 < ratio < 0.01 else f"{math.floor(ratio * 100 + 1e-9)} %"
 
 
+def share(usage: Usage) -> str:
+    """Return the share of the ceiling as far as it is known: `92 %`, `at least 9 %`, or `91 %, 31 minutes old`."""
+    of_ceiling = percent(usage.ratio or 0.0)
+    if usage.is_at_least:
+        return f"at least {of_ceiling}"
+    if not usage.is_old:
+        return of_ceiling
+    seconds_old = usage.figure.age_seconds
+    return f"{of_ceiling}, {'age unknown' if seconds_old is None else f'{seconds_old / 60:.0f} minutes old'}"
+
+
 _OF_QUANTITY = {
     Quantity.IOPS: count,
     Quantity.READ: bandwidth,
@@ -114,6 +125,7 @@ _ENVIRONMENT.filters.update(
     count=count,
     percent=percent,
     seconds=seconds,
+    share=share,
 )
 _ENVIRONMENT.globals.update(
     Level=Level,

@@ -1,22 +1,23 @@
 """Rows of mount targets: figures of OCI against the ceilings."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from fss_exporter.model.knowledge import Figure, Source, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
 from fss_exporter.samples import Labels, Samples
-from fss_exporter.web.status.rows import ESTIMATED_FROM_OCI, MEASURED, MountTargetRow, Quantity, Usage
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 
 Ages = Mapping[tuple[str, ...], float]  # Age in seconds of the newest minute, by region and OCI metric in lower case
 
 _GAUGES = (
-    (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", MEASURED),
-    (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", ESTIMATED_FROM_OCI),
-    (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", MEASURED),
-    (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", MEASURED),
-    (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", MEASURED),
+    (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", Source.MEASURED),
+    (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", Source.OCI),
+    (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", Source.MEASURED),
+    (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", Source.MEASURED),
+    (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", Source.MEASURED),
 )
 _LIMITS = {
     Quantity.IOPS: "fss_mount_target_iops_limit",
@@ -24,6 +25,13 @@ _LIMITS = {
     Quantity.WRITE: "fss_mount_target_write_bytes_per_second_limit",
     Quantity.CONNECTIONS: "fss_mount_target_connections_limit",
 }
+_RESOURCES = {
+    Quantity.IOPS: "iops",
+    Quantity.READ: "read_bandwidth",
+    Quantity.WRITE: "write_bandwidth",
+    Quantity.CONNECTIONS: "connections",
+}
+_SOURCES = {"measured": Source.MEASURED, "oci": Source.OCI}
 _LATENCIES = (
     ("read", "size", "fss_file_system_read_latency_seconds", "FileSystemReadAverageLatencybySize"),
     ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
@@ -38,18 +46,25 @@ def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tu
     The load of this host comes by address.
     """
     usages = _usages(samples)
-    limits = samples.by(_LIMITS[Quantity.IOPS], "mount_target_id")
+    limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in _LIMITS.items()}
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
+        key = (labels["mount_target_id"],)
         own = usages.get(labels["mount_target_id"], [])
         client = from_clients.get(labels["address"]) if labels["address"] else None
         if client is not None:
-            own = [*own, replace(client, limit=limits.get((labels["mount_target_id"],)))]
-        rows.append(_row(labels, own))
+            own = [*own, _part_of(client, own, limits[Quantity.IOPS].get(key))]
+        rows.append(_row(labels, own, frozenset(quantity for quantity, of in limits.items() if key in of)))
     return tuple(sorted(rows, key=lambda row: (-row.level, -row.utilisation, row.name)))
 
 
-def _row(labels: Labels, usages: list[Usage]) -> MountTargetRow:
+def _part_of(client: Usage, own: list[Usage], limit: float | None) -> Usage:
+    """Return the load of this host with the ceiling of the mount target, and with the share of the whole load."""
+    whole = best_known(usage.figure for usage in own if usage.quantity is Quantity.IOPS)
+    return replace(client, limit=limit, figure=replace(client.figure, coverage=coverage_of(client.value, whole)))
+
+
+def _row(labels: Labels, usages: list[Usage], ceilings: frozenset[Quantity]) -> MountTargetRow:
     order = list(Quantity)
     return MountTargetRow(
         name=labels["mount_target"],
@@ -58,6 +73,7 @@ def _row(labels: Labels, usages: list[Usage]) -> MountTargetRow:
         shape=labels["shape"],
         state=labels["state"],
         usages=tuple(sorted(usages, key=lambda usage: order.index(usage.quantity))),
+        ceilings=ceilings,
     )
 
 
@@ -77,16 +93,30 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
             found[key[0]].append(
                 Usage(
                     quantity,
-                    value,
+                    Figure(value, source, ages.get((labels["region"], oci_metric.lower()))),
                     limits.get(key),
-                    source,
-                    ages.get((labels["region"], oci_metric.lower())),
                     (lower[key], upper[key]) if key in lower and key in upper else None,
                 )
             )
+    for mount_target, last in _last_known(samples):
+        if all(usage.quantity is not last.quantity for usage in found[mount_target]):
+            found[mount_target].append(last)
     for mount_target, worst in _worst_latencies(samples, ages).items():
         found[mount_target].append(worst)
     return found
+
+
+def _last_known(samples: Samples) -> Iterator[tuple[str, Usage]]:
+    """Yield what OCI said of each mount target before it stopped: OCID and usage. The poller keeps a share for one hour."""
+    ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
+    quantities = {resource: quantity for quantity, resource in _RESOURCES.items()}
+    limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in _LIMITS.items()}
+    for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
+        key, quantity = (labels["mount_target_id"],), quantities[labels["resource"]]
+        limit = limits[quantity].get(key)
+        if labels["statistic"] == "mean" and limit is not None:
+            figure = Figure(ratio * limit, _SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
+            yield key[0], Usage(quantity, figure, limit)
 
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
@@ -97,10 +127,8 @@ def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
         for labels, value in samples.all(name):
             usage = Usage(
                 Quantity.LATENCY,
-                value,
+                Figure(value, Source.MEASURED, ages.get((labels["region"], oci_metric.lower()))),
                 objectives.get((labels["mount_target_id"], kind, labels.get("size", ""))),
-                MEASURED,
-                ages.get((labels["region"], oci_metric.lower())),
                 note=f"{kind} {_SIZES.get(labels[detail], labels[detail])} on {labels['file_system']}",
                 warning_ratio=LATENCY_WARNING_RATIO,
                 critical_ratio=LATENCY_CRITICAL_RATIO,

@@ -1,5 +1,6 @@
 """Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
@@ -133,7 +134,31 @@ def _problems(samples: Samples) -> tuple[str, ...]:
             found.append(
                 f"{count:.0f} mount targets in {region} share an address with another: not joined with clients."
             )
+    found += _inventory_failures(samples)
+    expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
+    for (region, part), count in sorted(expected.items()):
+        if seen.get((region, part), 0.0) < count:
+            where = f" in {region}" if region else ""
+            found.append(f"{seen.get((region, part), 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}.")
+    for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
+        found.append(f"OCI refuses {permission} in {region}. fss-exporter doctor prints the policy statement.")
+    return tuple(found)
+
+
+def _inventory_failures(samples: Samples) -> list[str]:
+    """Return a sentence for all inventory calls of a region that fail for the same reason."""
+    outcomes = samples.by("fss_oci_api_requests_total", "region", "operation", "outcome")
+    failed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for (region, operation), success in sorted(samples.by("fss_oci_inventory_success", "region", "operation").items()):
         if not success:
-            found.append(f"{operation} failed in {region}. The log says why and what to allow.")
-    return tuple(found)
+            counts = {
+                outcome: count
+                for (of, call, outcome), count in outcomes.items()
+                if (of, call) == (region, operation) and outcome != "ok" and count
+            }
+            failed[region, max(counts, key=counts.__getitem__, default="see the log")].append(operation)
+    return [
+        f"{len(calls)} inventory call{'s fail' if len(calls) > 1 else ' fails'} in {region}"
+        f" ({reason.replace('_', ' ')}): {', '.join(calls)}."
+        for (region, reason), calls in failed.items()
+    ]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
+from fss_exporter.model.knowledge import Figure, Knowledge, best_known
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 
 
@@ -31,20 +32,13 @@ class Quantity(StrEnum):
     CONNECTIONS = "Connections"
 
 
-MEASURED = "measured"
-ESTIMATED_FROM_OCI = "estimated from OCI"
-ESTIMATED_FROM_CLIENTS = "estimated from this host's mounts"
-
-
 @dataclass(frozen=True, slots=True)
 class Usage:
     """One quantity against its ceiling."""
 
     quantity: Quantity  # name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections)
-    value: float  # measured or estimated value
+    figure: Figure  # value with source, age and coverage
     limit: float | None = None  # ceiling in the same unit. None without a published or configured ceiling
-    source: str = ""  # origin of the value in words
-    age_seconds: float | None = None  # age of the value. None for a present value
     bounds: tuple[float, float] | None = None  # least and most possible value. None for an exact value
     note: str = ""  # exact meaning, e.g. the size bucket of a latency
     # warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert
@@ -52,19 +46,36 @@ class Usage:
     critical_ratio: float = CRITICAL_RATIO
 
     @property
+    def value(self) -> float:
+        """The value of the figure."""
+        return self.figure.value
+
+    @property
     def ratio(self) -> float | None:
         """Share of the ceiling in use. None without a ceiling."""
         return self.value / self.limit if self.limit else None
 
     @property
+    def is_at_least(self) -> bool:
+        """Whether the value is a lower bound."""
+        return self.figure.source.is_part
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the value is not of now."""
+        return self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING)
+
+    @property
     def level(self) -> Level:
-        """Level of the share."""
+        """Level of the share. Only a fresh figure of the whole load can be fine, and an old figure has no level."""
         ratio = self.ratio
-        if ratio is None:
+        if ratio is None or self.is_old:
             return Level.UNKNOWN
         if ratio >= self.critical_ratio:
             return Level.CRITICAL
-        return Level.WARNING if ratio >= self.warning_ratio else Level.FINE
+        if ratio >= self.warning_ratio:
+            return Level.WARNING
+        return Level.FINE if self.figure.knowledge is Knowledge.NOW else Level.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +89,24 @@ class MountTargetRow:
     shape: str
     state: str
     usages: tuple[Usage, ...]  # in the order of `Quantity`. IOPS appear once for each source with a figure
+    ceilings: frozenset[Quantity] = frozenset()  # quantities with a ceiling
 
     @property
     def level(self) -> Level:
-        """The worst level of all quantities."""
-        return max((usage.level for usage in self.usages), default=Level.UNKNOWN)
+        """The worst level of all quantities. `fine` needs a fresh figure of each quantity with a ceiling."""
+        worst = max((usage.level for usage in self.usages), default=Level.UNKNOWN)
+        known = {usage.quantity for usage in self.usages if usage.level is Level.FINE}
+        return Level.UNKNOWN if worst is Level.FINE and not self.ceilings <= known else worst
 
     @property
     def utilisation(self) -> float:
         """The highest share of any ceiling, which orders the page. 0 if nothing is known."""
-        return max((usage.ratio or 0.0 for usage in self.usages), default=0.0)
+        shares = []
+        for quantity in Quantity:
+            own = {usage.figure: usage.ratio or 0.0 for usage in self.of(quantity)}
+            best = best_known(own)
+            shares.append(own[best] if best else 0.0)
+        return max(shares)
 
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """Return the usages of one quantity."""

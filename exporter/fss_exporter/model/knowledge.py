@@ -1,0 +1,83 @@
+"""How a figure is known: value, source, age and coverage travel together, and one rule chooses between figures.
+
+Fresh figures of OCI come first, measured before estimated. Then comes the last known figure, for one hour and with its age.
+Then comes what clients account for. The clients that are seen are a part of the load, so their figure is a lower bound: it
+can prove that a ceiling is near, and never that a ceiling is far.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+FRESH_SECONDS: Final = 600.0
+"""A younger figure of OCI is present knowledge. Decision of this project, November 2026: minutes arrive some minutes late."""
+
+LAST_KNOWN_SECONDS: Final = 3600.0
+"""An older figure of OCI is no knowledge. Decision of this project, November 2026."""
+
+
+class Source(StrEnum):
+    """Where a figure comes from. The order is the order of trust."""
+
+    MEASURED = "measured"
+    OCI = "estimated from OCI"
+    CLIENTS = "estimated from clients"
+    HOST = "estimated from this host's mounts"
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the source sees a part of the load only."""
+        return self in (Source.CLIENTS, Source.HOST)
+
+
+class Knowledge(StrEnum):
+    """What a figure is worth. The values are the values of the label `knowledge`."""
+
+    NOW = "now"  # a figure of the whole load, at most ten minutes old
+    BEFORE = "before"  # a figure of the whole load, at most an hour old
+    AT_LEAST = "at_least"  # a lower bound
+    NOTHING = "nothing"  # too old, or of unknown age
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure, and how it is known."""
+
+    value: float  # in the unit of the quantity
+    source: Source
+    age_seconds: float | None = 0.0  # since the end of the time that the figure describes. None if unknown
+    coverage: float | None = None  # share of the load that the source sees, 0 to 1. None if unknown
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What the figure is worth."""
+        if self.age_seconds is None or self.age_seconds > LAST_KNOWN_SECONDS:
+            return Knowledge.NOTHING
+        if self.age_seconds >= FRESH_SECONDS:
+            return Knowledge.NOTHING if self.source.is_part else Knowledge.BEFORE
+        return Knowledge.AT_LEAST if self.source.is_part else Knowledge.NOW
+
+
+def best_known(figures: Iterable[Figure]) -> Figure | None:
+    """Return the figure to believe: fresh, else last known, else the highest lower bound. None if nothing is known.
+
+    A lower bound above the last known figure is the better knowledge, because it is of now.
+    """
+    by_knowledge: dict[Knowledge, list[Figure]] = {}
+    for figure in figures:
+        by_knowledge.setdefault(figure.knowledge, []).append(figure)
+    trust = list(Source)
+    fresh = min(by_knowledge.get(Knowledge.NOW, ()), key=lambda one: trust.index(one.source), default=None)
+    last = min(by_knowledge.get(Knowledge.BEFORE, ()), key=lambda one: one.age_seconds or 0.0, default=None)
+    bound = max(by_knowledge.get(Knowledge.AT_LEAST, ()), key=lambda one: one.value, default=None)
+    if fresh is not None or last is None or bound is None:
+        return fresh or last or bound
+    return bound if bound.value > last.value else last
+
+
+def coverage_of(part: float, whole: Figure | None) -> float | None:
+    """Return the share of a load that clients with the load `part` account for. None without a fresh, positive figure."""
+    if whole is None or whole.knowledge is not Knowledge.NOW or not whole.value:
+        return None
+    return part / whole.value

@@ -18,7 +18,8 @@ from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES, SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.samples import Labels
+from fss_exporter.samples import Labels, Samples
+from fss_exporter.served_ceilings import ServedCeilings, served_ceilings
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
@@ -70,6 +71,7 @@ class Scraped:
         0.0  # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
     )
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
+    ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
 
     @property
     def estimated_seconds(self) -> float:
@@ -132,7 +134,9 @@ def read_scrape(source: str, text: str) -> Scraped:
     """
     found, has_client_metrics = Scraped(), False
     try:
-        for family in text_string_to_metric_families(text):
+        families = list(text_string_to_metric_families(text))
+        found.ceilings = served_ceilings(Samples(families))
+        for family in families:
             has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
             for sample in family.samples:
                 found.take(sample.name, sample.labels, sample.value)

@@ -162,6 +162,83 @@ def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monke
     assert answer.document["client_network"]["ratio"] == 0
 
 
+def reads_at(address: str, service: str, count: int) -> str:
+    """A page of an exporter after so many READs of 1 MiB, each 33 I/O operations."""
+    mount = f'address="{address}",server="{address}",export="/a",service="{service}"'
+    of_class = f'{mount},class="read"'
+    cost = 33 if service == "oci-fss" else 1
+    return (
+        f'fss_client_operations_total{{{of_class},operation="READ"}} {count}\n'
+        f"fss_client_estimated_io_operations_total{{{of_class}}} {count * cost}\n"
+        f"fss_client_read_bytes_total{{{mount}}} {count << 20}\n"
+    )
+
+
+SERVED = """
+fss_mount_target_info{region="r",mount_target_id="a",mount_target="mt-media",address="10.0.0.1",shape="hpmt-20"} 1
+fss_mount_target_read_bytes_per_second_limit{region="r",mount_target_id="a",mount_target="mt-media"} 2.5e9
+fss_mount_target_info{region="r",mount_target_id="b",mount_target="mt-home",address="10.0.0.2",shape="standard"} 1
+fss_mount_target_iops_limit{region="r",mount_target_id="b",mount_target="mt-home"} 50000
+fss_mount_target_utilisation_ratio{mount_target_id="b",resource="iops",statistic="mean",source="oci"} 0.9
+fss_mount_target_utilisation_ratio{mount_target_id="b",resource="iops",statistic="peak",source="oci"} 0.99
+fss_mount_target_data_age_seconds{region="r",mount_target_id="b",resource="iops"} 120
+fss_client_service_info{address="10.0.0.3",server="s",export="/a",service="apsara-nas",kind="capacity"} 1
+fss_client_bytes_per_second_limit{address="10.0.0.3"} 5e7
+"""
+
+
+def served_page(count: int) -> str:
+    pages = (("10.0.0.1", "oci-fss"), ("10.0.0.2", "oci-fss"), ("10.0.0.3", "apsara-nas"))
+    return "".join(reads_at(address, service, count) for address, service in pages) + SERVED
+
+
+def test_each_address_is_judged_by_the_ceilings_that_the_page_has_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes(monkeypatch, served_page(0), served_page(100))
+    monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
+    found = {
+        one["address"]: one
+        for one in ask("iostat", "--url", "http://h/metrics", "--output", "json").document["mount_targets"]
+    }
+
+    media, home, nas = found["10.0.0.1"], found["10.0.0.2"], found["10.0.0.3"]
+    assert (media["mount_target"], media["shape"], media["ceilings_from"]) == (
+        "mt-media",
+        "hpmt-20",
+        "the exporter's page",
+    )
+    assert (media["share"]["IOPS"], media["all_clients"]) == (None, None)
+    assert media["share"]["read bandwidth"] == pytest.approx(100 * 2**20 / 2.5e9)
+    assert home["share"]["IOPS"] == pytest.approx(3_300 / 50_000)
+    assert home["all_clients"] == {
+        "iops": 45_000,
+        "source": "estimated from OCI",
+        "age_seconds": 120,
+        "knowledge": "now",
+    }
+    assert home["coverage"] == pytest.approx(3_300 / 45_000)
+    assert nas["shape"] == "capacity"
+    assert nas["share"] == {"bandwidth, reads and writes together": pytest.approx(100 * 2**20 / 5e7)}
+
+
+def test_a_shape_at_the_prompt_replaces_the_ceilings_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes(monkeypatch, served_page(0), served_page(100))
+    monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
+    answer = ask("iostat", "--url", "http://h/metrics", "--shape", "hpmt-40", "--output", "json")
+
+    home = next(one for one in answer.document["mount_targets"] if one["address"] == "10.0.0.2")
+    assert (home["shape"], home["share"]["read bandwidth"]) == ("hpmt-40", pytest.approx(100 * 2**20 / 5e9))
+
+
+def test_the_report_says_whose_ceilings_and_which_part_of_the_load_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    scrapes(monkeypatch, served_page(0), served_page(100))
+    monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
+    out = " ".join(ask("iostat", "--url", "http://h/metrics").out.split())
+
+    assert "Share of 10.0.0.1: of the ceilings of mt-media hpmt-20 on the page, by this client alone" in out
+    assert "All clients together: 45,000 IOPS (estimated from OCI, 2.0 min old), of which this client is 7.3 %" in out
+    assert "ceilings of standard," not in out
+
+
 def test_an_exporter_restarted_between_scrapes_is_no_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     scrapes(monkeypatch, metrics(10), metrics(3))
     answer = ask("iostat", "--url", "http://host/metrics")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +13,7 @@ from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CL
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.nfs.superblocks import BY_NAME, Claim, Services
+from fss_exporter.served_ceilings import ServedCeilings
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -60,6 +62,14 @@ def _objectives(settings: "Settings") -> dict[str, float]:
 Comparison = Callable[[Traffic], tuple[Use, ...]]
 
 
+class JudgedBy(StrEnum):
+    """Where the ceilings of an address come from."""
+
+    PAGE = "the exporter's page"
+    CONFIGURATION = "the configuration"
+    SHAPE = "--shape"
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Ceilings by address."""
@@ -68,13 +78,26 @@ class Judge:
     limits: Limits  # its ceilings
     by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
     mounts: MountSettings = NO_MOUNT_SETTINGS
+    served: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings that the exporter serves
 
     def at(self, address: str) -> Limits:
         """Return ceilings of the mount target at an address."""
         return self.by_address.get(address, self.limits)
 
+    def source(self, mount: SeriesKey) -> JudgedBy:
+        """Where the ceilings of a mount come from."""
+        if mount.address in self.by_address:
+            return JudgedBy.CONFIGURATION
+        if mount.address in self.served:
+            return JudgedBy.PAGE
+        is_claimed = self.mounts.services.of(mount, "nfs").service is not OCI_FSS
+        return JudgedBy.CONFIGURATION if is_claimed else JudgedBy.SHAPE
+
     def of(self, mount: SeriesKey) -> Comparison:
         """Return the comparison of traffic with the ceilings of a mount. Of another service, only known ceilings count."""
+        served = self.served.get(mount.address)
+        if served is not None and self.source(mount) is JudgedBy.PAGE:
+            return partial(uses if served.service == OCI_FSS.name else known_uses, limits=served.limits)
         known = self.mounts.services.of(mount, "nfs")
         if known.service is OCI_FSS:
             return partial(uses, limits=self.at(mount.address))

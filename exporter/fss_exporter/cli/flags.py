@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
 from fss_exporter import AUTH_KINDS, units
 from fss_exporter.cli.terminal import writing
@@ -172,3 +173,8 @@ class ServiceFlags:
         if self.capacity is not None and not self.capacity:
             raise UsageError("--capacity must be more than nothing")
         return ServiceChoice(service, None if kind is None else service.kinds[kind], self.capacity)
+
+
+def is_given(flag: str) -> bool:
+    """Whether a flag of the running command stands on the command line."""
+    return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE

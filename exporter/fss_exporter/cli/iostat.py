@@ -15,7 +15,7 @@ from fss_exporter import tables, units
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, sources
-from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags
+from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags, is_given
 from fss_exporter.cli.intervals import intervals
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
@@ -119,6 +119,8 @@ def iostat(flags: IostatFlags) -> None:
     for report in _reports(flags, ceilings.mounts):
         for line in report.notes:
             tables.note(line)
+        if not is_given("shape"):
+            ceilings = replace(ceilings, served=report.ceilings)
         if flags.output == "json":
             click.echo(tables.as_json(iostat_report.document(report, ceilings, order), one_line=True))
         else:
@@ -266,6 +268,7 @@ def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
                     address: calls for address, calls in durations_between(old, new).items() if address in old.durations
                 },
                 network_bytes_per_second=new.network_bytes_per_second,
+                ceilings=new.ceilings,
             )
             done += 1
         old, last = new, now

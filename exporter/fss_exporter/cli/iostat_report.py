@@ -10,10 +10,11 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter import units
-from fss_exporter.cli.ceilings import Comparison, Judge
+from fss_exporter.cli.ceilings import Comparison, Judge, JudgedBy
 from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
+from fss_exporter.model.knowledge import Figure as Known, coverage_of
 from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
@@ -21,6 +22,7 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.exact.request_durations import edge_seconds
 from fss_exporter.nfs.superblocks import Superblock
+from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.tables import Column, Figure, colour, say, show_figures
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
@@ -43,6 +45,9 @@ class Report:
     # requests by address and class; empty if unknown
     durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
     network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
+    ceilings: Mapping[str, ServedCeilings] = field(
+        default_factory=dict
+    )  # ceilings on the page of an exporter, by address
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class _ReportLine:
     key: SeriesKey | None = None  # of a mount
     calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
     is_part: bool = False  # whether the line is below a mount target
+    mount: SeriesKey | None = None  # one mount of a mount target, which decides about the ceilings
 
     @property
     def every(self) -> OperationTraffic:
@@ -149,8 +155,10 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
     show_figures(out, columns, _lines(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
-    share = "" if ceilings.shape == NO_SHAPE else f". Share: of the ceilings of {ceilings.shape}, by this client alone"
-    say(out, f"{said}{share}", "dim")
+    share, *more = (*_ceiling_lines(report, ceilings, order.sort), "")
+    say(out, f"{said}. {share}" if share else said, "dim")
+    for line in filter(None, more):
+        say(out, line, "dim", hanging=2)
     network = _network(report, order)
     if network is not None:
         figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"
@@ -163,6 +171,29 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     if locks:
         say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
     say(out, "")
+
+
+def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
+    """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
+    targets = [target for target in _targets(report, ceilings, sort) if target.mount is not None]
+    assumed = [one.name for one in targets if one.mount and ceilings.source(one.mount) is JudgedBy.SHAPE]
+    if ceilings.shape != NO_SHAPE and (assumed or not ceilings.served):
+        of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
+        yield f"Share{of}: of the ceilings of {ceilings.shape}, by this client alone"
+    for target in targets:
+        served = ceilings.served.get(target.name)
+        if served is not None and target.mount and ceilings.source(target.mount) is JudgedBy.PAGE:
+            names = " ".join(filter(None, (served.name, served.shape)))
+            whole = f". {_whole(served.whole, target)}" if served.whole else ""
+            yield f"Share of {target.name}: of the ceilings of {names} on the page, by this client alone{whole}"
+
+
+def _whole(whole: Known, target: _ReportLine) -> str:
+    own = target.traffic.iops
+    coverage = coverage_of(own.point, whole) if own else None
+    part = "" if coverage is None else f", of which this client is {units.percent(coverage)}"
+    age = f"{units.duration(whole.age_seconds)} old" if whole.age_seconds else "now"
+    return f"All clients together: {units.number(whole.value)} IOPS ({whole.source}, {age}){part}"
 
 
 def _lines(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[_ReportLine]:
@@ -198,6 +229,7 @@ def _targets(report: Report, ceilings: Judge, sort: str) -> list[_ReportLine]:
             together(own.values()),
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
+            mount=next(iter(own)),
         )
         for address, own in mounts.items()
     ]
@@ -260,12 +292,33 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         "mount_targets": [
             {
                 "address": target.name,
+                **_ceilings(target, ceilings),
                 **_figures(target),
                 **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, target, order)}),
             }
             for target in _targets(report, ceilings, order.sort)
         ],
         "total": _figures(_ReportLine("total", together(report.traffic.values())), with_share=False),
+    }
+
+
+def _ceilings(target: _ReportLine, ceilings: Judge) -> dict[str, Any]:
+    """Return the source of the ceilings of a mount target, and the IOPS of all clients as far as OCI knows them."""
+    served = ceilings.served.get(target.name)
+    source = ceilings.source(target.mount) if target.mount else JudgedBy.SHAPE
+    whole, own = served.whole if served else None, target.traffic.iops
+    return {
+        "mount_target": served.name or None if served else None,
+        "shape": served.shape or None if served and source is JudgedBy.PAGE else ceilings.shape,
+        "ceilings_from": source.value,
+        "all_clients": whole
+        and {
+            "iops": whole.value,
+            "source": whole.source.value,
+            "age_seconds": whole.age_seconds,
+            "knowledge": whole.knowledge.value,
+        },
+        "coverage": coverage_of(own.point, whole) if own else None,
     }
 
 

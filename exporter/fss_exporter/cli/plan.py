@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from fss_exporter import tables
 from fss_exporter.cli.ceilings import Judge, MountSettings, judge, mount_settings
-from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags
+from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_exporter.cli.saved_files import saved_interval, text_of
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
@@ -86,7 +85,7 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
             " --operation and --what-if"
         )
-    if _is_given("shape"):
+    if is_given("shape"):
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
     inputs = with_stated_latency(flags, choice)
     largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
@@ -164,13 +163,9 @@ def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Lo
     return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
 
 
-def _is_given(flag: str) -> bool:
-    return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE
-
-
 def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judge]:
     """Return the ceilings by shape. --shape on the command line, or an unknown shape, stands for the ceilings of --shape."""
-    known = () if _is_given("shape") else SHAPES
+    known = () if is_given("shape") else SHAPES
     return cache(lambda shape: judge(shape if shape in known else stated, settings))
 
 

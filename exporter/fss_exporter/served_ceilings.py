@@ -1,0 +1,76 @@
+"""The ceilings that an exporter serves with its metrics, by address, and what OCI says of the load there."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fss_exporter.model.knowledge import Figure, Source, best_known
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.samples import Samples
+
+_OF_MOUNT_TARGETS: Final = {
+    "iops": "fss_mount_target_iops_limit",
+    "read_bytes_per_second": "fss_mount_target_read_bytes_per_second_limit",
+    "write_bytes_per_second": "fss_mount_target_write_bytes_per_second_limit",
+    "connections": "fss_mount_target_connections_limit",
+    "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
+}
+_OF_SERVICES: Final = {
+    "iops": "fss_client_iops_limit",
+    "read_bytes_per_second": "fss_client_read_bytes_per_second_limit",
+    "write_bytes_per_second": "fss_client_write_bytes_per_second_limit",
+    "bytes_per_second": "fss_client_bytes_per_second_limit",
+}
+_SOURCES: Final = {"measured": Source.MEASURED, "oci": Source.OCI}
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCeilings:
+    """The ceilings of one address."""
+
+    limits: Limits
+    name: str = ""  # display name of the mount target, or the service. Empty if the exporter does not know it
+    shape: str = ""  # shape of the mount target, or type of the service. Empty if unknown
+    service: str = OCI_FSS.name
+    whole: Figure | None = None  # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
+
+
+def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
+    """Return the ceilings on a page of metrics by address. An address of two mount targets is not among them."""
+    return {**dict(_services(samples)), **dict(_mount_targets(samples))}
+
+
+def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
+    ceilings = _limits(samples, _OF_SERVICES, "address")
+    known = {labels["address"]: labels for labels, _ in samples.all("fss_client_service_info")}
+    for address in {*ceilings, *known}:
+        service, kind = (known.get(address, {}).get(name, "") for name in ("service", "kind"))
+        limits = ceilings.get(address, Limits())
+        yield address, ServedCeilings(limits, service, kind, service or OCI_FSS.name)
+
+
+def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
+    ceilings = _limits(samples, _OF_MOUNT_TARGETS, "mount_target_id")
+    ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
+    shares: dict[str, list[Figure]] = {}
+    for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
+        if (labels["resource"], labels["statistic"]) == ("iops", "mean"):
+            figure = Figure(ratio, _SOURCES[labels["source"]], ages.get((labels["mount_target_id"], "iops")))
+            shares.setdefault(labels["mount_target_id"], []).append(figure)
+    for labels, _ in samples.all("fss_mount_target_info"):
+        if labels["address"]:
+            one = labels["mount_target_id"]
+            limits, share = ceilings.get(one, Limits()), best_known(shares.get(one, ()))
+            whole = None
+            if share is not None and limits.iops is not None:
+                whole = Figure(share.value * limits.iops, share.source, share.age_seconds)
+            yield labels["address"], ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
+
+
+def _limits(samples: Samples, names: Mapping[str, str], label: str) -> dict[str, Limits]:
+    found: dict[str, dict[str, float]] = {}
+    for field, name in names.items():
+        for (key,), value in samples.by(name, label).items():
+            found.setdefault(key, {})[field] = value
+    return {key: Limits(**fields) for key, fields in found.items()}

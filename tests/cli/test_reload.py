@@ -40,6 +40,26 @@ def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:
         part.reload()
 
 
+@pytest.mark.parametrize(
+    ("flag_is_given", "collect_oci", "posts"), [(True, False, True), (False, False, False), (False, True, True)]
+)
+def test_an_agent_posts_if_the_flag_or_the_poller_beside_it_says_so(
+    flag_is_given: bool, collect_oci: bool, posts: bool, tmp_path: Path
+) -> None:
+    """Agents share the configuration file with the poller."""
+    config = tmp_path / "fss-exporter.yml"
+    config.write_text("oci: {publish: true}\n")
+    flags = ServeFlags(
+        config_file=config,
+        publish=flag_is_given,
+        collect_oci=collect_oci,
+        procfs=ROOT / "tests/fixtures/procfs/first",
+        pid="1",
+        metadata_url="",
+    )
+    assert ("client_publish" in {part.name for part in parts_of(flags)}) is posts
+
+
 def objectives(source: Source | None) -> set[float]:
     assert source is not None
     families = (one for one in source.collect() if one.name == "fss_client_latency_objective_seconds")

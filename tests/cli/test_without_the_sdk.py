@@ -20,6 +20,7 @@ sys.exit(run(sys.argv[1:]))
     [
         ("serve", "--collector.oci", "--no-collector.nfs", "--web.listen-address", "127.0.0.1:0"),
         ("serve", "--collector.oci", "--oci.auth", "instance_principal", "--web.listen-address", "127.0.0.1:0"),
+        ("serve", "--oci.publish", "--web.listen-address", "127.0.0.1:0"),
         ("discover", "--output", "json"),
         ("alarms", "plan", "--oci.compartment", "ocid1.compartment.oc1..x"),
     ],

@@ -81,7 +81,7 @@ def _without(stream: Stream, minute: int) -> Stream:
     return structs.replace(stream, points=tuple(points))
 
 
-def test_a_poll_asks_for_four_minutes_if_nothing_is_late_or_new() -> None:
+def test_a_poll_asks_for_two_minutes_and_every_five_minutes_for_five() -> None:
     poll = PolledRegion()
     for _ in range(20):
         poll.minute()
@@ -94,7 +94,7 @@ def test_a_poll_asks_for_four_minutes_if_nothing_is_late_or_new() -> None:
     poll.cloud.figure = figure
     for _ in range(5):
         poll.minute()
-    assert asked["MountTargetReadThroughput", "a"] == 5 * 5
+    assert asked["MountTargetReadThroughput", "a"] == 4 * 2 + 5
 
 
 def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_backlog_of_hours() -> None:

@@ -67,12 +67,19 @@ class Minutes:
         if place < 0 or self.taken >> place & 1:
             return False
         taken = self.taken | 1 << place
-        too_old = max(0, taken.bit_length() - FURTHEST_MINUTES)
-        taken >>= too_old
-        without_gap = (taken + 1 & ~taken).bit_length() - 1
-        self.floor += (too_old + without_gap) * MINUTE
-        self.taken = taken >> without_gap
+        self._raise_floor(taken, max(0, taken.bit_length() - FURTHEST_MINUTES))
         return True
+
+    def give_up(self, until: int) -> None:
+        """Count no minute any more that ends at or before `until`, epoch seconds."""
+        self._raise_floor(self.taken, max(0, (until - self.floor) // MINUTE))
+
+    def _raise_floor(self, taken: int, minutes: int) -> None:
+        """Raise the floor by some minutes, and then by those that are counted without a gap."""
+        taken >>= minutes
+        without_gap = (taken + 1 & ~taken).bit_length() - 1
+        self.floor += (minutes + without_gap) * MINUTE
+        self.taken = taken >> without_gap
 
 
 @dataclass(slots=True)

@@ -24,6 +24,7 @@ from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
+_LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a metric that find a late series which is new
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class MetricQueries:
     _unanswered: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
     _new_targets_since: int = field(default=0, init=False)  # epoch seconds
+    _looked_back: dict[str, float] = field(default_factory=dict, init=False)  # epoch seconds, by documented name
 
     def __post_init__(self) -> None:
         self._resumed = dict(self.ledger.answered)
@@ -213,10 +215,13 @@ class MetricQueries:
         is_event = metric.idle == "silent" and metric.counter is not None  # events come at any time
         has_new_targets = now - self._new_targets_since < GIVE_UP_MINUTES * MINUTE
         looks_far = is_event or has_new_targets or known is None or known.newest is None
+        overlap = query_extent.OVERLAP_MINUTES
+        if abs(now - self._looked_back.get(name, 0.0)) >= _LOOKS_BACK_SECONDS:
+            overlap, self._looked_back[name] = query_extent.LATE_MINUTES, now
         return query_extent.window(
             now,
             answers,
-            overlap_minutes=GIVE_UP_MINUTES if looks_far else query_extent.LATE_MINUTES,
+            overlap_minutes=GIVE_UP_MINUTES if looks_far else overlap,
             most_minutes=GIVE_UP_MINUTES if metric.counter is None else FURTHEST_MINUTES,
             missing=min(filter(None, (lacking, self.waits_for.get(name))), default=None),
         )

@@ -94,7 +94,7 @@ class MinuteJudge:
     def __post_init__(self) -> None:
         self._verdicts: Page = self.ledger.page("verdicts")
         self._operations: Page = self.ledger.page("estimated operations")
-        self._open = OpenMinutes(self._is_done)
+        self._open = OpenMinutes()
 
     def receiver(self, metric: str) -> Callable[[Key, Points], None]:
         """Return the function that takes the points of a metric in `BY_MINUTE`."""
@@ -140,12 +140,6 @@ class MinuteJudge:
             )
         return found
 
-    def _is_done(self, target: str, minute: int) -> bool:
-        judged, estimated = self._verdicts.get((target,)), self._estimated.get(target)
-        if judged is None or estimated is None:
-            return False
-        return judged.minutes.has(minute) and estimated.has(minute)
-
     def _receive_load(self, metric: str, key: Key, points: Points) -> None:
         self._open.add(metric, key, points)
         self._history.add(key[0], _MEASURED[metric], "measured", points)
@@ -182,6 +176,8 @@ class MinuteJudge:
     def _unjudged(self, target: str, now_minute: int) -> Iterator[int]:
         """Yield the minutes of a mount target that are not judged. The first sight of the mount target is the begin."""
         account = self._verdicts.get((target,))
+        if account is not None and account.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
+            account.minutes = Minutes(now_minute)  # the clock was far ahead
         if account is None:
             totals = dict.fromkeys((_joined(objective, one) for objective in OBJECTIVES for one in VERDICTS), 0.0)
             account = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
@@ -232,17 +228,17 @@ class MinuteJudge:
 
     def _forget(self, targets: Collection[str], now_minute: int) -> None:
         """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""
-        oldest = now_minute - GIVE_UP_MINUTES * MINUTE
-        self._open.forget(targets, oldest)
+        self._open.forget(targets)
+        self._estimated = {key: one for key, one in self._estimated.items() if key in targets}
+        nothing = Minutes(now_minute)
         for target in targets:
-            for minute in self._open.minutes(target):
-                if minute < oldest or self._is_done(target, minute):
-                    self._open.close(target, minute)
+            judged, estimated = self._verdicts[target,].minutes, self._estimated.get(target, nothing)
+            estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
+            self._open.close(target, judged, estimated, now_minute)
         self._history.forget(targets, now_minute - KEPT_SECONDS)
         kept = now_minute - KEPT_SECONDS
         self._estimates = {key: one for key, one in self._estimates.items() if key in targets and one.minute >= kept}
         self._latest = {key: one for key, one in self._latest.items() if key in targets and one.minute >= kept}
-        self._estimated = {key: one for key, one in self._estimated.items() if key in targets}
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         for page in (self._verdicts, self._operations):
             for key in [key for key, one in page.items() if key[0] not in targets and one.minutes.newest < furthest]:

@@ -1,10 +1,11 @@
 """The points of each mount target in the minutes that are not judged, and what is missing in a minute. Pure."""
 
-from collections.abc import Callable, Container, Mapping, Set as AbstractSet
+from collections.abc import Container, Mapping, Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, Key
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, Key, Minutes
 from fss_exporter.oci.mount_target_estimates import ESTIMATED_FROM, METADATA, READS, WRITES
 
 IOPS: Final = "MountTargetIOPS"
@@ -32,51 +33,74 @@ JUDGED_BY: Final = frozenset((HEALTH, *LATENCY_OF, *LATENCY_OF.values()))
 BY_MINUTE: Final = (*OWN, HEALTH, *ESTIMATED_FROM, *LATENCY_OF.values())
 """OCI metrics that a verdict, a load or an estimate needs minute by minute, by documented name."""
 
+_ESTIMATED_FROM: Final = frozenset(ESTIMATED_FROM)
 _ALONE_SECONDS: Final = 4 * MINUTE
 
 
+@dataclass(slots=True)
+class _TargetMinutes:
+    """The points of one mount target by minute and place, and the newest minute of each place."""
+
+    values: dict[int, dict[Key, float]] = field(default_factory=dict)
+    newest: dict[Key, int] = field(default_factory=dict)
+    judged_until: int | None = None  # None: no minute of the first poll is judged
+    estimated_until: int = 0
+
+
 class OpenMinutes:
-    """The points of all mount targets of a region. A place is metric, then file system and further dimensions.
+    """The points of all mount targets of a region. A place is metric, then file system and further dimensions."""
 
-    `is_done` says of a mount target and a minute whether the points are of no use any more.
-    """
-
-    def __init__(self, is_done: Callable[[str, int], bool]) -> None:
-        self._is_done = is_done
-        self._values: dict[str, dict[int, dict[Key, float]]] = {}
-        self._newest: dict[str, dict[Key, int]] = {}
+    def __init__(self) -> None:
+        self._targets: dict[str, _TargetMinutes] = {}
 
     def add(self, metric: str, key: Key, points: Points) -> None:
         """Add points of one stream, whose key begins with the OCID of the mount target."""
-        target, place = key[0], (metric, *key[1:])
-        newest = self._newest.setdefault(target, {})
-        newest[place] = max(newest.get(place, 0), *points)
-        minutes = self._values.setdefault(target, {})
+        known = self._targets.get(key[0])
+        if known is None:
+            known = self._targets[key[0]] = _TargetMinutes()
+        place = (metric, *key[1:])
+        newest = max(points)
+        if known.newest.get(place, 0) < newest:
+            known.newest[place] = newest
+        until = known.judged_until
+        if metric in _ESTIMATED_FROM:
+            until = known.estimated_until
+        if until is None:
+            return
         for minute, value in points.items():
-            if not self._is_done(target, minute):
-                minutes.setdefault(minute, {})[place] = value
+            if minute > until:
+                values = known.values.get(minute)
+                if values is None:
+                    values = known.values[minute] = {}
+                values[place] = value
 
     def minutes(self, target: str) -> list[int]:
         """Return the ends of all minutes with points, oldest first."""
-        return sorted(self._values.get(target, ()))
+        known = self._targets.get(target)
+        return sorted(known.values) if known else []
 
     def values(self, target: str, minute: int) -> Mapping[Key, float]:
         """Return the values of one minute by place."""
-        return self._values.get(target, {}).get(minute, {})
+        known = self._targets.get(target)
+        return known.values.get(minute, {}) if known else {}
 
-    def close(self, target: str, minute: int) -> None:
-        """Drop the points of a minute."""
-        self._values.get(target, {}).pop(minute, None)
-
-    def forget(self, targets: Container[str], now_minute: int) -> None:
-        """Drop mount targets that are not among `targets`, and streams that ended."""
-        for target in [one for one in self._newest if one not in targets]:
-            del self._newest[target]
-            self._values.pop(target, None)
+    def close(self, target: str, judged: Minutes, estimated: Minutes, now_minute: int) -> None:
+        """Drop the points of minutes that are judged and estimated or too old, and streams that ended."""
+        known = self._targets.get(target)
+        if known is None:
+            return
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE
-        for places in self._newest.values():
-            for place in [place for place, newest in places.items() if newest < oldest]:
-                del places[place]
+        known.judged_until = judged.floor
+        known.estimated_until = min(judged.floor, estimated.floor)
+        for minute in list(known.values):
+            if minute < oldest or (judged.has(minute) and estimated.has(minute)):
+                del known.values[minute]
+        if any(newest < oldest for newest in known.newest.values()):
+            known.newest = {place: newest for place, newest in known.newest.items() if newest >= oldest}
+
+    def forget(self, targets: Container[str]) -> None:
+        """Drop mount targets that are not among `targets`."""
+        self._targets = {target: known for target, known in self._targets.items() if target in targets}
 
     def late(
         self, target: str, minute: int, systems: Container[str], metrics: Container[str], now_minute: int
@@ -86,11 +110,14 @@ class OpenMinutes:
         `systems` are the file systems behind the mount target. The wait for one stream beside others of the metric and file system
         ends after four minutes, because OCI may have stopped it. Times are epoch seconds.
         """
-        values, since = self.values(target, minute), minute - GIVE_UP_MINUTES * MINUTE
+        known = self._targets.get(target)
+        if known is None:
+            return frozenset()
+        values, since = known.values.get(minute, {}), minute - GIVE_UP_MINUTES * MINUTE
         sent = {place[:2] for place in values} if minute < now_minute - _ALONE_SECONDS else ()
         return {
             place[0]
-            for place, newest in self._newest.get(target, {}).items()
+            for place, newest in known.newest.items()
             if newest >= since and place[0] in metrics and place[1] in systems
             if place not in values and place[:2] not in sent
         }

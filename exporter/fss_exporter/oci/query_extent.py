@@ -17,7 +17,12 @@ from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
 
 LATE_MINUTES = 4
-"""Minutes to query again before the last answer. A point comes up to three minutes late, and a new series is found so."""
+"""Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is
+found so.
+"""
+
+OVERLAP_MINUTES = 1
+"""Minutes to query again before the last answer otherwise. What a known series lacks is asked for in any case."""
 
 
 @dataclass(frozen=True, slots=True)

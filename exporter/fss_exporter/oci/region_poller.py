@@ -16,6 +16,7 @@ from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
+_REFUSED_SKEW_SECONDS: Final = 300.0  # age of a signature from which OCI refuses the signature
 _SENT_ALWAYS: Final = "MountTargetConnections"
 
 log = logging.getLogger(__name__)
@@ -57,10 +58,12 @@ class RegionPoller:
         self._learn_names(state)
         self.queries.waits_for = self.judge.waits_for
         self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
-        now_minute = newest_complete(self.now())
+        states = self.queries.states
+        skew = self.client.clock_skew_seconds or 0.0
+        is_refused = skew > _REFUSED_SKEW_SECONDS and not any(one.success for one in states.values())
+        now_minute = newest_complete(self.now() - skew if is_refused else self.now())  # no minute of the future is late
         for store in self.queries.stores.values():
             store.forget(now_minute, self.stale_after)
-        states = self.queries.states
         answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}
         self.judge.judge(state.inventory, answered, now_minute)
         self.keep(self.judge.ledger)

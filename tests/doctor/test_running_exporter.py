@@ -63,6 +63,31 @@ def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Expor
     assert oci[2].endswith("s ago, 3 errors since its start")
 
 
+SEEN = """
+fss_expected{region="",part="mounts"} 10
+fss_seen{region="",part="mounts"} %d
+fss_expected{region="eu-frankfurt-1",part="permissions"} 9
+fss_seen{region="eu-frankfurt-1",part="permissions"} %d
+"""
+
+
+def test_an_exporter_that_sees_less_than_it_should_is_named_with_the_part(exporter: Exporter) -> None:
+    missing = 'fss_oci_permission_missing{region="eu-frankfurt-1",permission="inspect limits"} 1'
+    exporter.metrics = (200, FINE + SEEN % (1, 8) + missing)
+    _, _, *coverage = findings(exporter)
+    assert coverage == [
+        (Severity.WARNING, "", "sees 1 of 10 mounts"),
+        (Severity.WARNING, "eu-frankfurt-1", "sees 8 of 9 permissions"),
+        (Severity.ADVICE, "eu-frankfurt-1", "OCI refuses inspect limits"),
+    ]
+
+
+def test_an_exporter_that_sees_everything_says_so(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE + SEEN % (10, 9))
+    _, _, coverage = findings(exporter)
+    assert coverage == (Severity.OK, "", "sees all of its mounts, permissions")
+
+
 def test_a_loop_whose_last_round_failed_is_a_problem(exporter: Exporter) -> None:
     exporter.metrics = (200, FINE.replace('success{collector="oci"} 1', 'success{collector="oci"} 0'))
     _, oci = findings(exporter)

@@ -44,6 +44,7 @@ def check_running(url: str) -> Iterator[Finding]:
         when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
         yield found(kind, name, when=when, errors=errors.get((name,), 0.0))
+    yield from _coverage(samples)
     yield from _parts(samples)
     yield from _exact_mode(samples)
     healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
@@ -57,6 +58,18 @@ def _is_not_connected(error: SourceError) -> bool:
     """Return whether no connection was made. Some kernels answer a port without a server with a reset, not a refusal."""
     cause = error.__cause__
     return isinstance(cause, URLError) and isinstance(cause.reason, ConnectionRefusedError | ConnectionResetError)
+
+
+def _coverage(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each part of which the exporter sees less than it should, or one for all parts together."""
+    expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
+    less = {key: of for key, of in sorted(expected.items()) if seen.get(key, 0.0) < of}
+    for (region, part), of in less.items():
+        yield found("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
+    if expected and not less:
+        yield found("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+    for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
+        yield found("exporter.permission", region, permission=permission)
 
 
 def _parts(samples: Samples) -> Iterator[Finding]:

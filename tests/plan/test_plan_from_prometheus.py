@@ -14,12 +14,15 @@ from fss_exporter.cli import plan as command
 from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import Source
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.traffic import Traffic
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan import prometheus_api as prometheus
-from fss_exporter.plan.history import LimitsOf, of_mount_targets, of_service
+from fss_exporter.plan.history import of_service
 from fss_exporter.plan.load import Load, size_shares
 from fss_exporter.plan.mount_target_answer import size_lines
+from fss_exporter.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -57,12 +60,12 @@ def _history() -> Iterator[str]:
     ]
     for name, labels, per_second in lines:
         yield f"# TYPE {name} counter\n"
-        for address in ("10.0.0.1", "10.0.0.2"):
+        for address, share in (("10.0.0.1", 1.0), ("10.0.0.2", 0.5), ("10.0.0.6", 0.1)):
             value = 0.0
             for start in (QUIET, BUSY):
                 for minute in range(60):
                     yield f'{name}_total{{address="{address}",{mount}{labels}}} {value} {start + minute * 60}\n'
-                    value += per_second[start] * 60 * (0.5 if address == "10.0.0.2" else 1)
+                    value += per_second[start] * 60 * share
     yield "# TYPE fss_client_io_size_bytes_bucket gauge\n"
     for bound, share in (("32768.0", 0.25), ("65536.0", 0.25), ("1.048576e+06", 1.0), ("+Inf", 1.0)):
         for minute in range(60):
@@ -80,25 +83,36 @@ def _measured_costs() -> Iterator[str]:
 
 
 def _published() -> Iterator[str]:
-    """Of three mount targets no client is scraped: one is measured, one estimated, one never had its bandwidth polled."""
-    targets = {"measured": ("10.0.0.3", "hpmt-20"), "estimated": ("", "standard"), "new": ("10.0.0.5", "hpmt-999")}
+    """Of three mount targets no client is scraped: one is measured, one estimated, one never had its bandwidth polled.
+
+    Of the fourth, half of the load is that of scraped clients.
+    """
+    targets = {
+        "measured": ("10.0.0.3", "hpmt-20"),
+        "estimated": ("", "standard"),
+        "new": ("10.0.0.5", "hpmt-999"),
+        "mixed": ("10.0.0.6", "standard"),
+    }
     labels = {name: f'mount_target="{name}",mount_target_id="ocid1.{name}",region="r"' for name in targets}
     yield "# TYPE fss_mount_target_info gauge\n"
     for name, (address, shape) in targets.items():
         yield f'fss_mount_target_info{{{labels[name]},address="{address}",shape="{shape}"}} 1 {BUSY}\n'
     figures: dict[str, dict[str, float]] = {
-        "fss_mount_target_iops": {"measured": 30_000, "new": 5},
+        "fss_mount_target_iops": {"measured": 30_000, "new": 5, "mixed": 3_300},
         "fss_mount_target_estimated_iops": {"measured": 20_000, "estimated": 40_000},
         "fss_mount_target_estimated_iops_lower_bound": {"measured": 19_000, "estimated": 38_000},
         "fss_mount_target_estimated_iops_upper_bound": {"measured": 21_000, "estimated": 45_000},
-        "fss_mount_target_read_bytes_per_second": {"measured": 2e9, "estimated": 1e8},
-        "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8},
+        "fss_mount_target_read_bytes_per_second": {"measured": 2e9, "estimated": 1e8, "mixed": 100 << 20},
+        "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8, "mixed": 0},
         "fss_mount_target_connections": {"measured": 40},
+        "fss_mount_target_iops_limit": {"mixed": 60_000},
+        "fss_mount_target_read_bytes_per_second_limit": {"measured": 2.5e9, "mixed": 1e9},
     }
     for metric, values in figures.items():
         yield f"# TYPE {metric} gauge\n"
         for name, value in values.items():
-            for start, share in ((QUIET, 0.1), (BUSY, 1.0)):
+            quiet = 1.0 if metric.endswith("limit") else 0.1
+            for start, share in ((QUIET, quiet), (BUSY, 1.0)):
                 for minute in range(60):
                     yield f"{metric}{{{labels[name]}}} {value * share} {start + minute * 60}\n"
 
@@ -123,8 +137,8 @@ def _other_services() -> Iterator[str]:
     yield f'fss_client_service_info{{address="10.0.0.2",server="s",export="/a",service="apsara-nas",kind=""}} 1 {BUSY}\n'
 
 
-def of_shape(_: str, shape: str) -> Limits:
-    return SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
+def of_shape(_: str, shape: str, known: Limits | None = None) -> Limits:
+    return known or SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
 
 
 def busiest(
@@ -139,13 +153,69 @@ def asked(week: processes.Prometheus) -> Callable[[str], str]:
 
 def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus) -> None:
     loads = busiest(asked(week), of_shape, None, NOW)
-    assert set(loads) == {"10.0.0.1", "10.0.0.2"}
+    assert set(loads) == {"10.0.0.1", "10.0.0.3", "10.0.0.6", "estimated"}, "10.0.0.2 is of another service"
     load = loads["10.0.0.1"].traffic
     assert load.operations["READ"].operations == pytest.approx(500)
     assert load.iops == pytest.approx((16_000, 16_500, 17_000))
     assert load.read_bytes == pytest.approx(500 << 20)
     assert load.operations["READ"].execute_seconds == pytest.approx(4)
-    assert loads["10.0.0.2"].traffic.read_bytes == pytest.approx(250 << 20)
+    assert loads["10.0.0.1"].known is not None
+    assert loads["10.0.0.1"].known.source is Source.CLIENTS
+    assert loads["10.0.0.1"].remark.startswith("at least: ")
+
+
+def test_the_amount_is_what_oci_measured_and_the_mix_is_that_of_the_clients(week: processes.Prometheus) -> None:
+    load = busiest(asked(week), of_shape, None, NOW)["10.0.0.6"]
+
+    assert load.traffic.iops == pytest.approx((3_200, 3_300, 3_400))
+    assert load.traffic.read_bytes == pytest.approx(100 << 20)
+    assert load.traffic.operations["READ"].operations == pytest.approx(100)
+    assert load.known is not None
+    assert load.known.source is Source.MEASURED
+    assert load.known.coverage == pytest.approx(0.5)
+    assert "The scraped clients are 50.0 % of this load" in load.remark
+
+
+def test_ceilings_and_shape_are_those_that_prometheus_has(week: processes.Prometheus) -> None:
+    load = busiest(asked(week), of_shape, None, NOW)["10.0.0.6"]
+
+    assert (load.shape, load.limits) == ("standard", Limits(iops=60_000, read_bytes_per_second=1e9))
+
+
+MIX = Traffic(
+    {
+        "READ": OperationTraffic(10, Bounds.exact(330)),
+        "GETATTR": OperationTraffic(100, Bounds.exact(100)),
+        "RENAME": OperationTraffic(10, Bounds.exact(80)),
+    },
+    read_bytes=10 << 20,
+)
+
+
+def whole(iops: float, read_bytes: float, written_bytes: float = 0.0) -> Traffic:
+    return Traffic({"all operations": OperationTraffic(0.0, Bounds.exact(iops))}, read_bytes, written_bytes)
+
+
+def test_reads_follow_the_bytes_and_other_operations_take_the_rest() -> None:
+    found = with_amount(MIX, whole(660 + 360, 20 << 20))
+
+    assert found is not None
+    assert {name: rate.operations for name, rate in found.operations.items()} == pytest.approx(
+        {"READ": 20, "GETATTR": 200, "RENAME": 20}
+    )
+    assert found.iops == pytest.approx((1_020, 1_020, 1_020))
+
+
+def test_bytes_that_cost_more_than_all_iops_scale_the_whole_mix() -> None:
+    found = with_amount(MIX, whole(510, 40 << 20))
+
+    assert found is not None
+    assert found.iops == pytest.approx((510, 510, 510))
+    assert found.read_bytes == 40 << 20
+
+
+def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:
+    assert with_amount(MIX, whole(5_000, 10 << 20, 1e6)) is None
 
 
 def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
@@ -153,7 +223,7 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
 
     classes: list[object] = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
     assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
-    assert loads["10.0.0.2"].sizes == {}
+    assert loads["10.0.0.6"].sizes == {}
 
     assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
 
@@ -176,7 +246,7 @@ def _labels_of(week: processes.Prometheus) -> list[Mapping[str, str]]:
 
 
 def test_one_mount_target_of_the_week_can_be_chosen(week: processes.Prometheus) -> None:
-    assert set(busiest(asked(week), of_shape, "10.0.0.2", NOW)) == {"10.0.0.2"}
+    assert set(busiest(asked(week), of_shape, "10.0.0.6", NOW)) == {"10.0.0.6"}
 
 
 @pytest.mark.parametrize("named", [None, "render", "ocid1.lustrefilesystem.render"])
@@ -269,7 +339,7 @@ def without_clients(week: processes.Prometheus) -> Callable[[str], str]:
 
 def test_without_clients_the_week_is_that_of_the_mount_targets(week: processes.Prometheus) -> None:
     loads = busiest(without_clients(week), of_shape, None, NOW)
-    assert set(loads) == {"10.0.0.3", "estimated"}, (
+    assert set(loads) == {"10.0.0.3", "10.0.0.6", "estimated"}, (
         "without an address it goes by its name, without bandwidth not at all"
     )
     measured, estimated = loads["10.0.0.3"], loads["estimated"]
@@ -345,7 +415,7 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
 ) -> None:
     answer = at_prompt(week, monkeypatch)
     assert answer.code == 0, answer.err
-    assert "IOPS as OCI measured them. No split by operation is published" in answer.out
+    assert "IOPS of all clients as OCI measured them. No client of this mount target is scraped" in answer.out
     assert "Against one mount target of shape hpmt-20" in answer.out
     assert "binds first: read bandwidth, at 80.0 %" in answer.out
     assert "operations/s" not in answer.out

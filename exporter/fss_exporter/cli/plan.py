@@ -16,14 +16,15 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import check_url, get
 from fss_exporter.flag_records import takes
 from fss_exporter.model.cost_overrides import CostOverrides
-from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.limits import SHAPES, Limits, fullest
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
-from fss_exporter.plan.history import of_mount_targets, of_service
+from fss_exporter.plan.history import of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs
 from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency
 from fss_exporter.plan.mount_target_answer import case_document, show_case
+from fss_exporter.plan.mount_target_history import of_mount_targets, other_services
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
@@ -68,15 +69,28 @@ def plan(flags: PlanFlags) -> None:
     loads = _loads(
         flags,
         mounts,
-        lambda api: of_mount_targets(api, lambda address, shape: of_shape(shape).at(address), flags.address),
+        lambda api: _of_week(api, of_shape, flags.address),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
     cases = [_case(name, load, of_shape(load.shape), settings, flags) for name, load in _chosen(loads, flags)]
+    cases.sort(key=_share, reverse=True)
     if flags.output == "json":
         click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
         return
     for case in cases:
         show_case(tables.console(), case)
+
+
+def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target. A note names the addresses of other services."""
+    for where, service in other_services(prometheus, address).items():
+        tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
+    return of_mount_targets(prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address)
+
+
+def _share(case: Case) -> float:
+    first = fullest(case.scenario.answer().mount_target)
+    return (first.ratio or 0.0) if first else 0.0
 
 
 def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
@@ -169,11 +183,18 @@ def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judg
     return cache(lambda shape: judge(shape if shape in known else stated, settings))
 
 
+def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
+    """Return the ceilings of a mount target: stated at the prompt or in the configuration, else those that Prometheus has."""
+    if known is None or is_given("shape") or address in own.by_address:
+        return own.at(address)
+    return known
+
+
 def _case(name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags) -> Case:
     clients = flags.hosts
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    scenario = Scenario(load, own.shape, own.at(name), clients, flags.target, flags.mount_targets)
+    scenario = Scenario(load, own.shape, _limits(own, name, load.limits), clients, flags.target, flags.mount_targets)
     changed = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
     )

@@ -1,7 +1,4 @@
-"""The busiest five minutes of a week, from a Prometheus: of mount targets or of another storage service.
-
-The series of clients come first, because clients count by operation. The series of a poller stand in where no client is scraped.
-"""
+"""The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
 import math
 from collections import defaultdict
@@ -18,29 +15,6 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
 from fss_exporter.plan.prometheus_api import Prometheus, selector
-
-EVERYTHING: Final = "all operations"  # Stands for figures that OCI does not split by operation
-
-LimitsOf = Callable[[str, str], Limits]
-"""Limits of the mount target at an address, with a shape. An empty shape is not known."""
-
-
-def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target, or of one, by address.
-
-    Raises:
-        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
-    """
-    loads = of_clients(prometheus, lambda where: limits(where, ""), address) or _polled_mount_targets(
-        prometheus, limits, address
-    )
-    if not loads:
-        of = f" with address {address}" if address else ""
-        raise SourceError(
-            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}. "
-            "Are the clients, or is a poller, scraped?"
-        )
-    return loads
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
@@ -86,10 +60,10 @@ def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address:
         if where:
             at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
             try:
-                traffic, sizes = _client_traffic(prometheus, where, at), _client_sizes(prometheus, where, at)
+                traffic, sizes = client_traffic(prometheus, where, at), client_sizes(prometheus, where, at)
             except (ValueError, KeyError) as error:
                 raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
-            loads[where] = Load(ended(at), traffic, sizes)
+            loads[where] = Load(ended(at), traffic, sizes, moment=at)
     return loads
 
 
@@ -99,8 +73,13 @@ def _rough(values: dict[str, float]) -> Traffic:
     return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
 
 
-def _client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
-    """Return the traffic of one moment, with one query for each counter, by class and operation."""
+def client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
+    """Return the traffic of the clients of an address at one moment, epoch seconds, by class and operation.
+
+    Raises:
+        KeyError: the metrics are of another version.
+        ValueError: a counter is not a number.
+    """
     of = selector("address", address)
     rates: dict[tuple[str, str, str], float] = defaultdict(float)
     services = set()
@@ -115,78 +94,13 @@ def _client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
     return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
 
 
-def _client_sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
+def client_sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
     """Return the size classes in use by operation, as far as clients are in exact mode."""
     of = selector("address", address)
     counts: dict[str, dict[float, float]] = defaultdict(dict)
     for labels, value in prometheus.at(f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{of}[5m]))", at):
         counts[labels.get("operation", "")][float(labels["le"])] = value
     return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}
-
-
-_MEASURED: Final = "fss_mount_target_iops"
-_ESTIMATED: Final = "fss_mount_target_estimated_iops"
-_READ: Final = "fss_mount_target_read_bytes_per_second"
-_WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
-_CONNECTIONS: Final = "fss_mount_target_connections"
-
-
-def _polled_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target of a poller, by address, or by name without an address."""
-    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
-    known = {_mount_target_id(labels): labels for labels, _ in prometheus.at(query, prometheus.now)}
-    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
-    loads = {}
-    for target, history in prometheus.figures(queries, _mount_target_id, needed=(_READ, _WRITTEN)).items():
-        info = known.get(target, {})
-        if address is None or info:
-            where, shape = info.get("address") or info.get("mount_target") or target, info.get("shape", "")
-            traffic = {moment: _target_traffic(one) for moment, one in history.items()}
-            at = busiest_moment(traffic, limits(where, shape))
-            # Networks can have equal addresses. The second mount target of an address goes by its OCID.
-            loads[target if where in loads else where] = _target_load(prometheus, target, history[at], at, shape)
-    return loads
-
-
-def _mount_target_id(labels: Mapping[str, str]) -> str:
-    return labels.get("mount_target_id", "")
-
-
-def _mean(name: str, mount_target_id: str | None = None) -> str:
-    """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
-    of = selector("mount_target_id", mount_target_id)
-    return f"max by (mount_target_id) (avg_over_time({name}{of}[5m]))"
-
-
-def _target_traffic(figures: Mapping[str, float]) -> Traffic:
-    cost = None
-    if _MEASURED in figures:
-        cost = Bounds.exact(figures[_MEASURED])
-    elif (point := figures.get(_ESTIMATED)) is not None:
-        lower, upper = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
-        cost = Bounds(lower, point, upper)
-    # OCI does not publish the number of operations behind the cost.
-    return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
-
-
-def _target_load(
-    prometheus: Prometheus, mount_target_id: str, figures: Mapping[str, float], at: float, shape: str
-) -> Load:
-    more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
-    also = {name: value for name in more for _, value in prometheus.at(_mean(name, mount_target_id), at)}
-    if _MEASURED in figures:
-        remark = "IOPS as OCI measured them"
-    elif _ESTIMATED in figures:
-        remark = "IOPS estimated from requests OCI publishes, which leave out LOOKUP, ACCESS and others: it may be more"
-    else:
-        remark = "IOPS not known: OCI published neither them nor requests"
-    return Load(
-        ended(at),
-        _target_traffic({**also, **figures}),
-        shape=shape,
-        connections=also.get(_CONNECTIONS),
-        remark=f"{remark}. No split by operation is published",
-    )
 
 
 _SERVICE_RATES: Final = (

@@ -4,16 +4,20 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import in_classes
+from fss_exporter.model.knowledge import Figure
 from fss_exporter.model.limits import Limits, fullest, known_uses
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.model.traffic import Traffic, Transfers, scaled, together, workload
 from fss_exporter.plan.inputs import PlanInputs
+
+EVERYTHING: Final = "all operations"
+"""Stands for the operations that OCI does not split."""
 
 
 class SizeShare(NamedTuple):
@@ -43,9 +47,17 @@ class Load:
     sizes: Mapping[str, tuple[SizeShare, ...]] = field(default_factory=dict)
     shape: str = ""  # shape of the recorded mount target; empty where the shape is not known
     connections: float | None = None  # connections of the recorded mount target; None where they were not counted
-    remark: str = ""  # quality of the IOPS figure; with a remark, the operations are not split
+    limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
+    remark: str = ""  # quality of the IOPS figure
+    known: Figure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
+    moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one
     is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
     follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the operations are known by name."""
+        return EVERYTHING not in self.traffic.operations
 
 
 def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> dict[str, Load]:
@@ -57,7 +69,10 @@ def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> di
 
 
 def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
-    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide."""
+    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide.
+
+    Of equal moments the latest counts.
+    """
 
     def fullness(moment: float) -> tuple[float, float, float]:
         traffic = history[moment]
@@ -65,7 +80,7 @@ def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
         cost = traffic.iops.point if traffic.iops else 0.0
         return (first.ratio or 0.0) if first else 0.0, cost, traffic.payload
 
-    return max(history, key=fullness)
+    return max(sorted(history, reverse=True), key=fullness)
 
 
 def ended(moment: float) -> str:

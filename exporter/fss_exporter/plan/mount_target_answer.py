@@ -40,11 +40,12 @@ def show_case(out: Console, case: Case) -> None:
     load = scenario.load
     name = f"mount target {case.address}, " if case.address else ""
     title = f"{'Job' if load.is_job else 'Workload'}: {name}{load.source}"
-    if load.remark:
-        say(out, title, "bold", hanging=2)
-        say(out, load.remark, hanging=2)
-    else:
+    if load.is_split:
         show_table(out, _operation_columns(load), _operation_rows(load.traffic), title)
+    else:
+        say(out, title, "bold", hanging=2)
+    if load.remark:
+        say(out, load.remark, hanging=2)
     for line in size_lines(load):
         say(out, line, hanging=2)
     say(out, "")
@@ -173,6 +174,13 @@ def case_document(case: Case) -> dict[str, Any]:
         "shape": scenario.shape,
         "target_ratio": scenario.target,
         "remark": load.remark or None,
+        "knowledge": {
+            "source": load.known.source.value,
+            "age_seconds": load.known.age_seconds,
+            "coverage": load.known.coverage,
+        }
+        if load.known
+        else None,
         "iops": traffic.iops._asdict() if traffic.iops else None,
         "operations": {
             name: {
@@ -181,7 +189,7 @@ def case_document(case: Case) -> dict[str, Any]:
             }
             for name, rate in traffic.operations.items()
         }
-        if not load.remark
+        if load.is_split
         else None,
         f"read_bytes{per}": traffic.read_bytes,
         f"written_bytes{per}": traffic.written_bytes,

@@ -3,8 +3,7 @@
 from copy import deepcopy
 
 import pytest
-from prometheus_client import generate_latest
-from prometheus_client.registry import CollectorRegistry
+from tests.exposition_text import written
 from tests.nfs.fed_accounts import KEY, reading
 from tests.nfs.records import mountstats
 
@@ -24,12 +23,11 @@ def scrapes(*looks: str) -> list[str]:
     """The scrape after each tick."""
     remaining = iter(looks)
     ticker = Ticker(lambda: reading(next(remaining)), 1.0)
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    collector = NfsCollector(ticker)
     texts = []
     for _ in looks:
         ticker.tick()
-        texts.append(generate_latest(registry).decode())
+        texts.append(written(collector.collect()))
     return texts
 
 

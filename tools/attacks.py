@@ -7,6 +7,7 @@ docs/security.md; `--command 'SERVER --port {port}'` attacks another server.
 
 import argparse
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from tools.attacked import Outcome, attack, serving
 from tools.attackers import ATTACKS, LARGE_ATTACKS, TLS_ATTACKS, Attacker, Target
-from tools.bench import Host, free_port
+from tools.bench import ROOT, Host, free_port
 from tools.bench_oci import start, watch
 from tools.secured import secure
 
@@ -87,6 +88,23 @@ def run_agent(mounts: int, attackers: Sequence[Attacker], tls_attackers: Sequenc
             run(f"agent with TLS and users, {mounts} mounts", f"{command} {flag}", target, tls_attackers, seconds)
 
 
+def run_node_exporter(attackers: Sequence[Attacker], tls_attackers: Sequence[Attacker], seconds: float) -> None:
+    """Attack node_exporter on a host with 10 mounts, plain and with TLS and users."""
+    path = subprocess.run(
+        [ROOT / "tools" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        host = Host(folder / "proc", FEW_MOUNTS)
+        command = (
+            f"{path} --collector.disable-defaults --collector.mountstats --log.level=error --path.procfs={host.root} "
+            "--web.listen-address=127.0.0.1:{port}"
+        )
+        run(f"node_exporter, {FEW_MOUNTS} mounts", command, Target(free_port()), attackers, seconds)
+        target, flag = secure(folder, free_port())
+        run("node_exporter with TLS and users", f"{command} {flag}", target, tls_attackers, seconds)
+
+
 def main() -> None:
     """Attack agents, pollers or another server."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -94,6 +112,9 @@ def main() -> None:
     parser.add_argument("--mount-targets", type=int, nargs="*", default=[1000], help="attack pollers of so many")
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--command", default="", help="another server; {port} is replaced")
+    parser.add_argument(
+        "--node-exporter", action="store_true", help="the same attacks on node_exporter with the same host"
+    )
     parser.add_argument("--attacks", nargs="*", default=(), help="by name; all if none is given")
     options = parser.parse_args()
 
@@ -101,6 +122,8 @@ def main() -> None:
         names = [name.replace("-", "_") for name in options.attacks]
         return [attacker for attacker in attackers if not names or attacker.__name__ in names]
 
+    if options.node_exporter:
+        run_node_exporter(chosen(ATTACKS), chosen(TLS_ATTACKS), options.seconds)
     if options.command:
         run(options.command, options.command, Target(free_port()), chosen(ATTACKS), options.seconds)
         return

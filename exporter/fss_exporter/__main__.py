@@ -1,5 +1,18 @@
-"""`python -m fss_exporter` is the `fss-exporter` command."""
+"""`python -m fss_exporter` and the `fss-exporter` script."""
 
-from fss_exporter.cli.main import main
+import signal
+import sys
 
-main()
+
+def main() -> None:
+    """Run the command."""
+    if sys.argv[1:2] == ["serve"]:
+        # A reload during the start must not end the exporter. `serve` reads the configuration after this line.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    from fss_exporter.cli import main as command  # noqa: PLC0415  # the import takes most of the start
+
+    command.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -88,6 +88,10 @@ class Event:
         weakref.finalize(self, os.close, descriptor)
         self._descriptor = descriptor
 
+    def fileno(self) -> int:
+        """Return the descriptor, readable while the event is set."""
+        return self._descriptor
+
     def set(self) -> None:
         """End all waits until `clear`."""
         os.eventfd_write(self._descriptor, 1)

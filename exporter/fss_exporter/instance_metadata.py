@@ -8,12 +8,9 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 
+from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.fetch import read_body
 
-METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
-"""The service is link-local and wants the header `Authorization: Bearer Oracle`."""
-
-_ASSET_TAG: Final = "OracleCloud.com"
 _LARGEST: Final = 1 << 20
 _MOST_GBPS: Final = 100_000.0
 _DEADLINE_S: Final = 2.0  # a command at the prompt waits no longer
@@ -26,15 +23,6 @@ class InstanceMetadata:
     availability_domain: str = ""  # name with the prefix of the tenancy
     region: str = ""  # e.g. `us-phoenix-1`
     network_bytes_per_second: float | None = None  # bandwidth of the network in each direction
-
-
-def is_oci_instance(sysfs: Path) -> bool:
-    """Whether this host is an instance of OCI, by the asset tag that its firmware shows."""
-    try:
-        tag = (sysfs / "class/dmi/id/chassis_asset_tag").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return False
-    return tag.strip() == _ASSET_TAG
 
 
 def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | None:

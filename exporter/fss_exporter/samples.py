@@ -1,17 +1,24 @@
 """Find samples of one collection by name and label."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-
-from prometheus_client.metrics_core import Metric as Family
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 Labels = Mapping[str, str]
+
+
+class HasSamples(Protocol):
+    """A family of the catalogue, or of a parser."""
+
+    @property
+    def samples(self) -> Sequence[Any]:
+        """Tuples that begin with name, labels and value."""
 
 
 class Samples:
     """An index over metric families by the names on `/metrics`, `_total` and `_info` included."""
 
-    def __init__(self, families: Iterable[Family]) -> None:
+    def __init__(self, families: Iterable[HasSamples]) -> None:
         self._by_name: dict[str, list[tuple[Labels, float]]] = defaultdict(list)
         for family in families:
             for name, labels, value, *_ in family.samples:

@@ -25,7 +25,7 @@ def test_no_metric_is_declared_twice() -> None:
 
 @EVERY_METRIC
 def test_a_row_keeps_the_conventions_of_prometheus(metric: Metric) -> None:
-    assert re.fullmatch(r"fss_[a-z0-9]+(_[a-z0-9]+)*", metric.name)
+    assert re.fullmatch(r"(fss|process)_[a-z0-9]+(_[a-z0-9]+)*", metric.name)
     assert metric.name.endswith("_total") == (metric.kind == "counter")
     assert metric.name.endswith("_info") == (metric.kind == "info")
     assert all(re.fullmatch(r"[a-z]+(_[a-z0-9]+)*", label) for label in metric.labels)

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.prompt import ROOT
 from tests.processes import wait_for
 
-from fss_exporter.cli.serve import ServeFlags, parts_of, waiting_seconds
+from fss_exporter.cli.serve import ServeFlags, parts_of
 from fss_exporter.errors import UsageError
 from fss_exporter.web.collecting import Source
 
@@ -36,8 +36,8 @@ def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:
     config.write_text("address_map: {192.168.255.9: 10.80.2.20}\n")
     parts = parts_of(ServeFlags(config_file=config, collect_oci=True, collect_nfs=False))
     config.write_text("address_map: {192.168.255.9: 10.80.2.21}\n")
-    for part in parts:
-        part.reload()
+    for put_in_force in [part.reload() for part in parts]:
+        put_in_force()
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,6 @@ def test_an_agent_posts_if_the_flag_or_the_poller_beside_it_says_so(
     assert ("client_publish" in {part.name for part in parts_of(flags)}) is posts
 
 
-def test_what_an_agent_posts_is_the_waiting_time_by_address() -> None:
-    proc = ROOT / "tests/fixtures/procfs/first"
-    _, agent = parts_of(ServeFlags(procfs=proc, pid="1", metadata_url=""))
-    agent.start()
-    try:
-        assert agent.page_source is not None
-        waited = wait_for(partial(waiting_seconds, agent.page_source), "the first reading")
-        assert waited
-        assert set(waited.values()) == {0.0}
-    finally:
-        agent.stop()
-
-
 def objectives(source: Source | None) -> set[float]:
     assert source is not None
     families = (one for one in source.collect() if one.name == "fss_client_latency_objective_seconds")
@@ -86,8 +73,8 @@ def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None
     agent.start()
     try:
         config.write_text("latency_objectives: {metadata: 5ms}\n")
-        for part in (settings, agent):
-            part.reload()
+        for put_in_force in [part.reload() for part in (settings, agent)]:
+            put_in_force()
         for source in (agent.source, agent.page_source):
             assert wait_for(partial(objectives, source), "the first reading") == {0.005}
     finally:

@@ -1,11 +1,10 @@
 """The life of parts where the system allows no further thread."""
 
-import asyncio
 import threading
 
 import pytest
 
-from fss_exporter.cli.runtime import Part, _fault_handler, _Running
+from fss_exporter.cli.runtime import Part, _Running
 from fss_exporter.nfs.instance_network import InstanceNetwork
 
 
@@ -31,13 +30,3 @@ def test_the_agent_starts_without_a_thread_for_the_bandwidth_of_the_network(monk
     network.start()
 
     assert list(network.families()) == []
-
-
-def test_an_error_of_the_event_loop_is_logged_once_whatever_its_arguments_are(caplog: pytest.LogCaptureFixture) -> None:
-    log, loop = _fault_handler(), asyncio.new_event_loop()
-    for number in range(100):
-        log(loop, {"message": f"Exception in callback lost({number})", "exception": OSError(number)})
-    log(loop, {"message": "Task exception was never retrieved", "exception": OSError()})
-    loop.close()
-
-    assert caplog.messages == ["Exception in callback lost(0)", "Task exception was never retrieved"]

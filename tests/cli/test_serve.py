@@ -264,12 +264,9 @@ def test_a_second_signal_does_not_interrupt_the_stop(tmp_path: Path, number: sig
 import os, signal, sys
 from fss_exporter.cli import main, runtime
 from fss_exporter.cli.nfs_agent import NfsAgent
-from tests.processes import wait_for
 served, number, stop = runtime.serve, {number.value}, NfsAgent.stop
 
 def stop_late(agent):
-    after_the_loop = signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler
-    wait_for(lambda: signal.getsignal(number) in after_the_loop, "the end of the event loop")
     os.kill(os.getpid(), number)
     stop(agent)
     print("stopped", flush=True)
@@ -283,6 +280,29 @@ sys.exit(main.run(sys.argv[1:]))
     command = [sys.executable, "-c", script, "serve", *flags]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
+
+
+def test_a_reload_at_any_import_of_the_start_ends_nothing(tmp_path: Path) -> None:
+    script = """
+import os, signal, sys
+from fss_exporter.__main__ import main
+
+class Hangup:
+    def find_spec(self, *_):
+        os.kill(os.getpid(), signal.SIGHUP)
+
+sys.meta_path.insert(0, Hangup())
+main()
+"""
+    log = tmp_path / "log"
+    flags = f"--path.procfs={procfs(tmp_path)}", "--web.listen-address=127.0.0.1:0"
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen([sys.executable, "-c", script, "serve", *flags], stderr=stderr) as ran,
+    ):
+        wait_for(lambda: ran.poll() is not None or "listening on" in log.read_text(), "the start")
+        ran.send_signal(signal.SIGTERM)
+        assert ran.wait(PATIENCE_S) == 0, log.read_text()
 
 
 def test_a_reload_during_the_start_waits_until_the_start_ends(tmp_path: Path) -> None:
@@ -336,13 +356,17 @@ def test_the_first_answer_takes_little_cpu_time(tmp_path: Path) -> None:
 
 def test_the_agent_imports_nothing_it_does_not_use(tmp_path: Path) -> None:
     script = """
-import json, os, signal, sys, threading, urllib.request
+import json, os, signal, sys, threading
 from fss_exporter.cli import main, runtime
 
 def report(urls):
     def ask():
-        urllib.request.urlopen(urls[0], timeout=120).read()
-        print(json.dumps(sorted(sys.modules)), flush=True)
+        loaded = sorted(sys.modules)
+        from http.client import HTTPConnection
+        connection = HTTPConnection(urls[0].split("/")[2], timeout=120)
+        connection.request("GET", "/metrics")
+        assert connection.getresponse().status == 200
+        print(json.dumps(loaded), flush=True)
         os.kill(os.getpid(), signal.SIGTERM)
     threading.Thread(target=ask).start()
 
@@ -367,6 +391,9 @@ sys.exit(main.run(sys.argv[1:]))
         "requests",
         "cryptography",
         "hypothesis",
+        "prometheus_client",
+        "asyncio",
+        "ssl",
     }
     assert roots & unwanted == set()
     assert not [

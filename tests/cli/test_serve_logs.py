@@ -105,7 +105,7 @@ def test_what_a_library_says_about_itself_is_left_out_even_when_debugging(stream
     logs.configure("debug", "logfmt", stream)
 
     logging.getLogger("oci.base_client").info("Authorization: secret")
-    logging.getLogger("asyncio").warning("worth knowing")
+    logging.getLogger("concurrent").warning("worth knowing")
 
     (line,) = stream.getvalue().splitlines()
     assert "worth knowing" in line

@@ -52,7 +52,7 @@ def _recorded() -> Iterator[Counter]:
     for families in sources:
         for one in families:
             for sample in one.samples:
-                if one.type in {"counter", "histogram"} and sample.value:
+                if one.metric.kind in {"counter", "histogram"} and sample.value:
                     yield Counter(sample.name, tuple(sample.labels.items()), sample.value / _SHORTEST_S)
     processes = family("fss_client_process_io_operations_total")
     for *names, rate in _PROCESSES:

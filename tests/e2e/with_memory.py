@@ -15,10 +15,7 @@ BOUND_BYTES = 1 << 20
 """What the ticks may add to resident memory, after the first tenth of them has filled what is filled once."""
 
 TICKS_BOUND_BLOCKS = 1000
-"""What the ticks may add to the blocks of memory in use: one block for 20 ticks of six hours.
-
-48 hours add no more than six, up to 550: asyncio keeps as many as a hundred timers of ended connections, of a few blocks each.
-"""
+"""What the ticks may add to the blocks of memory in use: one block for 20 ticks of six hours."""
 
 POLLS_BOUND_BLOCKS = 1000
 """What 40 polls may add to the blocks of memory in use: 25 a poll, where a poll brings more than 500 points.
@@ -27,9 +24,10 @@ Caches of the interpreter and the SDK still fill at less than half of that, ever
 """
 
 SCRIPT = """
-import asyncio, gc, json, os, sys, threading
+import gc, json, os, sys, threading
+from http.client import HTTPConnection
 from pathlib import Path
-from prometheus_client.registry import CollectorRegistry
+from fss_exporter.background import Event
 from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.procfs import Procfs
@@ -43,9 +41,8 @@ from fss_exporter.web.scrapes import Scrapes
 seconds, now = int(sys.argv[2]), 0.0
 clients = Clients(Path(sys.argv[1]), (ClientMount("k_mixed", "10.80.1.10", "/export/a"),))
 ticker = Ticker(Procfs(clients.root).read, 1.0, clock=lambda: now)
-registry = CollectorRegistry()
-registry.register(Collectors({"nfs": NfsCollector(ticker)}))
-application = build(telemetry_path="/metrics", scrapes=Scrapes(one_at_a_time(registry, threading.Lock())), page=str, waiting_for=tuple, reload=lambda: None)
+collect = one_at_a_time(Collectors({"nfs": NfsCollector(ticker)}), threading.Lock())
+application = build(telemetry_path="/metrics", scrapes=Scrapes(collect), page=str, waiting_for=tuple, reload=lambda: None)
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -54,39 +51,35 @@ def used():
     gc.collect()
     return resident(), sys.getallocatedblocks()
 
-async def scrape(port, keep):
-    reader, writer = keep or await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /metrics HTTP/1.1\\r\\nHost: a\\r\\nAccept-Encoding: gzip\\r\\n\\r\\n")
-    head = await reader.readuntil(b"\\r\\n\\r\\n")
-    assert head.startswith(b"HTTP/1.1 200 ")
-    await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split()[0]))
-    return reader, writer
+def scrape(connection):
+    connection.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"})
+    answer = connection.getresponse()
+    assert answer.status == 200
+    answer.read()
 
-async def main():
-    global now
-    (bound,) = bind(("127.0.0.1:0",))
-    port, stop, keep = bound.getsockname()[1], asyncio.Event(), None
-    serving = asyncio.create_task(HttpServer([bound], application).run(stop))
-    sizes = []
-    for second in range(seconds):
-        now = float(second)
-        if second % 20 == 0:
-            clients.advance()
-        ticker.tick()
-        if second % 300 == 0:
-            # One scraper keeps its connection, another comes anew each time.
-            keep = await scrape(port, keep)
-            _, writer = await scrape(port, None)
-            writer.close()
-        if second % (seconds // 10) == 0:
-            sizes.append(used())
-    sizes.append(used())
-    keep[1].close()
-    stop.set()
-    await serving
-    print(json.dumps(sizes))
-
-asyncio.run(main())
+(bound,) = bind(("127.0.0.1:0",))
+port, stop = bound.getsockname()[1], Event()
+serving = threading.Thread(target=HttpServer([bound], application).run, args=(stop,))
+serving.start()
+sizes, kept = [], HTTPConnection("127.0.0.1", port)
+for second in range(seconds):
+    now = float(second)
+    if second % 20 == 0:
+        clients.advance()
+    ticker.tick()
+    if second % 300 == 0:
+        # One scraper keeps its connection, another comes anew each time.
+        scrape(kept)
+        other = HTTPConnection("127.0.0.1", port)
+        scrape(other)
+        other.close()
+    if second % (seconds // 10) == 0:
+        sizes.append(used())
+sizes.append(used())
+kept.close()
+stop.set()
+serving.join()
+print(json.dumps(sizes))
 """
 
 

@@ -102,7 +102,7 @@ def series(collector: NfsCollector) -> dict[str, float]:
     return {
         one.text: value
         for family in collector.collect()
-        if family.type == "counter"
+        if family.metric.kind == "counter"
         for one, value in zip(family.series, family.values, strict=True)
     }
 

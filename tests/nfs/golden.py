@@ -8,8 +8,7 @@ says that the NFSv4.2 mount is one of Apsara NAS, and of which shape the mount t
 from itertools import count
 from pathlib import Path
 
-from prometheus_client import generate_latest
-from prometheus_client.registry import CollectorRegistry
+from tests.exposition_text import written
 
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.procfs import Procfs
@@ -35,9 +34,8 @@ def scrape() -> str:
     ticker = Ticker(read, 1.0, lambda: float(next(clock)))
     ticker.tick()
     ticker.tick()
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker, zero_answers=0))
-    return generate_latest(registry).decode()
+    collector = NfsCollector(ticker, zero_answers=0)
+    return written(collector.collect())
 
 
 if __name__ == "__main__":

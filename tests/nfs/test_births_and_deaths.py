@@ -120,7 +120,7 @@ def test_every_family_of_a_new_mount_is_there_at_zero_before_its_counts() -> Non
         {
             (sample.name, *sample.labels.values()): sample.value
             for one in families
-            if one.type == "counter"
+            if one.metric.kind == "counter"
             for sample in one.samples
         }
         for families in (agent.collector.collect(), agent.collector.collect())

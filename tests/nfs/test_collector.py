@@ -42,7 +42,14 @@ def families(collector: NfsCollector) -> dict[str, list[tuple[dict[str, str], fl
 def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_else() -> None:
     exported = {line.split()[2] for line in scrape().splitlines() if line.startswith("# TYPE")}
 
-    elsewhere = ("fss_exporter_", "fss_collector_", "fss_client_network_", "fss_client_latency_", "fss_cost_model_")
+    elsewhere = (
+        "fss_exporter_",
+        "fss_collector_",
+        "fss_client_network_",
+        "fss_client_latency_",
+        "fss_cost_model_",
+        "process_",
+    )
     assert exported == {metric.name for metric in (*CLIENT, *EXPORTER) if not metric.name.startswith(elsewhere)}
 
 

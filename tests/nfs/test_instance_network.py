@@ -11,7 +11,8 @@ import pytest
 
 from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance, own_bandwidth
+from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
+from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.nfs.instance_network import InstanceNetwork
 
 NAME = "fss_client_network_bytes_per_second_limit"

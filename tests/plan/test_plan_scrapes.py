@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from prometheus_client import generate_latest
-from prometheus_client.registry import CollectorRegistry
 from tests.cli.prompt import ask
+from tests.exposition_text import written
 from tests.nfs.exact.host import KIB, Host, Mount
 
 from fss_exporter.model.operations import READ, WRITE
@@ -21,13 +20,12 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
     """Two scrapes of an agent that counts, ten seconds apart: 20 READs of 64 KiB and 10 of 1 MiB, 30 WRITEs of 4 KiB."""
     host = Host(Mount(40), Mount(41))
     ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker))
+    collector = NfsCollector(ticker)
     paths = tmp_path / "before.prom", tmp_path / "after.prom"
 
     def save(path: Path) -> None:
         ticked = f'fss_collector_last_success_timestamp_seconds{{collector="nfs"}} {host.now}\n'
-        path.write_text(generate_latest(registry).decode() + ticked)
+        path.write_text(written(collector.collect()) + ticked)
 
     host.call(40, READ, 512 * KIB)
     ticker.tick()

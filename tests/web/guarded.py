@@ -1,6 +1,5 @@
 """A guarded application behind a web configuration file that a test writes."""
 
-import asyncio
 import base64
 from pathlib import Path
 
@@ -15,7 +14,7 @@ RIGHT = {"authorization": f"Basic {base64.b64encode(b'me:secret').decode()}"}
 OPEN = frozenset({"/-/healthy"})
 
 
-async def application(request: Request) -> Response:
+def application(request: Request) -> Response:
     return text(200, request.path, ("X-Frame-Options", "deny"))
 
 
@@ -31,8 +30,5 @@ def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None =
     """The response to one request, after one round of the loop that watches the file."""
     look_twice(web_config)
 
-    async def answer() -> Response:
-        guarded = web_config.guard(application, open_paths=OPEN)
-        return await guarded(Request("GET", path, "", headers or {}, client))
-
-    return asyncio.run(answer())
+    guarded = web_config.guard(application, open_paths=OPEN)
+    return guarded(Request("GET", path, "", headers or {}, client))

@@ -1,6 +1,5 @@
 """The HTTP server in a thread, and clients that behave as badly as a test wants."""
 
-import asyncio
 import socket
 import ssl
 import threading
@@ -11,9 +10,9 @@ from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 
 from tests.processes import PATIENCE_S
 
+from fss_exporter.background import Event
 from fss_exporter.web.binding import bind
-from fss_exporter.web.connections import ConnectionLimits
-from fss_exporter.web.http_server import HttpServer, no_tls
+from fss_exporter.web.http_server import HttpServer, ServerLimits, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.tls import ServerTls
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -78,7 +77,7 @@ class Answer:
         return cls(response.status, response.read(), {name.lower(): value for name, value in response.getheaders()})
 
 
-async def say_ok(_: Request) -> Response:
+def say_ok(_: Request) -> Response:
     """An application for tests of the server."""
     return text(200, "ok")
 
@@ -94,28 +93,18 @@ def serving(
     application: Application = say_ok,
     *,
     tls: Callable[[], ServerTls | None] = no_tls,
-    limits: ConnectionLimits | None = None,
+    limits: ServerLimits | None = None,
 ) -> Iterator[Served]:
     """A server on a free port of loopback, in a thread of its own."""
     (bound,) = bind(("127.0.0.1:0",))
     port = bound.getsockname()[1]
     server = HttpServer([bound], application, tls=tls, limits=limits)
-    loops: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
-    ready = threading.Event()
-
-    async def run() -> None:
-        stop = asyncio.Event()
-        loops.append((asyncio.get_running_loop(), stop))
-        ready.set()
-        await server.run(stop)
-
-    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    stop = Event()
+    thread = threading.Thread(target=server.run, args=(stop,), daemon=True)
     thread.start()
-    assert ready.wait(PATIENCE_S)
     try:
         yield Served(server, port)
     finally:
-        loop, stop = loops[0]
-        loop.call_soon_threadsafe(stop.set)
+        stop.set()
         thread.join(PATIENCE_S)
         assert not thread.is_alive()

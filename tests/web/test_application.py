@@ -1,29 +1,27 @@
-import asyncio
-import logging
 import threading
+import time
 from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from tests.processes import PATIENCE_S
+from tests.processes import PATIENCE_S, wait_for
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.log_once import LogOnce
 from fss_exporter.web.application import Reloading, Router, build
-from fss_exporter.web.costly import MOST_WAITING, ClientGone, Costly
 from fss_exporter.web.messages import Request, Response, text
+from fss_exporter.web.one_at_a_time import MOST_WAITING
 
 
-async def scrapes(_: Request) -> Response:
+def scrapes(_: Request) -> Response:
     return text(200, "metrics")
 
 
 def application(
     *,
-    page: Callable[[str], str] = lambda _: "<!doctype html>",
+    page: Callable[[Request], Response] = lambda _: text(200, "<!doctype html>"),
     waiting_for: Callable[[], tuple[str, ...]] = tuple,
     stalled: Callable[[], tuple[str, ...]] = tuple,
-    reload: Callable[[], None] = lambda: None,
+    reload: Callable[[], Callable[[], None]] = lambda: lambda: None,
 ) -> Router:
     return build(
         telemetry_path="/metrics",
@@ -31,15 +29,12 @@ def application(
         page=page,
         waiting_for=waiting_for,
         stalled=stalled,
-        reload=Reloading(reload),
+        reload=Reloading([reload]),
     )
 
 
 def ask(asked: Router, path: str, method: str = "GET") -> Response:
-    async def run() -> Response:
-        return await asked(Request(method, path, "", {}, "::1"))
-
-    return asyncio.run(run())
+    return asked(Request(method, path, "", {}, "::1"))
 
 
 @pytest.mark.parametrize(
@@ -71,13 +66,6 @@ def test_the_answer_to_a_wrong_method_names_the_right_methods() -> None:
     assert dict(ask(application(), "/-/reload").headers)["Allow"] == "POST, PUT"
 
 
-def test_the_page_may_load_nothing_from_anywhere() -> None:
-    page = ask(application(), "/")
-
-    assert page.content_type == "text/html; charset=utf-8"
-    assert "default-src 'none'" in dict(page.headers)["Content-Security-Policy"]
-
-
 def test_readiness_names_what_is_missing() -> None:
     answer = ask(application(waiting_for=lambda: ("the first reading of oci",)), "/-/ready")
 
@@ -95,7 +83,7 @@ def test_a_stalled_loop_fails_health_and_readiness_by_its_name(path: str, word: 
 
 
 def test_a_wrong_configuration_is_reported_and_logged(caplog: pytest.LogCaptureFixture) -> None:
-    def reload() -> None:
+    def reload() -> Callable[[], None]:
         raise ConfigError("web.yml", ("line 3: nonsense: unknown key",))
 
     answer = ask(application(reload=reload), "/-/reload", "POST")
@@ -107,146 +95,106 @@ def test_a_wrong_configuration_is_reported_and_logged(caplog: pytest.LogCaptureF
     assert "line 3: nonsense: unknown key" in caplog.text
 
 
-def test_a_bug_in_a_page_is_a_500_that_tells_no_more_than_the_log(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def page(_: str) -> str:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr("fss_exporter.web.application._log_once", LogOnce(logging.getLogger("a_bug")))
-    asked = application(page=page)
-
-    async def run() -> list[Response]:
-        return [await asked(Request("GET", "/", "", {}, "::1")) for _ in range(3)]
-
-    for answer in asyncio.run(run()):
-        assert (answer.status, answer.body) == (500, b"internal error. The exporter's log says more\n")
-    (record,) = caplog.records
-    assert record.exc_info
-    assert "a bug" in caplog.text
-
-
 def test_many_who_look_at_the_page_take_turns_and_hold_up_no_scrape() -> None:
     go = threading.Event()
-    at_work = most = 0
+    at_work: list[int] = []
+    answers: list[int] = []
 
-    def page(_: str) -> str:
-        nonlocal at_work, most
-        at_work += 1
-        most = max(most, at_work)
-        assert go.wait(120)
-        at_work -= 1
-        return ""
+    def page(_: Request) -> Response:
+        at_work.append(1)
+        assert go.wait(PATIENCE_S)
+        assert len(at_work) == 1
+        at_work.pop()
+        return text(200, "")
 
-    async def run() -> tuple[Response, list[Response]]:
-        asked = application(page=page)
-        looking = [asyncio.create_task(asked(Request("GET", "/", "", {}, "::1"))) for _ in range(50)]
-        await asyncio.sleep(0)
-        scraped = await asked(Request("GET", "/metrics", "", {}, "::1"))
-        go.set()
-        return scraped, await asyncio.gather(*looking)
+    asked = application(page=page)
+    looking = [threading.Thread(target=lambda: answers.append(ask(asked, "/").status)) for _ in range(50)]
+    for thread in looking:
+        thread.start()
+    wait_for(lambda: answers.count(503) == 49 - MOST_WAITING, "those beyond the bound to be refused")
 
-    scraped, looked = asyncio.run(run())
+    assert ask(asked, "/metrics").status == 200
 
-    assert scraped.status == 200
-    assert most == 1
-    assert [answer.status for answer in looked] == [200] * (1 + MOST_WAITING) + [503] * (49 - MOST_WAITING)
+    go.set()
+    for thread in looking:
+        thread.join()
+    assert answers.count(200) == 1 + MOST_WAITING
 
 
 def test_reloads_that_anyone_may_ask_for_cannot_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fss_exporter.web.application._RELOAD_REST_SECONDS", 0.05)
     read: list[float] = []
 
-    async def run() -> list[int]:
-        loop = asyncio.get_running_loop()
-        asked = application(reload=lambda: read.append(loop.time()))
-        answers = (asked(Request("POST", "/-/reload", "", {}, "::1")) for _ in range(3))
-        return [answer.status for answer in await asyncio.gather(*answers)]
+    def reload() -> Callable[[], None]:
+        read.append(time.monotonic())
+        return lambda: None
 
-    assert asyncio.run(run()) == [200] * 3
+    asked = application(reload=reload)
+    assert [ask(asked, "/-/reload", "POST").status for _ in range(3)] == [200] * 3
+
     assert all(later - earlier > 0.045 for earlier, later in pairwise(read))
 
 
 def test_a_reload_that_hangs_is_answered_and_the_next_one_does_not_hang() -> None:
-    go, read = threading.Event(), []
+    go, began = threading.Event(), []
 
-    def reload() -> None:
-        read.append("began")
-        assert go.wait(120)
+    def reload() -> Callable[[], None]:
+        began.append(1)
+        assert go.wait(PATIENCE_S)
+        return lambda: None
 
-    async def run() -> tuple[list[str], str]:
-        reloading = Reloading(reload, seconds=0.01)
-        hanging = [await reloading(), await reloading()]
-        assert read == ["began"]
-        go.set()
-        while mistake := await reloading():
-            assert "hangs" in mistake
-            await asyncio.sleep(0.001)
-        return hanging, mistake
-
-    hanging, mistake = asyncio.run(run())
+    reloading = Reloading([reload], seconds=0.01)
+    hanging = [reloading(), reloading()]
+    assert len(began) == 1
+    go.set()
 
     assert all("a reload hangs while it reads a file" in each for each in hanging)
-    assert mistake == ""
+    wait_for(lambda: reloading() == "", "a reload that does not hang")
+
+
+def test_nothing_is_put_in_force_unless_the_settings_of_all_parts_are_right(caplog: pytest.LogCaptureFixture) -> None:
+    put: list[str] = []
+    mistakes: list[str] = ["oci: nonsense"]
+
+    def web() -> Callable[[], None]:
+        return lambda: put.append("web")
+
+    def oci() -> Callable[[], None]:
+        if mistakes:
+            raise ConfigError("fss-exporter.yml", (mistakes.pop(),))
+        return lambda: put.append("oci")
+
+    reloading = Reloading([web, oci])
+
+    assert reloading() == "kept the old configuration: fss-exporter.yml: oci: nonsense"
+    assert put == []
+    assert "configuration read again" not in caplog.text
+    assert reloading() == ""
+    assert put == ["web", "oci"]
+
+
+def test_an_unexpected_error_costs_that_reload_only(caplog: pytest.LogCaptureFixture) -> None:
+    errors: list[Exception] = [MemoryError("no memory")]
+
+    def reload() -> Callable[[], None]:
+        if errors:
+            raise errors.pop()
+        return lambda: None
+
+    reloading = Reloading([reload])
+
+    assert reloading() == "kept the old configuration: MemoryError('no memory')"
+    assert caplog.records[0].exc_info
+    assert reloading() == ""
 
 
 def test_a_mistake_that_a_hanging_reload_finds_at_last_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     go = threading.Event()
 
-    def reload() -> None:
+    def reload() -> Callable[[], None]:
         assert go.wait(PATIENCE_S)
         raise ConfigError("web.yml", ("line 3: nonsense: unknown key",))
 
-    async def run() -> None:
-        reloading = Reloading(reload, seconds=0.01)
-        assert "hangs" in await reloading()
-        go.set()
-        async with asyncio.timeout(PATIENCE_S):
-            while "kept the old configuration: web.yml: line 3: nonsense" not in caplog.text:
-                await asyncio.sleep(0.001)
-
-    asyncio.run(run())
-
-
-def test_a_page_is_not_made_for_a_client_that_has_left() -> None:
-    made: list[str] = []
-
-    def page(query: str) -> str:
-        made.append(query)
-        return ""
-
-    async def run() -> list[Response | BaseException]:
-        asked = application(page=page)
-        looking = [
-            asked(Request("GET", "/", query, {}, "::1", is_gone=lambda query=query: query == "gone"))  # type: ignore[misc]
-            for query in ("first", "gone", "there")
-        ]
-        return await asyncio.gather(*looking, return_exceptions=True)
-
-    _, gone, _ = asyncio.run(run())
-
-    assert isinstance(gone, ClientGone)
-    assert made == ["first", "there"]
-
-
-def test_pages_rest_for_as_long_as_they_took() -> None:
-    clock, begun = [0.0], []
-
-    async def work() -> None:
-        begun.append(clock[0])
-        clock[0] += 3.0
-
-    async def run() -> None:
-        loop = asyncio.get_running_loop()
-        loop.time = lambda: clock[0]  # type: ignore[method-assign]
-        costly = Costly()
-        await costly.work(work, lambda: False)
-        second = asyncio.create_task(costly.work(work, lambda: False))
-        await asyncio.sleep(0)
-        assert begun == [0.0]
-        clock[0] += 3.0
-        await second
-
-    asyncio.run(run())
-
-    assert begun == [0.0, 6.0]
+    assert "hangs" in Reloading([reload], seconds=0.01)()
+    go.set()
+    wait_for(lambda: "kept the old configuration: web.yml: line 3: nonsense" in caplog.text, "the line of the log")

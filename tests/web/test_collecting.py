@@ -3,7 +3,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from prometheus_client import CollectorRegistry
 
 from fss_exporter import __version__
 from fss_exporter.background import Heartbeat
@@ -126,11 +125,3 @@ def test_a_source_can_be_replaced_while_the_exporter_runs() -> None:
     sources["nfs"] = Fake("fss_nfs_superblocks")
 
     assert values(collectors)["fss_collector_success", "nfs"] == 1
-
-
-def test_registering_does_no_work(caplog: pytest.LogCaptureFixture) -> None:
-    failing = Collectors({"nfs": Fake("fss_nfs_superblocks", RuntimeError("touched"))})
-
-    CollectorRegistry().register(failing)
-
-    assert not caplog.records

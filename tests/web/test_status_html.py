@@ -52,7 +52,7 @@ def test_links_lead_to_where_the_metrics_are() -> None:
     assert 'href="/fss/metrics"' in render(page_of(), telemetry_path="/fss/metrics")
 
 
-def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
+def test_the_window_of_the_rates_is_half_a_minute_however_many_look() -> None:
     time = [0.0]
     view = StatusView(lambda: families(mount(100 * time[0])), clock=lambda: time[0], now=lambda: NOW)
 
@@ -61,13 +61,17 @@ def test_the_view_takes_rates_over_the_oldest_look_of_the_last_minute() -> None:
     second = view.html()
     time[0] = 50.0
     third = view.html()
+    for second_of_many in range(51, 200):
+        time[0] = float(second_of_many)
+        many = view.html()
     time[0] = 1000.0
     much_later = view.html()
 
     assert "Means of the last 1 s" in first
-    assert "Means of the last 20 s" in second
-    assert "Means of the last 50 s" in third
-    assert "Means of the last 17 min" in much_later
+    assert "Means of the last 21 s" in second
+    assert "Means of the last 30 s" in third
+    assert any(f"Means of the last {seconds} s" in many for seconds in range(30, 41))
+    assert "Means of the last 14 min" in much_later
 
 
 def test_a_wall_clock_set_back_by_a_day_shows_no_negative_age() -> None:

@@ -10,8 +10,8 @@ from tests.processes import require
 from tests.web.certificates import Authority
 
 from fss_exporter import regular_files
-from fss_exporter.web import application, asgi, connections, costly, protocol, turns
-from fss_exporter.web.connections import ConnectionLimits
+from fss_exporter.web import application, http_server, one_at_a_time
+from fss_exporter.web.http_server import ServerLimits
 from fss_exporter.web.web_config import WebConfiguration
 from fss_exporter.web.web_config_reload import WebConfigReload
 
@@ -64,7 +64,7 @@ def test_every_key_is_documented_and_no_other() -> None:
 
 
 def test_the_limits_are_those_of_the_code() -> None:
-    limits = ConnectionLimits()
+    limits = ServerLimits()
     section = " ".join(PAGE.partition("## Guessing and flooding")[2].split())
 
     for sentence in (
@@ -73,11 +73,10 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
         f"hold more than {limits.unsent_bytes >> 20} MiB",
-        f"took nothing for {connections._SCRAPER_NEEDS_SECONDS} s. Above {connections._HARD_LIMIT * limits.unsent_bytes >> 20} MiB",
-        f"{protocol.UNREAD_BYTES // 1024} KiB of head and {asgi.BODY_BYTES // 1024} KiB of body",
+        f"{http_server.HEAD_BYTES // 1024} KiB of head and {http_server.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section
-    assert f"At most {turns.WAITING} passwords wait" in section
-    assert f"Of each kind at most {costly.MOST_WAITING} requests wait" in section
+    assert f"Of each kind at most {one_at_a_time.MOST_WAITING} requests wait" in section
+    assert f"waits longer than {one_at_a_time.WAIT_SECONDS:g} s" in section
     assert f"takes longer than {application._RELOAD_SECONDS:g} s" in section
     assert f"regular files of at most {regular_files.LARGEST_BYTES >> 20} MiB" in section

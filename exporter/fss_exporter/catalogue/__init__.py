@@ -6,14 +6,20 @@ families only through `family()`. The tests compare rules, dashboards, alarms an
 
 import tomllib
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from pathlib import Path
 
-from fss_exporter.catalogue.metric import Family as Family, Kind as Kind, Metric as Metric, Series as Series
+from fss_exporter.catalogue.metric import (
+    Family as Family,
+    Kind as Kind,
+    Metric as Metric,
+    Sample as Sample,
+    Series as Series,
+)
 
 
 def _declared(*names: str) -> tuple[Metric, ...]:
     """Return the metrics of some files, in the order of the files."""
-    texts = (files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8") for name in names)
+    texts = (Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8") for name in names)
     rows = (row for text in texts for row in tomllib.loads(text).items())
     return tuple(Metric(name, **{**row, "labels": tuple(row["labels"])}) for name, row in rows)
 

@@ -1,14 +1,11 @@
 """A row of the catalogue, and the metric family of a row."""
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
-
-from prometheus_client.metrics_core import Metric as PrometheusFamily
-from prometheus_client.samples import Sample
-from prometheus_client.utils import floatToGoString
+from typing import Literal, NamedTuple
 
 Kind = Literal["counter", "gauge", "info", "histogram"]
 
@@ -32,6 +29,14 @@ class Metric:
         return f"{self.help} Source: {self.origin}."
 
 
+class Sample(NamedTuple):
+    """One value of a series, as people and tests look at it."""
+
+    name: str  # name on `/metrics`, with suffix
+    labels: dict[str, str]
+    value: float
+
+
 class Series:
     """One time series with prepared text, because labels never change. Labels are values in the row's order."""
 
@@ -42,7 +47,7 @@ class Series:
         self.text = _line(metric.name, metric.labels).text(self.labels)
 
     def sample(self, metric: Metric, value: float) -> Sample:
-        """Return the sample of `prometheus_client`."""
+        """Return the sample."""
         return Sample(metric.name, dict(zip(metric.labels, self.labels, strict=True)), value)
 
 
@@ -63,10 +68,25 @@ class HistogramSeries(Series):
         return {**pairs, "le": self.bound} if self.bound else pairs
 
     def sample(self, metric: Metric, value: float) -> Sample:
-        """Return the sample of `prometheus_client`."""
+        """Return the sample."""
         return Sample(f"{metric.name}{self.suffix}", self._pairs(metric), value)
 
 
+def number(value: float) -> str:
+    """Return a value as Go writes it: 1.0, 2.5e+06, +Inf, NaN."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    shortest = repr(float(value))
+    point = shortest.find(".")
+    if value > 0 and point > _DIGITS_WITHOUT_EXPONENT:
+        mantissa = f"{shortest[0]}.{shortest[1:point]}{shortest[point + 1 :]}".rstrip("0.")
+        return f"{mantissa}e+{point - 1:02d}"
+    return shortest
+
+
+_DIGITS_WITHOUT_EXPONENT = 6
 _NEEDS_ESCAPE = re.compile(r'["\\\n]')
 
 
@@ -97,19 +117,23 @@ def _escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-class Family(PrometheusFamily):
+class Family:
     """A metric family whose samples all have the labels of the catalogue's row.
 
     `series` and `values` have equal order and length, and belong to the family. `samples` computes the samples on request.
     """
 
+    __slots__ = ("metric", "series", "values")
+
     def __init__(self, metric: Metric, series: list[Series] | None = None, values: list[float] | None = None) -> None:
-        # Exposition appends `_total` and `_info` by type, so a family is named without them.
-        base = metric.name.removesuffix("_info" if metric.kind == "info" else "_total")
         self.metric = metric
         self.series = [] if series is None else series
         self.values = [] if values is None else values
-        super().__init__(base, metric.help_text, metric.kind)
+
+    @property
+    def name(self) -> str:
+        """Name without the suffix of the type, as OpenMetrics names a family."""
+        return self.metric.name.removesuffix("_info" if self.metric.kind == "info" else "_total")
 
     def add_metric(self, labels: Sequence[str], value: float = 1.0) -> None:
         """Add a sample with label values in the row's order. An info has the value 1.
@@ -130,7 +154,7 @@ class Family(PrometheusFamily):
     def add_histogram(self, labels: Sequence[str], buckets: Sequence[tuple[float, float]], total: float) -> None:
         """Add a histogram: cumulative counts by ascending upper bound (the last is infinity), and the sum of all values."""
         for bound, count in buckets:
-            self.series.append(HistogramSeries(self.metric, labels, "_bucket", floatToGoString(bound)))
+            self.series.append(HistogramSeries(self.metric, labels, "_bucket", number(bound)))
             self.values.append(count)
         for suffix, value in (("_sum", total), ("_count", buckets[-1][1])):
             self.series.append(HistogramSeries(self.metric, labels, suffix))
@@ -138,11 +162,13 @@ class Family(PrometheusFamily):
 
     @property
     def samples(self) -> list[Sample]:
-        """The values as `prometheus_client` has samples."""
+        """The values with names and labels."""
         return [series.sample(self.metric, value) for series, value in zip(self.series, self.values, strict=True)]
 
-    @samples.setter
-    def samples(self, none: list[Sample]) -> None:
-        # The base class begins with an empty list; a family has none beside its values.
-        if none:
-            raise ValueError("samples are added with add_metric")
+    def only(self, names: Collection[str]) -> "Family":
+        """Return the family with the series of some names on `/metrics` only."""
+        samples = [
+            series.sample(self.metric, value).name for series, value in zip(self.series, self.values, strict=True)
+        ]
+        kept = [at for at, name in enumerate(samples) if name in names]
+        return Family(self.metric, [self.series[at] for at in kept], [self.values[at] for at in kept])

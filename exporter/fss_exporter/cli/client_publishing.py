@@ -4,6 +4,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -42,9 +43,12 @@ class ClientPublishing:
         self._failures: FailureLog | None = None
         self.loop = Worker("client_publish", self.run_round, interval=lambda: _INTERVAL_SECONDS)
 
-    def reload(self) -> None:
-        """Read the settings and the credentials again, or raise UsageError for wrong settings."""
-        self._settings, self._held = self._load(), None
+    def reload(self) -> Callable[[], None]:
+        """Read the settings again, or raise UsageError for wrong settings. Return the function that puts them in force."""
+        return partial(self._replace, self._load())
+
+    def _replace(self, settings: Settings) -> None:
+        self._settings, self._held = settings, None  # the next round reads the credentials again
 
     def run_round(self) -> None:
         """Post the waits since the last round.

@@ -8,14 +8,21 @@ import click
 
 from fss_exporter import __version__, tables
 from fss_exporter.cli.ceilings import judge, mount_settings
-from fss_exporter.cli.flags import CompartmentFlags, OutputFlags, ShapeFlags, check_new_file, duration, write_file
+from fss_exporter.cli.flags import (
+    CompartmentFlags,
+    OutputFlags,
+    ShapeFlags,
+    check_new_file,
+    check_url,
+    duration,
+    write_file,
+)
 from fss_exporter.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_exporter.doctor.client_probe import ClientFlags, read_client
 from fss_exporter.doctor.findings import Finding, document, exit_code, found, show
 from fss_exporter.doctor.kernel_counting import check_exact, check_load_by_process
 from fss_exporter.doctor.running_exporter import METRICS_URL, check_running
 from fss_exporter.errors import INSTALL_OCI, UsageError
-from fss_exporter.fetch import check_url
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.settings import Settings

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
@@ -13,12 +14,13 @@ from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, KernelFlags, flag
-from fss_exporter.model.limits import NO_SHAPE, SHAPES
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
+NO_SHAPE: Final = "none"
 EXISTING_FILE: Final = FilePath(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE: Final = FilePath(path_type=Path, dir_okay=False)
 FOLDER: Final = FilePath(path_type=Path, file_okay=False)
@@ -47,6 +49,18 @@ def check_new_file(flag_name: str, path: Path) -> None:
     """Raise UsageError for a file that cannot be written, before a command works for minutes."""
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
+
+
+def check_url(flag: str, url: str) -> str:
+    """Return the URL, or raise UsageError for any text but an http or https URL with a host."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UsageError(f"{flag}={url}: give a URL like http://host:10949/metrics")
+    return url
 
 
 def write_file(flag_name: str, path: Path, text: str) -> None:

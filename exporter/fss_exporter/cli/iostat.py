@@ -15,14 +15,14 @@ from fss_exporter import tables, units
 from fss_exporter.cli import iostat_processes, iostat_report
 from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.exact_mode import Exact, exact, sources
-from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags, is_given
+from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags, check_url, is_given
 from fss_exporter.cli.intervals import intervals
 from fss_exporter.cli.iostat_report import Report
 from fss_exporter.cli.saved_files import ALONE, one_file, since_mount_report, two_files
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.client_scrape import RESTARTED, durations_between, read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.fetch import check_url, get, shown
+from fss_exporter.fetch import get, shown
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides

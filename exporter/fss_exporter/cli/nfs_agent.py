@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
+from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork

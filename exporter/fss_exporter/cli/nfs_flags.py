@@ -7,9 +7,8 @@ from typing import Final
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ExactFlags, duration
+from fss_exporter.cli.flags import ExactFlags, check_url, duration
 from fss_exporter.errors import UsageError
-from fss_exporter.fetch import check_url
 from fss_exporter.flag_records import ProcfsFlags, flag, switch
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 

@@ -217,20 +217,27 @@ class Cloud:
         for loop in self.loops:
             loop.stop(_STOP_SECONDS)
 
-    def reload(self) -> None:
-        """Read the settings and the credentials again. Polls go on undisturbed where only limits or objectives changed.
+    def reload(self) -> Callable[[], None]:
+        """Read the settings and the credentials again, and return the function that puts the settings in force.
+
+        Polls go on undisturbed where only limits or objectives changed.
 
         Raises:
             UsageError: the settings are wrong; the ones in force stay.
         """
         fresh = _checked(self._load())
-        if fresh.oci == self._settings.oci:
-            self._settings = self.source.settings = self._polling.settings = fresh
-            self._polling.account.read_credentials_again()
-            self._polling.publisher.settings = fresh
-            self._polling.inventory.unseen = named_targets(fresh)
-            return
-        old, self._polling = self._polling, Polling(fresh, self._self_metrics, ledgers=self._polling.ledgers)
+        if fresh.oci != self._settings.oci:
+            return partial(self._replace, fresh, Polling(fresh, self._self_metrics, ledgers=self._polling.ledgers))
+        self._polling.account.read_credentials_again()
+        return partial(self._adjust, fresh)
+
+    def _adjust(self, fresh: Settings) -> None:
+        self._settings = self.source.settings = self._polling.settings = fresh
+        self._polling.publisher.settings = fresh
+        self._polling.inventory.unseen = named_targets(fresh)
+
+    def _replace(self, fresh: Settings, polling: Polling) -> None:
+        old, self._polling = self._polling, polling
         self._settings = self.source.settings = fresh
         self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)
         old.stopping.set()

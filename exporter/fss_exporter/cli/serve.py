@@ -83,21 +83,23 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
     Raises:
         UsageError: a flag, path or file is wrong.
     """
+    signals = runtime.Signals()  # first: a signal during the start waits until the start ends
     flags.check()
-    runtime.serve(parts_of(flags), flags, on_listening=on_listening)
+    runtime.serve(parts_of(flags), flags, signals, on_listening=on_listening)
 
 
 def parts_of(flags: ServeFlags) -> Sequence[Part]:
     """Return the parts that the flags name. A reload first refuses settings that need a restart."""
     settings = flags.configuration()
 
-    def refuse_changes() -> None:
+    def refuse_changes() -> Callable[[], None]:
         # A series keeps its address for as long as its mount lives, and joins would break if its info moved on alone.
         fresh = flags.configuration()
         for name, changed in _NEED_RESTART.items():
             is_used = flags.collect_nfs or name == "cost_model"
             if is_used and getattr(fresh, name, None) != getattr(settings, name, None):
                 raise UsageError(f"{flags.config_file}: {changed} changed, which takes a restart")
+        return lambda: None
 
     parts = [Part("settings", None, reload=refuse_changes)]
     if flags.collect_nfs:
@@ -116,8 +118,9 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     agent = NfsAgent(flags, mount_settings(settings))
     page = agent.collector.for_readers()
 
-    def reload() -> None:
-        agent.ticker.accounts.verdicts.stated = mount_settings(flags.configuration()).latency_objectives
+    def reload() -> Callable[[], None]:
+        objectives = mount_settings(flags.configuration()).latency_objectives
+        return lambda: setattr(agent.ticker.accounts.verdicts, "stated", objectives)
 
     yield Part(
         "nfs",
@@ -131,10 +134,10 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     )
     # a file that agents share with the poller asks the poller alone to publish
     if settings and settings.oci.publish and (flags.publish or flags.collect_oci):
-        yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: waiting_seconds(page))
+        yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: _waited(page))
 
 
-def waiting_seconds(collector: Source) -> Mapping[str, float]:
+def _waited(collector: Source) -> Mapping[str, float]:
     """Return the seconds so far in which requests of this host waited, by address."""
     (found,) = (one for one in collector.collect() if one.metric.name == "fss_client_address_seconds_total")
     pairs = zip(found.series, found.values, strict=True)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fss_exporter.cloud_instance import METADATA_URL
 from fss_exporter.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
 from fss_exporter.doctor.kernel_counting import look, read_text
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
-from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
+from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.exact.tracefs import PLACES
 from fss_exporter.nfs.procfs import Procfs

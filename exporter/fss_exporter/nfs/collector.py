@@ -9,8 +9,6 @@ from copy import copy
 from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import NamedTuple, TypeVar
 
-from prometheus_client.registry import Collector
-
 from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
@@ -30,7 +28,7 @@ class Answer(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class NfsCollector(Collector):
+class NfsCollector:
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
     The first answers show a new mount at zero, and later answers show the counts. A Prometheus server that computes rates

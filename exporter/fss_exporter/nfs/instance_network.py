@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from fss_exporter.catalogue import Family, family
-from fss_exporter.instance_metadata import read_instance_metadata
 
 _DEADLINE_S = 5.0
 
@@ -33,5 +32,7 @@ class InstanceNetwork:
             yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])
 
     def _read(self) -> None:
+        from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
+
         metadata = read_instance_metadata(self._url, _DEADLINE_S)
         self._bytes_per_second = metadata.network_bytes_per_second if metadata else None

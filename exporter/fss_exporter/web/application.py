@@ -1,22 +1,19 @@
 """Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from fss_exporter.errors import FssError
-from fss_exporter.log_once import LogOnce
-from fss_exporter.web.costly import ClientGone, Costly, TooManyWait
-from fss_exporter.web.daemon_thread import in_thread
-from fss_exporter.web.messages import HTML, Application, Request, Response, text
-from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.one_at_a_time import OneAtATime, TooLong
 
 _LOG = logging.getLogger(__name__)
 _RELOAD_SECONDS = 10.0
 _RELOAD_REST_SECONDS = 1.0
 """Least time between two reloads that clients ask for. Each reload is a line of log, and anyone may ask without a password."""
-_log_once = LogOnce(_LOG)
 READ = frozenset({"GET", "HEAD"})
 CHANGE = frozenset({"POST", "PUT"})
 
@@ -38,7 +35,7 @@ class Router:
 
     routes: Mapping[str, Route]  # by exact path
 
-    async def __call__(self, request: Request) -> Response:
+    def __call__(self, request: Request) -> Response:
         """Return the response of the route, or a refusal with the reason."""
         route = self.routes.get(request.path)
         if route is None:
@@ -47,34 +44,28 @@ class Router:
             allowed = ", ".join(sorted(route.methods))
             return text(405, f"{request.method} is not for {request.path}. Use {allowed}", ("Allow", allowed))
         try:
-            return await route.handler(request)
-        except ClientGone:
-            raise
-        except TooManyWait:
-            return text(503, "too many ask for this. Ask again", ("Retry-After", "1"))
-        except Exception as error:  # noqa: BLE001  # a bug of ours costs this request
-            message = f"{request.method} {request.path} failed"
-            _log_once.failed(f"{request.path} {type(error).__name__}", message, level=logging.ERROR, error=error)
-            return text(500, "internal error. The exporter's log says more")
+            return route.handler(request)
+        except TooLong:
+            return text(503, "this takes too long. Ask again", ("Retry-After", "1"))
 
 
 def build(
     *,
     telemetry_path: str,
     scrapes: Application,
-    page: Callable[[str], str],
+    page: Application,
     waiting_for: Callable[[], tuple[str, ...]],
     stalled: Callable[[], tuple[str, ...]] = tuple,
-    reload: Callable[[], Awaitable[str]],
+    reload: Callable[[], str],
 ) -> Router:
     """Return the exporter's application.
 
-    `page` returns the HTML of `/` for the query of a URL, and may take a moment. `waiting_for` returns the unready parts in
+    `page` answers `/`, one request at a time. `waiting_for` returns the unready parts in
     words, `stalled` a sentence for each stalled background loop, and `reload` the mistakes of the new configuration.
     """
     return Router(
         {
-            "/": Route(_page(page)),
+            "/": Route(_in_turn(page)),
             telemetry_path: Route(scrapes),
             "/-/healthy": Route(_state("healthy", stalled)),
             "/-/ready": Route(_state("ready", stalled, waiting_for)),
@@ -86,7 +77,7 @@ def build(
 def _state(
     word: str, stalled: Callable[[], tuple[str, ...]], waiting_for: Callable[[], tuple[str, ...]] = tuple
 ) -> Application:
-    async def say_state(_: Request) -> Response:
+    def say_state(_: Request) -> Response:
         if loops := stalled():
             return text(503, f"fss-exporter is not {word}: {'; '.join(loops)}.")
         if missing := waiting_for():
@@ -96,51 +87,78 @@ def _state(
     return say_state
 
 
-def _page(page: Callable[[str], str]) -> Application:
-    costly = Costly()
+def _in_turn(page: Application) -> Application:
+    one_at_a_time = OneAtATime()
 
-    async def show_page(request: Request) -> Response:
-        html = await costly.work(lambda: in_thread(lambda: page(request.query)), request.is_gone)
-        policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-        return Response(200, html.encode(), content_type=HTML, headers=(policy,))
+    def show_page(request: Request) -> Response:
+        with one_at_a_time.turn():
+            return page(request)
 
     return show_page
 
 
-def _reloading(reload: Callable[[], Awaitable[str]]) -> Application:
-    costly = Costly(_RELOAD_REST_SECONDS)
+def _reloading(reload: Callable[[], str]) -> Application:
+    one_at_a_time = OneAtATime()
 
-    async def do_reload(request: Request) -> Response:
-        mistake = await costly.work(reload, request.is_gone)
+    def do_reload(_: Request) -> Response:
+        with one_at_a_time.turn():
+            mistake = reload()
+            time.sleep(_RELOAD_REST_SECONDS)
         return text(500, mistake) if mistake else text(200, "configuration read again.")
 
     return do_reload
 
 
-@dataclass(eq=False, repr=False)
+Reload = Callable[[], Callable[[], None]]
+"""Reads settings and returns the function that puts them in force. Raises `FssError` for wrong settings."""
+
+
 class Reloading:
-    """Read the configuration again, one reload at a time, and log the result."""
+    """Read the configuration of all parts, then put it in force in all parts, one reload at a time, and log the result.
 
-    reload: Callable[[], None]  # raises `FssError` for a wrong configuration and then changes nothing
-    seconds: float = _RELOAD_SECONDS  # that a reload may take. The exporter then answers without it
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _running: asyncio.Task[str] | None = field(default=None, init=False)
+    Args:
+        parts: read the settings of a part. Only when all are right, any is put in force.
+        seconds: that a reload may take. The exporter then answers without it.
+    """
 
-    async def __call__(self) -> str:
+    def __init__(self, parts: Sequence[Reload], seconds: float = _RELOAD_SECONDS) -> None:
+        self._parts = parts
+        self._seconds = seconds
+        self._turn = OneAtATime()
+
+    def __call__(self) -> str:
         """Return the mistakes, or an empty text."""
-        async with self._turn:
-            if self._running is None or self._running.done():
-                self._running = asyncio.create_task(self._read())
-                await asyncio.wait({self._running}, timeout=self.seconds)
-            if self._running.done():
-                return self._running.result()
-            return _kept("a reload hangs while it reads a file. Restart the exporter if the reload does not end")
+        ended = threading.Event()
+        mistakes: list[str] = []
 
-    async def _read(self) -> str:
+        def work() -> None:
+            try:
+                with self._turn.turn(self._seconds):
+                    mistakes.append(self._read())
+            except TooLong:
+                return
+            finally:
+                ended.set()
+
         try:
-            await in_thread(self.reload)
+            threading.Thread(target=work, name="fss-reload", daemon=True).start()
+        except RuntimeError as error:  # the system allows no further thread
+            mistakes.append(_kept(str(error)))
+            ended.set()
+        ended.wait(self._seconds)
+        hangs = "a reload hangs while it reads a file. Restart the exporter if the reload does not end"
+        return mistakes[0] if mistakes else _kept(hangs)
+
+    def _read(self) -> str:
+        try:
+            put_in_force = [part() for part in self._parts]
         except FssError as wrong:
             return _kept(str(wrong))
+        except Exception as error:  # noqa: BLE001  # an unexpected error costs this reload
+            _LOG.error("a reload failed", exc_info=error)
+            return _kept(repr(error))
+        for put in put_in_force:
+            put()
         _LOG.info("configuration read again")
         return ""
 

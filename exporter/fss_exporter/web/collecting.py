@@ -1,31 +1,29 @@
 """Combine several collectors into a single collector that cannot fail. A failing collector does not affect the others."""
 
 import logging
-import platform
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
-
 from fss_exporter import __version__
 from fss_exporter.background import HasHeartbeat
 from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
+from fss_exporter.web import process
 
 _LOG = logging.getLogger(__name__)
 
 
-def one_at_a_time(registry: Collector, lock: threading.Lock) -> Callable[[], list[Metric]]:
-    """Return a function that collects from a registry. Threads that share the lock collect one after the other."""
+def one_at_a_time(collectors: "Collectors", lock: threading.Lock) -> Callable[[], list[Family]]:
+    """Return a function that collects all families. Threads that share the lock collect one after the other."""
 
-    def collect() -> list[Metric]:
+    def collect() -> list[Family]:
         with lock:
-            return list(registry.collect())
+            return list(collectors.collect())
 
     return collect
 
@@ -46,7 +44,7 @@ class Source(Protocol):
 
 
 @dataclass(eq=False, repr=False)
-class Collectors(Collector):
+class Collectors:
     """Collect from each source in turn. Report for each source whether it works, and the time of the last reading.
 
     A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
@@ -62,7 +60,7 @@ class Collectors(Collector):
         self._log_once = LogOnce(_LOG, clock=self.clock)
 
     def collect(self) -> Iterator[Family]:
-        """Return all families of all sources, then the result of each source, then the version."""
+        """Return all families of all sources, then the result of each source, then version and process."""
         now = self.clock()
         beats = [loop.heartbeat for loop in self.loops]
         stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
@@ -89,7 +87,8 @@ class Collectors(Collector):
         known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
         last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
         yield family("fss_collector_last_success_timestamp_seconds", last)
-        yield family("fss_exporter_build_info", [((__version__, platform.python_version()), 1.0)])
+        yield family("fss_exporter_build_info", [((__version__, ".".join(map(str, sys.version_info[:3]))), 1.0)])
+        yield from process.families()
 
     def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
         families: list[Family] = []

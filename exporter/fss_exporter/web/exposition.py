@@ -9,11 +9,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from prometheus_client import exposition
-from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.openmetrics import exposition as openmetrics
-
-from fss_exporter.catalogue import text
+from fss_exporter.catalogue import Family, text
 from fss_exporter.log_once import LogOnce
 
 _log_once = LogOnce(logging.getLogger(__name__))
@@ -34,12 +30,12 @@ class Format:
 
 
 OPENMETRICS = Format(
-    openmetrics.CONTENT_TYPE_LATEST,
+    "application/openmetrics-text; version=1.0.0; charset=utf-8",
     "application/openmetrics-text",
     frozenset({"", "1.0.0"}),
     text.open_metrics,
 )
-PLAIN = Format(exposition.CONTENT_TYPE_PLAIN_0_0_4, "text/plain", frozenset({"", "0.0.4"}), text.plain)
+PLAIN = Format("text/plain; version=0.0.4; charset=utf-8", "text/plain", frozenset({"", "0.0.4"}), text.plain)
 
 
 def negotiate(accept: str) -> Format:
@@ -62,14 +58,10 @@ def gzip_accepted(accept_encoding: str) -> bool:
 
 def only_named(families: Sequence[Family], names: Collection[str]) -> list[Family]:
     """Return the families and samples of `name[]`, by family name or by sample name."""
-    chosen = []
-    for family in families:
-        samples = [sample for sample in family.samples if sample.name in names or family.name in names]
-        if samples:
-            part = Family(family.name, family.documentation, family.type, family.unit)
-            part.samples = samples
-            chosen.append(part)
-    return chosen
+    chosen = [
+        family if family.name in names or family.metric.name in names else family.only(names) for family in families
+    ]
+    return [family for family in chosen if family.series]
 
 
 def write(families: Sequence[Family], form: Format, *, compress: bool) -> bytes:

@@ -1,6 +1,6 @@
 """A request and a response between server and application."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 TEXT = "text/plain; charset=utf-8"
@@ -15,10 +15,7 @@ class Request:
     path: str  # percent-decoded, without query, starts with a slash
     query: str  # the part after `?`, as sent
     headers: Mapping[str, str]  # by name in lower case. Repeated ones are joined with a comma
-    client_key: str  # IPv4 address or IPv6 network of the client, who has a rate limit and turns of its own
-    body: bytes = b""  # at most `asgi.BODY_BYTES`
-    is_gone: Callable[[], bool] = lambda: False  # whether the client has left meanwhile, as far as is known
-    was_refused: bool = False  # whether an earlier request of the connection had no right password
+    client: str = ""  # address of the client, who has a rate limit of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,8 @@ class Response:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Application = Callable[[Request], Awaitable[Response]]
+Application = Callable[[Request], Response]
+"""Called in the thread of the connection. Several threads call at a time."""
 
 
 def text(status: int, message: str, *headers: tuple[str, str]) -> Response:

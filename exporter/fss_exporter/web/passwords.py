@@ -4,13 +4,13 @@ import base64
 import binascii
 import hashlib
 import secrets
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import bcrypt
 
-from fss_exporter.web.daemon_thread import in_thread
-from fss_exporter.web.turns import FairTurns
+from fss_exporter.web.one_at_a_time import OneAtATime
 
 _REMEMBERED = 100
 _BCRYPT_BYTES = 72
@@ -23,6 +23,7 @@ class Results:
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
+        self._lock = threading.Lock()
 
     def proof(self, user: str, stored: bytes, password: bytes) -> bytes:
         """Return the keyed hash that stands for a password. A user with a new hash has another proof."""
@@ -32,25 +33,27 @@ class Results:
 
     def recall(self, proof: bytes) -> bool | None:
         """Return a remembered result, or None."""
-        for known, remembered in self._remembered.items():
-            if proof in remembered:
-                remembered.move_to_end(proof)
-                return known
+        with self._lock:
+            for known, remembered in self._remembered.items():
+                if proof in remembered:
+                    remembered.move_to_end(proof)
+                    return known
         return None
 
     def remember(self, proof: bytes, *, known: bool) -> None:
         """Remember a result in place of the longest unused result of the same kind."""
-        remembered = self._remembered[known]
-        remembered[proof] = None
-        if len(remembered) > _REMEMBERED:
-            remembered.popitem(last=False)
+        with self._lock:
+            remembered = self._remembered[known]
+            remembered[proof] = None
+            if len(remembered) > _REMEMBERED:
+                remembered.popitem(last=False)
 
 
 class Passwords:
     """Check users and passwords.
 
-    Hashing is slow by design. One password is hashed at a time, clients take turns, and results are remembered. Each check
-    costs as much as the most expensive hash of the file, for existing and for unknown users.
+    Hashing is slow by design. One password is hashed at a time, and results are remembered. Each check costs as much as the most
+    expensive hash of the file, for existing and for unknown users.
     `users` are bcrypt hashes by user. The results of earlier checks stay true for other users and other hashes.
     """
 
@@ -58,24 +61,13 @@ class Passwords:
         self._users = {name: stored.encode() for name, stored in users.items()}
         self._cost = max((int(stored[_COST]) for stored in users.values()), default=10)
         self._results = results or Results()
-        self._turns = FairTurns()
+        self._one_at_a_time = OneAtATime(None)  # a scraper waits behind any number of guessers
 
-    async def check(
-        self,
-        authorization: str,
-        client_key: str,
-        is_gone: Callable[[], bool] = lambda: False,
-        *,
-        has_guessed: bool = False,
-    ) -> bool:
+    def check(self, authorization: str) -> bool:
         """Whether an Authorization header names a user and their password.
 
-        No password is hashed for a client that has left. A request with `has_guessed`, after a wrong password on the
-        connection, waits for all others of the client.
-
         Raises:
-            ClientGone: the client left before the check.
-            TooManyWait: too many passwords wait for their check.
+            TooLong: too many passwords wait for their check.
         """
         given = _credentials(authorization)
         if given is None:
@@ -83,13 +75,11 @@ class Passwords:
         user, password = given
         proof = self._results.proof(user, self._users.get(user, b""), password)
         known = self._results.recall(proof)
-        if known is None:
-            await self._turns.acquire(client_key, is_gone, has_guessed=has_guessed)
-            try:
-                known = await in_thread(lambda: self._hash(user, password[:_BCRYPT_BYTES]))
-            finally:
-                self._turns.release()
-            self._results.remember(proof, known=known)
+        if known is not None:
+            return known
+        with self._one_at_a_time.turn():
+            known = self._hash(user, password[:_BCRYPT_BYTES])
+        self._results.remember(proof, known=known)
         return known
 
     def _hash(self, user: str, password: bytes) -> bool:

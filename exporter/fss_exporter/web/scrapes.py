@@ -1,30 +1,18 @@
-"""Answer scrapes. Simultaneous scrapes share one collection, each in the requested format and encoding."""
+"""Answer scrapes. Scrapes of the same format within a moment share one collection and one body."""
 
-import asyncio
-import math
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from prometheus_client.metrics_core import Metric as Family
-
+from fss_exporter.catalogue import Family
 from fss_exporter.web import exposition
-from fss_exporter.web.costly import Costly
-from fss_exporter.web.daemon_thread import in_thread
 from fss_exporter.web.messages import Request, Response
+from fss_exporter.web.one_at_a_time import OneAtATime
 
-T = TypeVar("T")
-
-_REUSE_SECONDS = 0.1
-"""A collection answers scrapes for this number of seconds, or for the time of the collection. So collecting takes at most
-half a core with any number of scrapers, and clients that do not read share one body.
-"""
-
-_MOMENT_SECONDS = 0.005
-"""Longest collection in the event loop, seconds. Writing the text takes about twice as long. So little work delays no request,
-and a thread would add a fifth.
+_SHARED_SECONDS = 0.1
+"""A body answers equal scrapes for this number of seconds, or for the time that it took. So any number of scrapers costs at most
+half a core, and clients that do not read share one body.
 """
 
 
@@ -35,66 +23,51 @@ class _Wanted(NamedTuple):
     compress: bool
     names: frozenset[str]
 
-    def write(self, families: list[Family]) -> bytes:
-        chosen = exposition.only_named(families, self.names) if self.names else families
-        return exposition.write(chosen, self.form, compress=self.compress)
 
-
-@dataclass(eq=False, repr=False)
 class Scrapes:
-    """Answer scrapes."""
+    """Answer scrapes.
 
-    collect: Callable[[], list[Family]]  # returns all families. One thread at a time calls the function
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    _took_seconds: float = field(default=math.inf, init=False)
-    _results: dict[Hashable, asyncio.Task[Any]] = field(default_factory=dict, init=False)
-    _filtered: Costly = field(default_factory=Costly, init=False)
+    Args:
+        collect: returns all families. Several threads call the function.
+        clock: seconds that never go back.
+    """
 
-    async def __call__(self, request: Request) -> Response:
+    def __init__(self, collect: Callable[[], Sequence[Family]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._collect = collect
+        self._clock = clock
+        self._one_at_a_time, self._filtering = OneAtATime(None), OneAtATime()
+        self._bodies: dict[_Wanted, tuple[float, bytes]] = {}  # with the time until which they are shared
+
+    def __call__(self, request: Request) -> Response:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
         wanted = _Wanted(
             exposition.negotiate(request.headers.get("accept", "")),
             exposition.gzip_accepted(request.headers.get("accept-encoding", "")),
             frozenset(parse_qs(request.query).get("name[]", ())),
         )
-        # Of name[] there may be any number. Of formats and encodings there are four.
-        if wanted.names:
-            body = await self._filtered.work(lambda: self._write(wanted), request.is_gone)
-        else:
-            body = await self._shared(wanted, lambda: self._write(wanted))
         encoding = (("Content-Encoding", "gzip"),) if wanted.compress else ()
         return Response(
             200,
-            body,
+            self._body(wanted),
             content_type=wanted.form.content_type,
             headers=(("Vary", "Accept, Accept-Encoding"), *encoding),
         )
 
-    async def _write(self, wanted: _Wanted) -> bytes:
-        families = await self._shared("families", self._families)
-        return await self._run(lambda: wanted.write(families))
+    def _body(self, wanted: _Wanted) -> bytes:
+        if wanted.names:  # of these there may be any number, so that no two share a body
+            with self._filtering.turn():
+                return self._written(wanted)
+        with self._one_at_a_time.turn():
+            began = self._clock()
+            self._bodies = {one: (until, body) for one, (until, body) in self._bodies.items() if began < until}
+            if wanted not in self._bodies:
+                body = self._written(wanted)
+                now = self._clock()
+                self._bodies[wanted] = (now + max(_SHARED_SECONDS, now - began), body)
+            return self._bodies[wanted][1]
 
-    async def _families(self) -> list[Family]:
-        began = self.clock()
-        families = await self._run(self.collect)
-        self._took_seconds = self.clock() - began
-        return families
-
-    async def _run(self, work: Callable[[], T]) -> T:
-        return work() if self._took_seconds < _MOMENT_SECONDS else await in_thread(work)
-
-    async def _shared(self, key: Hashable, work: Callable[[], Any]) -> Any:
-        """Return the result of `work`, shared with all requests during the work and for a moment after."""
-        running = self._results.get(key)
-        if running is None:
-            running = self._results[key] = asyncio.create_task(work())
-            running.add_done_callback(lambda done: self._forget_soon(key, done))
-        # A scraper that goes away must not take the others' result with it.
-        return await asyncio.shield(running)
-
-    def _forget_soon(self, key: Hashable, done: asyncio.Task[Any]) -> None:
-        if done.cancelled() or done.exception():
-            self._results.pop(key, None)
-        else:
-            seconds = max(_REUSE_SECONDS, self._took_seconds)
-            asyncio.get_running_loop().call_later(seconds, self._results.pop, key, None)
+    def _written(self, wanted: _Wanted) -> bytes:
+        families = self._collect()
+        if wanted.names:
+            families = exposition.only_named(families, wanted.names)
+        return exposition.write(families, wanted.form, compress=wanted.compress)

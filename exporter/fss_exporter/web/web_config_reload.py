@@ -14,8 +14,8 @@ from pathlib import Path
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.costly import TooManyWait
 from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.one_at_a_time import TooLong
 from fss_exporter.web.passwords import Passwords, Results
 from fss_exporter.web.tls import ServerTls, secure
 from fss_exporter.web.web_config import WebConfiguration, load
@@ -33,17 +33,19 @@ class RateLimiter:
     burst: int  # requests that a client may send at a time
     clock: Callable[[], float]  # seconds that never go back
     _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def take(self, client: str) -> bool:
         """Whether a further request of this client fits."""
         if not self.interval:
             return True
-        now = self.clock()
-        tokens, at = self._buckets.pop(client, (float(self.burst), now))
-        tokens = min(self.burst, tokens + (now - at) / self.interval)
-        self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
-        if len(self._buckets) > _REMEMBERED_CLIENTS:
-            self._buckets.popitem(last=False)
+        with self._lock:
+            now = self.clock()
+            tokens, at = self._buckets.pop(client, (float(self.burst), now))
+            tokens = min(self.burst, tokens + (now - at) / self.interval)
+            self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
+            if len(self._buckets) > _REMEMBERED_CLIENTS:
+                self._buckets.popitem(last=False)
         return tokens >= 1
 
 
@@ -85,22 +87,30 @@ class WebConfigReload:
     def guard(self, application: Application, *, open_paths: frozenset[str]) -> Application:
         """The application behind users and rate limit, except for the open paths. The headers go on every response."""
 
-        async def guarded(request: Request) -> Response:
+        def guarded(request: Request) -> Response:
             in_force = self._in_force
-            refusal = None if request.path in open_paths else await _refusal(request, in_force)
-            response = refusal or await application(request)
+            refusal = None if request.path in open_paths else _refusal(request, in_force)
+            response = refusal or application(request)
             return _with_headers(response, in_force.configuration.http_server_config.headers)
 
         return guarded
 
-    def reload(self) -> None:
-        """Read the file again, changed or not.
+    def reload(self) -> Callable[[], None]:
+        """Read the file again, changed or not. Return the function that puts it in force.
 
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
         with self._lock:
-            self._read_again()
+            before = self._in_force
+            fresh = self._checked(before)
+
+        def put_in_force() -> None:
+            with self._lock:
+                if self._in_force is before:  # else the loop has read a newer file meanwhile
+                    self._in_force, self._mistake = fresh, None
+
+        return put_in_force
 
     def refresh(self) -> None:
         """Read the file again if the file or a certificate has changed and then stayed unchanged for one round of `loop`.
@@ -120,23 +130,23 @@ class WebConfigReload:
                     raise mistake
                 return
             try:
-                self._read_again()  # with a mistake each round, because a broken disk or a full table of files may mend
+                # With a mistake each round, because a broken disk or a full table of files may mend.
+                self._in_force, self._mistake = self._checked(self._in_force), None
             except ConfigError as wrong:
                 if str(wrong) != str(mistake):
                     _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
                 raise
             _LOG.info("web configuration or certificate changed and was read again")
 
-    def _read_again(self) -> None:
+    def _checked(self, before: _InForce) -> _InForce:
         try:
-            self._in_force = self._read(self._in_force)
+            return self._read(before)
         except ConfigError as wrong:
             self._mistake = wrong  # the loop is no success until the file is right
             raise
         except Exception:
             self._when_read = ()  # the file is not in force yet: the next round reads it again
             raise
-        self._mistake = None
 
     def _read(self, before: _InForce | None) -> _InForce:
         # Note the state before the reading, so that the next round sees a change in between. Also watch the files that a
@@ -182,20 +192,17 @@ def _state(path: Path) -> _State:
     return status.st_ino, status.st_ctime_ns, status.st_size
 
 
-async def _refusal(request: Request, in_force: _InForce) -> Response | None:
+def _refusal(request: Request, in_force: _InForce) -> Response | None:
     """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
     if in_force.passwords is not None:
-        authorization = request.headers.get("authorization", "")
         try:
-            is_known = await in_force.passwords.check(
-                authorization, request.client_key, request.is_gone, has_guessed=request.was_refused
-            )
-        except TooManyWait:
+            is_known = in_force.passwords.check(request.headers.get("authorization", ""))
+        except TooLong:
             return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
         if not is_known:
             challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
             return text(401, "user and password, please", challenge)
-    if not in_force.limiter.take(request.client_key):
+    if not in_force.limiter.take(request.client):
         return text(429, "too many requests. rate_limit in the web configuration sets the limit")
     return None
 

@@ -2,8 +2,7 @@
 
 import math
 
-from prometheus_client import generate_latest
-from prometheus_client.registry import CollectorRegistry
+from tests.exposition_text import written
 from tests.nfs.exact.host import Host, Mount
 from tests.nfs.exact.kernel import Kernel
 
@@ -25,9 +24,8 @@ def scraped(host: Host, ticks: int = 1, *, counted: bool = True) -> str:
     for _ in range(ticks):
         host.now += 1.0
         ticker.tick()
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker, zero_answers=0))
-    return generate_latest(registry).decode()
+    collector = NfsCollector(ticker, zero_answers=0)
+    return written(collector.collect())
 
 
 def lines(text: str, name: str) -> list[str]:
@@ -51,9 +49,8 @@ def test_sizes_are_a_cumulative_histogram_in_whole_blocks() -> None:
     for size in (4 * KIB, 32 * KIB, 32 * KIB + 1, 64 * KIB, 1024 * KIB):
         host.call(40, READ, size)
     ticker.tick()
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker, zero_answers=0))
-    text = generate_latest(registry).decode()
+    collector = NfsCollector(ticker, zero_answers=0)
+    text = written(collector.collect())
 
     sizes = [line for line in lines(text, "fss_client_io_size_bytes") if 'operation="READ"' in line]
     assert [line.rpartition(" ")[2] for line in sizes] == [
@@ -98,9 +95,8 @@ def test_lock_calls_have_their_cost_beside_them() -> None:
     for procedure in ("LOCK", "UNLOCK", "FREE_ALL"):
         host.kernel.fire("sunrpc/rpc_stats_latency", client_id=5, progname="lockd", procname=procedure)
     ticker.tick()
-    registry = CollectorRegistry()
-    registry.register(NfsCollector(ticker, zero_answers=0))
-    text = generate_latest(registry).decode()
+    collector = NfsCollector(ticker, zero_answers=0)
+    text = written(collector.collect())
 
     assert lines(text, "fss_client_lock_io_operations_total{") == [
         'fss_client_lock_io_operations_total{address="10.0.0.3"} 16.0'

@@ -5,11 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from prometheus_client.metrics_core import Metric as Family
-
 from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between
 from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.samples import Samples
+from fss_exporter.samples import HasSamples, Samples
 from fss_exporter.web.status import client_rows
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
@@ -22,7 +20,7 @@ class Look(NamedTuple):
     scrape: Scraped
 
 
-def status_page(families: Iterable[Family], *, now: datetime, at: float, earlier: Look) -> tuple[StatusPage, Look]:
+def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, earlier: Look) -> tuple[StatusPage, Look]:
     """Return the page, and the counters from which a later page computes rates.
 
     The families are one collection of the registry behind `/metrics`, at the time of day `now`, which is `at` on a

@@ -6,13 +6,15 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
-from prometheus_client.metrics_core import Metric as Family
-
 from fss_exporter.client_scrape import Scraped
+from fss_exporter.samples import HasSamples
+from fss_exporter.web.messages import HTML, Request, Response
+from fss_exporter.web.status.html import render
 from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 
-_OLDEST_SECONDS = 60.0
-_SPACING_SECONDS = 15.0
+_WINDOW_SECONDS = 30.0
+_SPACING_SECONDS = 10.0
 _LEAST_SECONDS = 1.0
 
 
@@ -20,32 +22,32 @@ _LEAST_SECONDS = 1.0
 class StatusView:
     """The status page of a registry.
 
-    The view keeps the counters of the last minute, so that the page shows present rates. The first visit shows means since
-    the start of the exporter. Nothing is collected between visits.
+    The view keeps the counters of earlier visits. The page shows rates since the newest visit that is at least half a minute old,
+    however many look at the page. The first visit shows means since the start of the exporter. Nothing is collected between
+    visits.
     """
 
-    collect: Callable[[], Iterable[Family]]  # returns all families and never waits for the cloud
+    collect: Callable[[], Iterable[HasSamples]]  # returns all families and never waits for the cloud
     _: KW_ONLY
     telemetry_path: str = "/metrics"
     host: str = ""  # for the title
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    started: float | None = None  # seconds of the clock at which the counters were 0. None for now
 
     def __post_init__(self) -> None:
-        self._looks: list[Look] = []
-        # The counters of clients begin at 0 with the exporter. A page within its first second counts as one after a second.
-        self._start = Look(self.clock() - _LEAST_SECONDS, Scraped())
+        started = self.clock() if self.started is None else self.started
+        # In the order of time. A page within the first second counts as one after a second.
+        self._looks = [Look(started - _LEAST_SECONDS, Scraped())]
 
     def html(self, query: str = "") -> str:
         """Return the present page. In the query `q` searches the mount targets, and `page` turns pages.
 
         One thread at a time calls the method.
         """
-        from fss_exporter.web.status.html import render  # noqa: PLC0415  # only a visitor of the page needs Jinja2
-
         families, at = self.collect(), self.clock()
-        page, look = status_page(families, now=self.now(), at=at, earlier=self._remembered(at))
-        if not self._looks or at - self._looks[-1].at >= _SPACING_SECONDS:
+        page, look = status_page(families, now=self.now(), at=at, earlier=self._earlier(at))
+        if at - self._looks[-1].at >= _SPACING_SECONDS:
             self._looks.append(look)
         asked = parse_qs(query)
         number = asked.get("page", ["1"])[0]
@@ -57,8 +59,13 @@ class StatusView:
             number=int(number) if number.isascii() and number.isdigit() and len(number) < 6 else 1,
         )
 
-    def _remembered(self, at: float) -> Look:
-        """Return the oldest counters of the last minute that are at least a second old, else the start of the exporter."""
-        self._looks = [look for look in self._looks if at - look.at <= _OLDEST_SECONDS]
-        oldest = self._looks[0] if self._looks else self._start
-        return oldest if at - oldest.at >= _LEAST_SECONDS else self._start
+    def response(self, request: Request) -> Response:
+        """Answer a visitor."""
+        policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        return Response(200, self.html(request.query).encode(), content_type=HTML, headers=(policy,))
+
+    def _earlier(self, at: float) -> Look:
+        """Return the newest counters that are at least the window old, else the oldest, and forget what is older."""
+        while len(self._looks) > 1 and at - self._looks[1].at >= _WINDOW_SECONDS:
+            del self._looks[0]
+        return self._looks[0]

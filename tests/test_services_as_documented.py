@@ -137,10 +137,10 @@ class TestLustre:
         assert_fire(tmp_path, series, "FssServiceUtilisationHigh warning")
 
     def test_plan(self) -> None:
-        """8 GB/s at 80 % of the ceiling: 80 TB of 125 MB/s per TB, 40 of 250, and of the others the smallest there is."""
+        """8 GB/s at 80 % of the ceiling: 80 TB of 125 MB/s per TB, 40 of 250, each the next size on sale, else the smallest."""
         offers = planned("--service", "lustre", "--read-bandwidth", "8GB/s")["offers"]
-        least = pytest.approx(31.2 * 1024 * GIB)
-        assert [offer["capacity_bytes"] for offer in offers] == [80 * TB, 40 * TB, least, least]
+        sizes = [offer["capacity_bytes"] / (1024 * GIB) for offer in offers]
+        assert sizes == pytest.approx([72.8, 41.6, 31.2, 31.2])
 
     def test_plan_of_a_self_managed_server(self) -> None:
         """16 volumes of 800 GB behind a card of 25 Gbit/s: 3.125 GB/s, so over 5 GiB/s take two servers at 100 %."""

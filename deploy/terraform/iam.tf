@@ -47,7 +47,7 @@ resource "oci_identity_policy" "other_services" {
   description    = "What fss-exporter reads of other storage services."
   statements = flatten([for service in sort(var.other_services) : {
     lustre = [
-      "Allow ${local.exporter} to inspect lustre-file-systems in ${local.storage}",
+      "Allow ${local.exporter} to inspect lustre-file-system in ${local.storage}",
       "Allow ${local.exporter} to read metrics in ${local.storage} where target.metrics.namespace='oci_lustrefilesystem'",
     ]
     block-volume = [

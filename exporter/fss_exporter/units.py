@@ -59,6 +59,15 @@ def rate(text: str) -> float:
     return number * _DECIMAL[unit.lower()]
 
 
+def count(text: str) -> int:
+    """A whole number, at least 1: `5000`, `5k`, `10M`."""
+    number, unit = _split(text, "a number", "5000, 5k or 10M")
+    found = number * _DECIMAL.get(unit.lower(), 0)
+    if unit.lower() not in {"", "k", "m", "g"} or found != int(found) or not found:
+        raise click.BadParameter(f"{text!r} is not a whole number of at least 1. Write it like 5000, 5k or 10M")
+    return int(found)
+
+
 def latency(text: str) -> float:
     """Seconds of `2ms`, `500us`, `0.5ms` or `1s`, up to a day."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.prompt import ROOT
 from tests.processes import wait_for
 
-from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.cli.serve import ServeFlags, parts_of, waiting_seconds
 from fss_exporter.errors import UsageError
 from fss_exporter.web.collecting import Source
 
@@ -58,6 +58,19 @@ def test_an_agent_posts_if_the_flag_or_the_poller_beside_it_says_so(
         metadata_url="",
     )
     assert ("client_publish" in {part.name for part in parts_of(flags)}) is posts
+
+
+def test_what_an_agent_posts_is_the_waiting_time_by_address() -> None:
+    proc = ROOT / "tests/fixtures/procfs/first"
+    _, agent = parts_of(ServeFlags(procfs=proc, pid="1", metadata_url=""))
+    agent.start()
+    try:
+        assert agent.page_source is not None
+        waited = wait_for(partial(waiting_seconds, agent.page_source), "the first reading")
+        assert waited
+        assert set(waited.values()) == {0.0}
+    finally:
+        agent.stop()
 
 
 def objectives(source: Source | None) -> set[float]:

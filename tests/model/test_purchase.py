@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.model.limits import Limits, known_uses
 from fss_exporter.model.purchase import clients_share, in_flight, offers
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TB
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TIB
 from fss_exporter.model.traffic import OperationTraffic, Traffic, plain
 
 MIB = 1 << 20
@@ -30,15 +30,22 @@ def test_what_to_buy_of_apsara_nas_for_300_mb_a_second() -> None:
     assert bought(READS_300, "apsara-nas", 0.5) == {"capacity": 4000 * GIB, "performance": 1000 * GIB}
 
 
-def test_what_to_buy_of_lustre_is_never_less_than_the_smallest_there_is() -> None:
+def test_what_to_buy_of_lustre_is_a_size_on_sale() -> None:
     wanted = load(reads=10_000, read_bytes=10e9)
 
     assert bought(wanted, "lustre") == {
-        "mbps-per-tb-125": pytest.approx(80 * TB),
-        "mbps-per-tb-250": pytest.approx(40 * TB),
+        "mbps-per-tb-125": pytest.approx(72.8 * TIB),
+        "mbps-per-tb-250": pytest.approx(41.6 * TIB),
         "mbps-per-tb-500": 31.2 * 1024 * GIB,
         "mbps-per-tb-1000": 31.2 * 1024 * GIB,
     }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "size"), [(1, 31.2), (31.2, 31.2), (31.3, 41.6), (41.6, 41.6), (120, 124.8), (125, 166.4), (500, 540.8)]
+)
+def test_a_lustre_file_system_grows_in_the_steps_of_its_document(wanted: float, size: float) -> None:
+    assert LUSTRE.kinds["mbps-per-tb-125"].on_sale(wanted * TIB) == pytest.approx(size * TIB)
 
 
 def test_a_load_above_every_volume_is_reported() -> None:
@@ -53,7 +60,7 @@ def test_a_load_above_every_volume_is_reported() -> None:
     [
         ("apsara-nas", "capacity", 300 * MIB, 2000 * GIB),
         ("apsara-nas", "performance", 1200 * MIB, 2000 * GIB),
-        ("lustre", "mbps-per-tb-250", 10e9, 40 * TB),
+        ("lustre", "mbps-per-tb-250", 10e9, 41.6 * TIB),
         ("lustre", "mbps-per-tb-1000", 1e9, 31.2 * 1024 * GIB),
         ("block-volume", "vpu-10", 480e6, 1000 * GB),
         ("block-volume", "vpu-10", 481e6, None),

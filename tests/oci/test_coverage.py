@@ -70,7 +70,7 @@ def test_a_service_that_no_setting_names_is_named_but_not_expected(worlds: Calla
     world.region.add_fault("deny:ListLustreFileSystems")
     world.poll()
     assert less(world) == set()
-    assert missing(world) == {"inspect lustre-file-systems"}
+    assert missing(world) == {"inspect lustre-file-system"}
 
 
 def test_a_service_that_a_setting_names_is_expected(worlds: Callable[..., World]) -> None:

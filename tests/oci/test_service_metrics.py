@@ -214,7 +214,7 @@ class TestLustreNobodyAskedFor:
     @pytest.mark.parametrize(
         ("refused", "statement"),
         [
-            ("ListLustreFileSystems", "to inspect lustre-file-systems in"),
+            ("ListLustreFileSystems", "to inspect lustre-file-system in"),
             ("ListMetrics,match=oci_lustrefilesystem", "where target.metrics.namespace='oci_lustrefilesystem'"),
         ],
     )

@@ -88,10 +88,38 @@ def test_an_unpublished_ceiling_is_named_and_not_judged() -> None:
     assert "not judged, because no document states a ceiling: IOPS, write bandwidth" in out
 
 
-def test_a_shape_without_ceilings_has_a_cost_and_no_verdict() -> None:
+def test_storage_without_a_shape_has_neither_costs_nor_a_verdict() -> None:
     out = ask("plan", "--reads", "1000", "--shape", "none").out
-    assert "33,000" in out
+    assert "1,000" in out
+    assert "IOPS" not in out
     assert "nothing is judged" in out
+
+
+@pytest.mark.parametrize(("files", "operations"), [("10M", 10_000_000), ("5k", 5_000), ("7", 7)])
+def test_files_are_counted_as_people_write_numbers(files: str, operations: int) -> None:
+    assert planned("--files", files, "--operation", "CREATE=1")["operations"]["CREATE"]["count"] == operations
+
+
+@pytest.mark.parametrize("files", ["0", "1.5", "10MiB", "2000M", "many"])
+def test_a_number_of_files_that_is_none_is_refused(files: str) -> None:
+    assert ask("plan", "--files", files, "--operation", "CREATE=1").code == 2
+
+
+def test_connections_bind_mount_targets_and_not_the_rate() -> None:
+    found = planned("--operation", "GETATTR=100", "--tls", "--clients", "300", "--nconnect", "16")
+
+    assert (found["binds_first"], found["mount_targets"]) == ("encrypted connections", 2)
+    assert found["best_of_one_mount_target"]["operations_per_second"] == pytest.approx(50_000)
+
+
+@pytest.mark.parametrize(
+    ("shape", "bandwidth", "allowed"),
+    [("standard", "3GB/s", 2), ("hpmt-20", "7GB/s", 2), ("hpmt-40", "9GB/s", 1), ("hpmt-80", "1GB/s", 0)],
+)
+def test_each_shape_has_its_own_service_limit(shape: str, bandwidth: str, allowed: int) -> None:
+    out = " ".join(ask("plan", "--read-bandwidth", bandwidth, "--shape", shape).out.split())
+
+    assert f"the service limit of shape {shape} is {allowed} in each availability domain by default" in out
 
 
 def test_the_configuration_replaces_ceilings_also_of_what_if(tmp_path: Path) -> None:
@@ -136,7 +164,7 @@ class TestSeveralMountTargets:
     @pytest.mark.parametrize(("reads", "named"), [("40000", False), ("240000", True)])
     def test_more_than_the_default_limit_come_with_the_limit_to_raise(self, reads: str, *, named: bool) -> None:
         out = " ".join(ask("plan", "--reads", reads, "--read-size", "32k").out.split())
-        assert ("the service limit is 2 in each availability domain by default" in out) is named
+        assert ("the service limit of shape standard is 2 in each availability domain by default" in out) is named
         assert ("of every ceiling: 12" in out) is named
 
 

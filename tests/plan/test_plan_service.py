@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.prompt import RECORDINGS, ROOT, ask
+from tests.json_schema import problems, schema_of
 
 from fss_exporter.model.service_table import SERVICES
 
@@ -82,7 +83,25 @@ def test_a_serial_writer_cannot_have_what_its_latency_does_not_give() -> None:
     assert why == "1 in flight at 10.00 ms complete 100 a second, 0.41 MB/s. The load needs 2.6 at a time"
     out = ask("plan", *NAS, *flags).out
     assert f"no: {why}" in out
-    assert "parallel tools (partar for tar" in out
+    assert "with a deeper queue or more processes" in out
+    assert "partar" not in out, "a tool for mount targets of OCI File Storage"
+
+
+def test_a_capacity_without_a_workload_gives_its_ceilings() -> None:
+    answer = ask("plan", "--service", "apsara-nas", "--capacity", "10TiB", "--output", "json")
+
+    assert problems(answer.document, schema_of("plan"), schema_of("plan")) == []
+    capacity, performance = answer.document["ceilings"]
+    assert (capacity["type"], capacity["in_flight"]) == ("capacity", 128)
+    assert capacity["bytes_per_second"] == pytest.approx(150 * 1.024 * 10 * 1024**2)
+    assert performance["bytes_per_second"] == pytest.approx(600 * 1.024 * 10 * 1024**2)
+
+
+def test_a_capacity_that_is_not_on_sale_stands_for_the_next_larger_one() -> None:
+    out = ask("plan", "--service", "lustre", "--type", "mbps-per-tb-125", "--capacity", "40TiB").out
+
+    assert "41.6 TiB" in out
+    assert "not on sale stands for the next larger one" in out
 
 
 def test_concurrency_alone_says_what_can_be_had() -> None:

@@ -6,9 +6,8 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.limits import SHAPES, Limits, Use, known_uses, uses
+from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, Use, known_uses, uses
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic

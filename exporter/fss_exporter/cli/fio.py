@@ -10,14 +10,14 @@ import click
 
 from fss_exporter import tables, units
 from fss_exporter.cli.ceilings import Judge, judge as ceilings_of
-from fss_exporter.cli.flags import NO_SHAPE, OutputFlags, ServiceFlags, ShapeFlags
+from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.cli.saved_files import text_of
 from fss_exporter.errors import UsageError
 from fss_exporter.fio.report import read_report
 from fss_exporter.fio.verdict_report import show_verdicts, verdict_document
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.benchmark import Job, Storage, judge
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.limits import NO_SHAPE, Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.nfs.procfs import decode

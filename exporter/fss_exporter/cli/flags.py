@@ -14,13 +14,12 @@ from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, KernelFlags, flag
-from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.limits import NO_SHAPE, SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
-NO_SHAPE: Final = "none"
 EXISTING_FILE: Final = FilePath(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE: Final = FilePath(path_type=Path, dir_okay=False)
 FOLDER: Final = FilePath(path_type=Path, file_okay=False)

@@ -11,11 +11,10 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.cli.ceilings import Comparison, Judge, JudgedBy
-from fss_exporter.cli.flags import NO_SHAPE
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.model.knowledge import Figure as Known, coverage_of
-from fss_exporter.model.limits import Use, fullest
+from fss_exporter.model.limits import NO_SHAPE, Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO

@@ -16,19 +16,25 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
 from fss_exporter.flag_records import takes
 from fss_exporter.model.cost_overrides import CostOverrides
-from fss_exporter.model.limits import SHAPES, Limits, fullest
+from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.history import of_service
-from fss_exporter.plan.inputs import PlanInputs, check_inputs
-from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency
+from fss_exporter.plan.inputs import PlanInputs, check_inputs, has_workload
+from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
 from fss_exporter.plan.mount_target_answer import case_document, show_case
 from fss_exporter.plan.mount_target_history import of_mount_targets, other_services
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.scenario import Case, Scenario, what_if
 from fss_exporter.plan.scrape_pair import between_scrapes
-from fss_exporter.plan.service_answer import service_case, service_document, show_service
+from fss_exporter.plan.service_answer import (
+    ceilings_document,
+    service_case,
+    service_document,
+    show_ceilings,
+    show_service,
+)
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -51,12 +57,19 @@ def plan(flags: PlanFlags) -> None:
     --bytes answer how long a job takes.
 
     With --service the answer is the capacity to buy of another storage service for the reads and writes of the workload.
+    --service and --capacity without a workload answer what this capacity gives.
 
     --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, mount-targets, target or
     shape.
     """
-    check_inputs(flags)
     choice = flags.service_choice()
+    if choice is not None and choice.capacity_bytes and not has_workload(flags):
+        if flags.output == "json":
+            click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
+        else:
+            show_ceilings(tables.console(), choice)
+        return
+    check_inputs(flags)
     if choice is not None:
         _answer_for_service(choice, flags)
         return
@@ -192,6 +205,7 @@ def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
 
 def _case(name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags) -> Case:
     clients = flags.hosts
+    load = without_costs(load) if own.shape == NO_SHAPE else load
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
     scenario = Scenario(load, own.shape, _limits(own, name, load.limits), clients, flags.target, flags.mount_targets)

@@ -134,10 +134,10 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     )
     # a file that agents share with the poller asks the poller alone to publish
     if settings and settings.oci.publish and (flags.publish or flags.collect_oci):
-        yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: _waited(page))
+        yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: waiting_seconds(page))
 
 
-def _waited(collector: Source) -> Mapping[str, float]:
+def waiting_seconds(collector: Source) -> Mapping[str, float]:
     """Return the seconds so far in which requests of this host waited, by address."""
     (found,) = (one for one in collector.collect() if one.metric.name == "fss_client_address_seconds_total")
     pairs = zip(found.series, found.values, strict=True)

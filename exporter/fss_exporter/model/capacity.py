@@ -25,9 +25,6 @@ CONNECTION_BOUNDS = frozenset((CONNECTIONS, ENCRYPTED_CONNECTIONS))
 DEFAULT_WINDOW_BYTES = 3 * 1024 * 1024
 """Bytes that one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB."""
 
-DEFAULT_MOUNT_TARGETS = 2
-"""Mount targets that a tenancy may have in one availability domain before the service limit is raised (white paper)."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClientHosts:
@@ -63,7 +60,7 @@ class CapacityAnswer:
     clients: tuple[Use, ...]  # every bound of the clients, with the workload
     binds: Use | None  # the fullest bound. None if no bound is known
     # best, attainable: multiple of the workload that one mount target carries, and that the clients and all mount targets
-    # together carry. None if no ceiling is known
+    # together carry. Connections count in neither. None if no ceiling is known
     best: float | None
     attainable: float | None
     # number that keeps every known ceiling at or below the target. None if no ceiling is known
@@ -91,9 +88,11 @@ def capacity_answer(
     shared = mount_targets or 1
     server = server_uses(traffic, limits, clients, shared)
     own = client_uses(traffic, clients)
-    first = fullest(server)
+    # Connections follow the number of clients. More or fewer requests do not change them.
+    first = fullest(use for use in server if use.resource not in CONNECTION_BOUNDS)
     whole = first.ratio * shared if first and first.ratio else None
-    needed = pieces_for(whole, target) if whole else None
+    any_first = fullest(server)
+    needed = pieces_for(any_first.ratio * shared, target) if any_first and any_first.ratio else None
     each = scaled(traffic, 1 / shared)
     worst = fullest((*server, Use(IOPS, "IOPS", each.iops.upper if each.iops else None, limits.iops)))
     return CapacityAnswer(

@@ -6,6 +6,8 @@ Sources:
     reads and again for writes.
     Service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
     100,000 client connections.
+    Service documentation "Updating Mount Target Performance", read in November 2026: default service limits of each shape,
+    and 30 days as the least time of a high performance shape.
     Service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
     paper of 2023 states 64 encrypted clients.
 
@@ -44,19 +46,26 @@ class Shape:
     name: str  # `standard` or `hpmt-<Gbit/s>`
     observed_throughput_gbps: int  # the API's `observedThroughput`. 0 stands for absent
     limits: Limits  # ceilings of the shape
+    default_service_limit: int | None = None  # mount targets in one availability domain, unless raised. None if unknown
 
 
 _CONNECTIONS = 100_000
 _ENCRYPTED_CONNECTIONS = 4_096
 
-STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
+STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, _CONNECTIONS, _ENCRYPTED_CONNECTIONS), 2)
 
 _HIGH_PERFORMANCE = tuple(
-    Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS))
-    for gbps in (20, 40, 80)
+    Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS), allowed)
+    for gbps, allowed in ((20, 2), (40, 1), (80, 0))
 )
 SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (STANDARD, *_HIGH_PERFORMANCE)})
 """Every known shape by name."""
+
+HIGH_PERFORMANCE_DAYS = 30
+"""Days for which a high performance mount target is paid at least ("Updating Mount Target Performance")."""
+
+NO_SHAPE = "none"
+"""Stands for storage without a known ceiling and without a known cost of operations."""
 
 _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.values()}
 

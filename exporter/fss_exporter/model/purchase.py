@@ -16,7 +16,7 @@ class Offer:
     """One type of a service for a load."""
 
     kind: ServiceType  # type to buy
-    capacity_bytes: float | None  # least capacity. None if no capacity is enough, 0 if capacity does not matter
+    capacity_bytes: float | None  # least capacity on sale. None if no capacity is enough, 0 if capacity does not matter
 
 
 def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
@@ -33,7 +33,7 @@ def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
         asked = [line.capacity_for(amount / target) for line, amount in wanted if line is not None and amount > 0]
         if asked:
             enough = [size for size in asked if size is not None]
-            least = max(kind.least_bytes, *enough) if len(enough) == len(asked) else None
+            least = kind.on_sale(max(enough)) if len(enough) == len(asked) else None
             found.append(Offer(kind, least))
     return found
 

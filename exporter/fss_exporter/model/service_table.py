@@ -8,7 +8,7 @@ The ceilings of `oci-fss` come from `limits.py`. The costs come from `operations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import inf
+from math import ceil, inf
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
@@ -75,10 +75,24 @@ class ServiceType:
     write: CapacityCeiling | None = None
     both: CapacityCeiling | None = None
     least_bytes: float = 0.0  # smallest capacity on sale
+    # larger capacities on sale: a step in bytes, and the capacity up to which the step holds. Empty for any capacity
+    steps: tuple[tuple[float, float], ...] = ()
     in_flight: int | None = None  # requests that the service takes at a time. None if unpublished
     one_client: OneClient | None = None  # documented throughput of a single client
     write_latency: Mapping[int, float] = field(default_factory=dict)  # stated seconds by size of the WRITE in bytes
     remark: str = ""  # further figures of a document, with source and date
+
+    def on_sale(self, capacity_bytes: float) -> float:
+        """Return the least capacity on sale, in bytes, that is not below a capacity."""
+        size = self.least_bytes
+        if capacity_bytes <= size or not self.steps:
+            return max(size, capacity_bytes)
+        for step, end in self.steps:
+            wanted = size + ceil((min(capacity_bytes, end) - size) / step - ROUNDING) * step
+            if wanted >= capacity_bytes * (1 - ROUNDING):
+                return wanted
+            size = end
+        return capacity_bytes
 
     def stated_latency(self, size_bytes: float) -> float | None:
         """Return the service's stated seconds for a WRITE of this size, or for the next larger stated size."""
@@ -94,6 +108,11 @@ class ServiceType:
     def needs_capacity(self) -> bool:
         """Whether any ceiling depends on the capacity."""
         return any(line and line.per_unit is not None for line in self._lines)
+
+    @property
+    def sources(self) -> frozenset[Citation]:
+        """The documents of the ceilings."""
+        return frozenset(line.source for line in self._lines if line)
 
     @property
     def _lines(self) -> tuple[CapacityCeiling | None, ...]:
@@ -136,6 +155,7 @@ class ServiceChoice:
 
 
 GIB: Final = 1024**3
+TIB: Final = 1024**4
 GB: Final = 10**9
 TB: Final = 10**12
 _MIB: Final = 1024.0**2
@@ -188,7 +208,9 @@ def _apsara(
 def _lustre(mb_per_second_per_tb: int) -> ServiceType:
     """Use a single ceiling for reads and writes together, because no document gives each direction the whole figure."""
     line = CapacityCeiling(_LUSTRE, mb_per_second_per_tb * _MB, TB)
-    return ServiceType(f"mbps-per-tb-{mb_per_second_per_tb}", both=line, least_bytes=31.2 * 1024 * GIB)
+    # "Increasing File System Capacity", OCI documentation of Lustre, read in November 2026
+    steps = ((10.4 * TIB, 124.8 * TIB), (41.6 * TIB, inf))
+    return ServiceType(f"mbps-per-tb-{mb_per_second_per_tb}", both=line, least_bytes=31.2 * TIB, steps=steps)
 
 
 def _volume(vpus: int) -> ServiceType:

@@ -52,7 +52,7 @@ NEEDS: Final = {
     "ListCompartments": Need("inspect", "compartments", where="tenancy"),
     "ListLimitValues": Need("inspect", "limits", where="tenancy"),
     "ListRegionSubscriptions": Need("inspect", "tenancies", where="tenancy"),
-    "ListLustreFileSystems": Need("inspect", "lustre-file-systems"),
+    "ListLustreFileSystems": Need("inspect", "lustre-file-system"),
     "ListVolumes": Need("inspect", "volumes"),
     "ListBootVolumes": Need("inspect", "volumes"),
     "ListAlarms": Need("inspect", "alarms"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fss_exporter import units
 from fss_exporter.model import capacity
-from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS
+from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, NO_SHAPE, SHAPES
 from fss_exporter.plan.scenario import Scenario
 
 NO_CACHE = (
@@ -35,7 +35,11 @@ def sentences(scenario: Scenario) -> Iterator[str]:
 def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     if answer.binds is None:
         idle = not any(use.demand for use in answer.mount_target)
-        why = "the load is 0" if idle else "no ceiling of this shape is published or given, so nothing is judged"
+        why = "no ceiling of this shape is published or given, so nothing is judged"
+        if scenario.shape == NO_SHAPE:
+            why = "--shape none has no ceiling and no cost table, so nothing is judged"
+        elif idle:
+            why = "the load is 0"
         yield f"binds first: nothing, because {why}"
     else:
         yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)}"
@@ -68,10 +72,11 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
     count = max(needed, given or 1)
     if count > 1:
         yield f"scaling out costs: {NO_CACHE}"
-    if count > capacity.DEFAULT_MOUNT_TARGETS:
+    allowed = SHAPES[scenario.shape].default_service_limit if scenario.shape in SHAPES else None
+    if allowed is not None and count > allowed:
         yield (
-            f"{count} mount targets: the service limit is {capacity.DEFAULT_MOUNT_TARGETS} in each availability domain by default."
-            " Request a higher limit of File Storage mount-target-count first"
+            f"{count} mount target{'s' if count > 1 else ''}: the service limit of shape {scenario.shape} is {allowed} in each"
+            " availability domain by default. Request a higher limit of File Storage first"
         )
 
 

@@ -31,6 +31,13 @@ def _rates_by_operation(_: click.Context, __: click.Parameter, values: tuple[str
     return found
 
 
+def _files(text: str) -> int:
+    found = units.count(text)
+    if found > MOST_REQUESTS:
+        raise click.BadParameter(f"{text}: more than {MOST_REQUESTS:,} files")
+    return found
+
+
 def _bandwidth(name: str, text: str) -> Any:
     return flag(name, text, type=units.bandwidth, metavar="RATE")
 
@@ -74,11 +81,11 @@ class PlanInputs(SavedFlags):
         metavar="NAME=RATE",
     )
     mix: bool = switch("--mix", "The rates are proportions. --concurrency and --latency set the amount.")
-    files: int | None = _count(
+    files: int | None = flag(
         "--files",
-        "A job of N files: the rates are operations of one file. How long does the job take?",
-        MOST_REQUESTS,
-        "N",
+        "A job of N files, e.g. 10M: the rates are operations of one file. How long does the job take?",
+        type=_files,
+        metavar="N",
     )
     total_bytes: int | None = flag(
         "--bytes", "A job of this size: the workload is a mix. How long does the job take?", type=units.size
@@ -168,6 +175,12 @@ class PlanInputs(SavedFlags):
             window_bytes=self.tcp_window,
             encrypted=self.tls,
         )
+
+
+def has_workload(inputs: PlanInputs) -> bool:
+    """Whether the flags state or name a workload."""
+    recorded = (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus)
+    return inputs.is_stated or inputs.is_job or any(one is not None for one in recorded)
 
 
 def check_inputs(inputs: PlanInputs) -> None:

@@ -68,6 +68,14 @@ def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> di
     return {address: Load(source, together(found)) for address, found in mounts.items()}
 
 
+def without_costs(load: Load) -> Load:
+    """Return the load without the cost of operations, for storage without a cost table."""
+    traffic = load.traffic
+    operations = {name: replace(rate, iops=None) for name, rate in traffic.operations.items()}
+    classes = {name: replace(rate, iops=None) for name, rate in traffic.classes.items()}
+    return replace(load, traffic=replace(traffic, operations=operations, classes=classes, lock_iops=None))
+
+
 def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
     """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide.
 

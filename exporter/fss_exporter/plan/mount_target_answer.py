@@ -8,7 +8,7 @@ from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.model.capacity import LATENCY
-from fss_exporter.model.limits import Use, fullest
+from fss_exporter.model.limits import NO_SHAPE, Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
@@ -72,10 +72,11 @@ def size_lines(load: Load) -> Iterator[str]:
 
 def _operation_columns(load: Load) -> tuple[Column, ...]:
     rate, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
+    measured = (Column("operation", left=True), Column(rate, 1), Column("KiB/op", 2))
+    if load.traffic.iops is None:
+        return measured
     return (
-        Column("operation", left=True),
-        Column(rate, 1),
-        Column("KiB/op", 2),
+        *measured,
         Column("IOPS each", 3),
         Column(cost),
         Column("IOPS bounds", 4),
@@ -90,6 +91,8 @@ def _operation_rows(traffic: Traffic) -> list[Row]:
     by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
     rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
     iops = units.number(every.iops.point) if every.iops else units.NOT_KNOWN
+    if every.iops is None:
+        return [Row(row.cells[:3]) for row in rows] + [Row(("total", units.number(every.operations), ""), "bold")]
     return [*rows, Row(("total", units.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
 
 
@@ -124,8 +127,12 @@ def _show_bounds(out: Console, scenario: Scenario) -> None:
     columns = list(_USES)
     if load.is_job:
         columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
-    show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
-    say(out, "")
+    if scenario.shape != NO_SHAPE:
+        show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
+    elif answer.clients:
+        show_table(out, columns, rows[len(answer.mount_target) :], "Against the clients")
+    if scenario.shape != NO_SHAPE or answer.clients:
+        say(out, "")
 
 
 def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:

@@ -3,20 +3,24 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 
 from fss_exporter import units
 from fss_exporter.flag_records import refuse
 from fss_exporter.model import capacity, purchase
-from fss_exporter.model.limits import ROUNDING, Use, known_uses
-from fss_exporter.model.service_table import ServiceChoice, ServiceType
+from fss_exporter.model.limits import ROUNDING, Limits, Use, known_uses
+from fss_exporter.model.service_table import TIB, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import plain, scaled
-from fss_exporter.plan.answer_sentences import PARALLEL_TOOLS, amount
+from fss_exporter.plan.answer_sentences import amount
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
 from fss_exporter.tables import Column, Row, say, show as show_table
+
+MORE_AT_A_TIME: Final = (
+    "latency binds: run more requests at a time, with a deeper queue or more processes. More capacity does not help"
+)
 
 
 def service_title(choice: ServiceChoice) -> str:
@@ -156,8 +160,13 @@ def _row(case: ServiceCase, offer: purchase.Offer) -> Row:
     if why:
         return Row((offer.kind.name, why, "", ""))
     then = offer.kind.ceilings(size or None)
-    bought = units.capacity(size) if size else "any"
+    bought = _size(offer.kind, size) if size else "any"
     return Row((offer.kind.name, bought, units.number(then.iops), units.megabytes(then.bytes_per_second)))
+
+
+def _size(kind: ServiceType, size_bytes: float) -> str:
+    """Return a capacity in TB, or in TiB where the service sells TiB."""
+    return f"{size_bytes / TIB:,.1f} TiB" if kind.steps else units.capacity(size_bytes)
 
 
 def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
@@ -174,7 +183,7 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
     yield from _job(case) if case.load.is_job else _rate(case)
     yield from (f"no: {one}" for one in _obstacles(case))
     if any(use.resource == capacity.LATENCY for use in case.overloaded):
-        yield PARALLEL_TOOLS
+        yield MORE_AT_A_TIME
     for use in () if case.load.is_job else case.client_bounds:
         if use.resource != capacity.LATENCY and use.limit:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {units.percent(use.ratio)}"
@@ -260,6 +269,58 @@ def _server(case: ServiceCase) -> Iterator[str]:
         f"a self-managed server passes on the lesser of {volumes} x {units.megabytes(each)} MB/s of volumes and"
         f" {units.megabytes(network)} MB/s of network: {units.megabytes(bound)} MB/s{needed}"
     )
+
+
+def show_ceilings(out: Console, choice: ServiceChoice) -> None:
+    """Print what a capacity gives, by type, and the documents that say so."""
+    titles = ("IOPS", "read MB/s", "write MB/s", "MB/s, both", "requests at a time")
+    columns = (Column("type", left=True), Column("capacity"), *map(Column, titles))
+    rows = [
+        Row(
+            (
+                kind.name,
+                _size(kind, size),
+                units.number(limits.iops),
+                units.megabytes(limits.read_bytes_per_second),
+                units.megabytes(limits.write_bytes_per_second),
+                units.megabytes(limits.bytes_per_second),
+                units.number(kind.in_flight),
+            )
+        )
+        for kind, size, limits in _given(choice)
+    ]
+    show_table(out, columns, rows, f"{choice.service.title} gives at most")
+    say(out, "")
+    if any(size != choice.capacity_bytes for _, size, _ in _given(choice)):
+        say(out, "a capacity that is not on sale stands for the next larger one", hanging=2)
+    for document, dated in sorted({source for kind, _, _ in _given(choice) for source in kind.sources}):
+        say(out, f"source: {document} ({dated})", hanging=2)
+
+
+def _given(choice: ServiceChoice) -> list[tuple[ServiceType, float, Limits]]:
+    """Return the types of the choice with the capacity on sale and its ceilings."""
+    kinds = choice.service.kinds.values() if choice.kind is None else (choice.kind,)
+    sizes = ((kind, kind.on_sale(choice.capacity_bytes or 0.0)) for kind in kinds)
+    return [(kind, size, kind.ceilings(size)) for kind, size in sizes]
+
+
+def ceilings_document(choice: ServiceChoice) -> dict[str, Any]:
+    """Return what a capacity gives as JSON. Schema: docs/schemas/plan.json."""
+    return {
+        "service": choice.service.name,
+        "ceilings": [
+            {
+                "type": kind.name,
+                "capacity_bytes": size,
+                "iops": limits.iops,
+                "read_bytes_per_second": limits.read_bytes_per_second,
+                "written_bytes_per_second": limits.write_bytes_per_second,
+                "bytes_per_second": limits.bytes_per_second,
+                "in_flight": kind.in_flight,
+            }
+            for kind, size, limits in _given(choice)
+        ],
+    }
 
 
 def service_document(case: ServiceCase) -> dict[str, Any]:

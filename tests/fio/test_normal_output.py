@@ -43,6 +43,24 @@ def test_a_progress_line_or_spaces_before_a_job_are_no_part_of_the_name(before: 
     assert read_report("r.txt", text) == jobs_of("normal")
 
 
+@pytest.mark.parametrize("name", ["apsara-nas", "nvme", "normal", "normal-mixed", "normal-status", "normal-client"])
+@pytest.mark.parametrize("indent", ["", "\t", "\u00a0\u00a0"], ids=["none", "tab", "no-break"])
+def test_a_pasted_report_is_read_with_any_indentation(name: str, indent: str) -> None:
+    text = (REPORTS / f"{name}.txt").read_text()
+    pasted = "\n".join(indent + line.strip() if name != "normal-client" else line.strip() for line in text.splitlines())
+
+    assert read_report(name, pasted) == jobs_of(name)
+
+
+def test_all_eight_outputs_of_the_nas_document_are_read_from_one_paste() -> None:
+    jobs = read_report(
+        "paste", "\n".join(line.strip() for line in (REPORTS / "apsara-nas.txt").read_text().splitlines())
+    )
+
+    figures = [round(job.reads.operations or job.writes.operations) for job in jobs]
+    assert figures == [15_300, 15_500, 148, 152, 15_200, 13_500, 152, 153]
+
+
 def test_terse_output_is_refused_with_its_reason() -> None:
     with pytest.raises(UsageError, match=r"its fields have no names and differ between versions of fio\. Run fio with"):
         jobs_of("terse")

@@ -28,12 +28,12 @@ _ANNOUNCED: Final = re.compile(r"^\s*(?P<name>.*?): \(g=(?P<group>\d+)\): (?P<op
 _REPORTED: Final = re.compile(
     r"^\s*(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)(?:.*pid=(?P<pid>\d+))?"
 )
-_DIRECTION: Final = re.compile(r"^\s+(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
+_DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
 _BANDWIDTH: Final = re.compile(r"bw=\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)/s", re.IGNORECASE | re.ASCII)
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
-_LATENCY: Final = re.compile(r"^\s+(?P<what>[sc]?lat) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)")
-_PERCENTILES: Final = re.compile(r"^\s+clat percentiles \((?P<unit>[num]sec)\):")
+_LATENCY: Final = re.compile(r"^\s*(?P<what>[sc]?lat) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)")
+_PERCENTILES: Final = re.compile(r"^\s*clat percentiles \((?P<unit>[num]sec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*>?=?(\d+)\]")
 _ISSUED: Final = re.compile(r"issued\s*(?:rwts?)?\s*:\s*total=(?P<v2>r=(\d+)/w=(\d+)|)(?:\S*?(\d+),(\d+))?")
 _DEPTH: Final = re.compile(r"iodepth=(\d+)")

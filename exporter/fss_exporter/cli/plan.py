@@ -1,5 +1,6 @@
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,9 +18,11 @@ from fss_exporter.fetch import get
 from fss_exporter.flag_records import takes
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
+from fss_exporter.model.options import Option, Price, options
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
+from fss_exporter.plan.comparison import Comparison, parse_prices, shipped_prices
 from fss_exporter.plan.history import of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs, has_workload
 from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
@@ -85,13 +88,16 @@ def plan(flags: PlanFlags) -> None:
         lambda api: _of_week(api, of_shape, flags.address),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
-    cases = [_case(name, load, of_shape(load.shape), settings, flags) for name, load in _chosen(loads, flags)]
+    comparison = Comparison(_prices(flags), time.time())
+    cases = [
+        _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
+    ]
     cases.sort(key=_share, reverse=True)
     if flags.output == "json":
-        click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case) for case in cases]}))
+        click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}))
         return
     for case in cases:
-        show_case(tables.console(), case)
+        show_case(tables.console(), case, comparison)
 
 
 def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
@@ -99,6 +105,10 @@ def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: 
     for where, service in other_services(prometheus, address).items():
         tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
     return of_mount_targets(prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address)
+
+
+def _prices(flags: PlanFlags) -> Mapping[str, Price]:
+    return shipped_prices() if flags.prices is None else parse_prices(str(flags.prices), text_of(flags.prices))
 
 
 def _share(case: Case) -> float:
@@ -112,6 +122,8 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
             " --operation and --what-if"
         )
+    if flags.compare:
+        raise UsageError("--compare includes Lustre: leave out --service")
     if is_given("shape"):
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
     inputs = with_stated_latency(flags, choice)
@@ -203,7 +215,9 @@ def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
     return known
 
 
-def _case(name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags) -> Case:
+def _case(
+    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, comparison: Comparison
+) -> Case:
     clients = flags.hosts
     load = without_costs(load) if own.shape == NO_SHAPE else load
     if load.connections and clients.count is None and clients.nconnect == 1:
@@ -212,4 +226,11 @@ def _case(name: str, load: Load, own: Judge, settings: "Settings | None", flags:
     changed = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
     )
-    return Case(name, scenario, changed)
+    found: tuple[Option, ...] = ()
+    if flags.compare:
+
+        def limits_of(shape: str) -> Limits:
+            return _limits(own, name, load.limits) if shape == own.shape else judge(shape, settings).limits
+
+        found = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
+    return Case(name, scenario, changed, found)

@@ -139,6 +139,12 @@ class PlanInputs(SavedFlags):
         type=FiniteRange(_LEAST, 1),
     )
     changes: tuple[str, ...] = flag("--what-if", "Answer again with one thing changed.", (), metavar="NAME=VALUE")
+    compare: bool = switch(
+        "--compare", "Compare standard and high performance mount targets and Lustre sizes: fit, price, date when full."
+    )
+    prices: Path | None = flag(
+        "--prices", "Prices in TOML in place of the shipped ones, with --compare.", metavar="FILE"
+    )
     volumes: int | None = _count("--volumes", "Block volumes in one self-managed storage server.", 1000)
     server_network: float | None = _network("--server-network", "Network of this server to the clients.")
 
@@ -227,6 +233,8 @@ def _check_amounts(inputs: PlanInputs) -> None:
             "--mix needs rates such as --reads 7 --writes 3, and --concurrency and --latency": (
                 inputs.mix and no_rate_of_mix
             ),
+            "--prices goes with --compare": inputs.prices is not None and not inputs.compare,
+            "--compare compares rates: leave out --files and --bytes": inputs.compare and inputs.is_job,
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,
             "--tcp-window goes with --network-rtt": window and inputs.network_rtt is None,
             "--read-size, --write-size, --bytes and --tcp-window must be more than nothing": 0 in sizes,

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.growth import Growth
 from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.knowledge import Figure
 from fss_exporter.model.limits import Limits, fullest, known_uses
@@ -50,6 +51,8 @@ class Load:
     limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
     remark: str = ""  # quality of the IOPS figure
     known: Figure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
+    growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
+    days: int = 0  # days of history that Prometheus has
     moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one
     is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
     follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them

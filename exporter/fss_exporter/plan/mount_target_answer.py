@@ -13,6 +13,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.answer_sentences import NO_CACHE, amount, differences, sentences
+from fss_exporter.plan.comparison import Comparison, options_document, show_options
 from fss_exporter.plan.load import Load
 from fss_exporter.plan.scenario import Case, Scenario
 from fss_exporter.tables import Column, Row, colour, say, show as show_table
@@ -34,7 +35,7 @@ _SCALING = (
 )
 
 
-def show_case(out: Console, case: Case) -> None:
+def show_case(out: Console, case: Case, comparison: Comparison) -> None:
     """Print one answer."""
     scenario = case.scenario
     load = scenario.load
@@ -55,6 +56,9 @@ def show_case(out: Console, case: Case) -> None:
         say(out, "")
     for line in sentences(scenario):
         say(out, line, hanging=2)
+    if case.options:
+        say(out, "")
+        show_options(out, case.options, comparison, load)
     for change, other in case.changed:
         say(out, "")
         say(out, f"What if {change}", "bold")
@@ -169,7 +173,7 @@ def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
         )
 
 
-def case_document(case: Case) -> dict[str, Any]:
+def case_document(case: Case, comparison: Comparison) -> dict[str, Any]:
     """Return one answer as JSON. Unknown figures are null. Schema: docs/schemas/plan.json."""
     scenario = case.scenario
     load = scenario.load
@@ -203,6 +207,7 @@ def case_document(case: Case) -> dict[str, Any]:
         "estimated_lock_iops": traffic.lock_iops,
         "counted_sizes": {operation: [one._asdict() for one in classes] for operation, classes in load.sizes.items()},
         **_answer(scenario),
+        "options": options_document(case.options, comparison) if case.options else None,
         "sentences": list(sentences(scenario)),
         "what_if": [{"change": change, **_answer(other)} for change, other in case.changed],
     }

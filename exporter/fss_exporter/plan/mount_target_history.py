@@ -12,8 +12,9 @@ from typing import Final
 from fss_exporter import units
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.growth import Growth, growth_of
 from fss_exporter.model.knowledge import Figure, Source
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
@@ -36,6 +37,7 @@ _LIMITS: Final = {
     "connections": "fss_mount_target_connections_limit",
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
+HISTORY_DAYS: Final = 28
 ALONE: Final = "at least: the load of the scraped clients alone. No poller of OCI is scraped, so the part of these clients is not known"
 
 
@@ -153,6 +155,7 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
     source = Source.MEASURED if _MEASURED in figures else Source.OCI
+    growth, days = _growth(prometheus, target.id, is_measured=source is Source.MEASURED)
     return Load(
         ended(at),
         traffic or whole,
@@ -162,8 +165,31 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
         connections=also.get(_CONNECTIONS),
         remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
         known=Figure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
+        growth=growth,
+        days=days,
         moment=at,
     )
+
+
+def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) -> tuple[dict[str, Growth], int]:
+    """Return the growth of the daily peaks by resource, and the days with data."""
+    of = selector("mount_target_id", mount_target_id)
+    both = f"{_READ}{of} + on (mount_target_id) group_left () max by (mount_target_id) ({_WRITTEN}{of})"
+    of_resources = {
+        IOPS: f"{_MEASURED if is_measured else _ESTIMATED}{of}",
+        READ_BANDWIDTH: f"{_READ}{of}",
+        WRITE_BANDWIDTH: f"{_WRITTEN}{of}",
+        BOTH_DIRECTIONS: f"({both})",
+    }
+    found, days = {}, 0
+    for resource, series in of_resources.items():
+        peak = f"max by (mount_target_id) (max_over_time(avg_over_time({series}[5m:1m])[1d:5m]))"
+        peaks = prometheus.daily(peak, HISTORY_DAYS)
+        days = max(days, len(peaks))
+        growth = growth_of(peaks)
+        if growth is not None:
+            found[resource] = growth
+    return found, days
 
 
 def _clients(prometheus: Prometheus, address: str, at: float) -> Traffic | None:

@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from fss_exporter.errors import SourceError
+from fss_exporter.model.growth import DailyPeak
 
 _Key = TypeVar("_Key")
 
-WEEK_S = 7 * 86400
+DAY_S = 86400
+WEEK_S = 7 * DAY_S
 STEP_S = 300
 
 
@@ -50,6 +52,16 @@ class Prometheus:
             for one, moments in found.items()
         }
         return {one: moments for one, moments in whole.items() if moments}
+
+    def daily(self, query: str, days: int) -> list[DailyPeak]:
+        """Return the value of a query for one series at the end of each of the last days, the day counted from 1970.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        span = {"start": self.now - (days - 1) * DAY_S, "end": self.now, "step": DAY_S}
+        series = self._series("query_range", {"query": query, **span})
+        return [DailyPeak(moment / DAY_S, value) for _, values in series[:1] for moment, value in values]
 
     def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and values at a moment, epoch seconds.

@@ -8,6 +8,7 @@ import click
 from fss_exporter.errors import UsageError
 from fss_exporter.model import capacity
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.options import Option
 from fss_exporter.model.traffic import scaled
 from fss_exporter.plan.inputs import PlanInputs
 from fss_exporter.plan.load import Load
@@ -49,6 +50,7 @@ class Case:
     address: str  # of the recorded mount target; empty for a stated workload
     scenario: Scenario  # workload, mount targets and clients
     changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
+    options: tuple[Option, ...] = ()  # of --compare
 
 
 _OF_CLIENTS = {

@@ -1,0 +1,73 @@
+"""The options for a load: shapes and Lustre sizes, with fit, price and date."""
+
+import pytest
+
+from fss_exporter.model.capacity import ClientHosts
+from fss_exporter.model.growth import Growth
+from fss_exporter.model.limits import READ_BANDWIDTH, SHAPES
+from fss_exporter.model.options import Option, Price, options
+from fss_exporter.model.service_table import TIB
+from fss_exporter.model.traffic import Traffic, Transfers, workload
+
+PRICES = {
+    "standard": Price(0, is_per_gb=False, source="s", date="2026-11-24"),
+    "hpmt-20": Price(6_000, is_per_gb=False, source="s", date="2026-11-24"),
+    "lustre mbps-per-tb-125": Price(0.1, is_per_gb=True, source="s", date="2026-11-24"),
+}
+
+
+def found(traffic: Traffic, growth: dict[str, Growth] | None = None) -> dict[str, Option]:
+    every = options(traffic, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, PRICES, growth or {})
+    return {f"{one.count} x {one.name}": one for one in every}
+
+
+READS = workload(Transfers(1_500, 1_000_000), None, {})
+
+
+def test_one_standard_mount_target_that_is_not_enough_stands_beside_the_number_that_is() -> None:
+    options = found(READS)
+
+    assert [options[name].fits for name in ("1 x standard", "2 x standard")] == [False, True]
+    assert options["2 x standard"].binds is not None
+    assert options["2 x standard"].binds.ratio == pytest.approx(0.75)
+
+
+def test_a_shape_with_an_unpublished_ceiling_is_not_known_to_fit() -> None:
+    option = found(READS)["1 x hpmt-20"]
+
+    assert (option.fits, option.unknown) == (None, ("IOPS",))
+    assert (option.service_limit, option.commitment_days) == (2, 30)
+
+
+def test_a_load_above_a_high_performance_shape_takes_more_of_them() -> None:
+    assert "3 x hpmt-20" in found(workload(Transfers(5_500, 1_000_000), None, {}))
+
+
+def test_lustre_is_a_size_on_sale() -> None:
+    option = found(READS)["1 x lustre mbps-per-tb-125"]
+
+    assert option.capacity_bytes == pytest.approx(31.2 * TIB)
+    assert option.fits
+    assert option.usd_per_month == pytest.approx(31.2 * TIB / 1e9 * 0.1)
+
+
+def test_an_option_without_a_price_has_none_and_not_zero() -> None:
+    options = found(READS)
+
+    assert options["2 x standard"].usd_per_month == 0
+    assert options["1 x hpmt-20"].usd_per_month == 6_000
+    assert options["1 x hpmt-40"].usd_per_month is None
+
+
+def test_more_ceiling_is_full_later() -> None:
+    growth = {READ_BANDWIDTH: Growth(1.5e9, 1e7, 28)}
+    options = found(READS, growth)
+
+    assert options["1 x standard"].full_in_days == 0
+    assert options["2 x standard"].full_in_days == pytest.approx(50)
+    assert options["1 x hpmt-20"].full_in_days == pytest.approx(100)
+    assert found(READS)["1 x hpmt-20"].full_in_days is None
+
+
+def test_a_date_in_the_far_future_is_no_forecast() -> None:
+    assert found(READS, {READ_BANDWIDTH: Growth(1.5e9, 1.0, 28)})["1 x hpmt-20"].full_in_days is None

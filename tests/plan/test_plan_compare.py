@@ -1,0 +1,102 @@
+"""`fss-exporter plan --compare`: one table of shapes and sizes."""
+
+import json
+import time
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests.cli.prompt import ask
+from tests.json_schema import problems, schema_of
+
+from fss_exporter.cli import plan as command
+
+NOW = 1_790_000_000
+LOAD = ("--read-bandwidth", "1500MB/s", "--compare")
+
+
+def test_each_option_says_fit_price_limit_and_commitment() -> None:
+    answer = ask("plan", *LOAD, "--output", "json")
+
+    assert problems(answer.document, schema_of("plan"), schema_of("plan")) == []
+    options = {one["option"]: one for one in answer.document["plans"][0]["options"]}
+    assert options["hpmt-80"]["default_service_limit"] == 0
+    assert options["hpmt-20"]["usd_per_month"] == 6_000
+    assert options["hpmt-20"]["price_date"] == "2026-11-24"
+    assert options["lustre mbps-per-tb-125"]["usd_per_month"] is None
+    assert options["standard"]["fits"]
+    out = " ".join(ask("plan", *LOAD).out.split())
+    assert "needs a higher service limit first: 1 x hpmt-80" in out
+    assert "no price known for lustre mbps-per-tb-125" in out
+
+
+def test_a_table_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('["lustre mbps-per-tb-125"]\nusd_per_gb = 0.1\nsource = "contract"\ndate = "2026-11-01"\n')
+    (plan,) = ask("plan", *LOAD, "--prices", prices, "--output", "json").document["plans"]
+    options = {one["option"]: one for one in plan["options"]}
+
+    assert options["lustre mbps-per-tb-125"]["usd_per_month"] == pytest.approx(31.2 * 1024**4 / 1e9 * 0.1)
+    assert options["lustre mbps-per-tb-125"]["price_source"] == "contract"
+    assert options["hpmt-20"]["usd_per_month"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[a", "prices.toml: "),
+        ("usd = 5", "not a table"),
+        ("[a]\nusd = 5", "give usd or usd_per_gb, and source and date"),
+        ('[a]\nusd = 5\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"', "give usd or usd_per_gb"),
+        ('[a]\nusd = -5\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[a]\nusd = nan\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[a]\nusd = 5\nsource = "s"\ndate = "soon"', "date is not a day"),
+        ('[a]\nusd = 5\nsource = "s"\ndate = "2026-11-01"\neuro = 4', "give usd or usd_per_gb"),
+    ],
+)
+def test_a_wrong_table_of_prices_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text(text)
+    answer = ask("plan", *LOAD, "--prices", prices)
+
+    assert answer.code == 2
+    assert why in answer.err
+
+
+@pytest.mark.parametrize(
+    "flags", [("--prices", "x.toml"), ("--compare", "--bytes", "1GiB"), ("--compare", "--service", "lustre")]
+)
+def test_flags_that_do_not_go_together_are_refused(flags: tuple[str, ...]) -> None:
+    assert ask("plan", "--reads", "5", *flags).code == 2
+
+
+def growing(path: str, days: int) -> str:
+    """A Prometheus with a mount target of standard shape whose reads grow by 10 MB/s a day to 700 MB/s."""
+    query = parse_qs(urlsplit(path).query)
+    text, is_daily = query["query"][0], query.get("step") == ["86400"]
+    labels = {"mount_target_id": "ocid1.a"}
+    values = [[NOW, "0"]]
+    if "fss_mount_target_info" in text:
+        labels |= {"address": "10.0.0.5", "mount_target": "mt", "shape": "standard"}
+    elif "read_bytes_per_second" in text and "limit" not in text:
+        values = [[NOW - day * 86_400, str(700e6 - day * 10e6)] for day in reversed(range(days if is_daily else 1))]
+    elif "write_bytes_per_second" not in text or "limit" in text:
+        values = []
+    series = {
+        "metric": labels,
+        **({"values": values} if "query_range" in path else {"value": (values or [[0, "nan"]])[0]}),
+    }
+    return json.dumps({"status": "success", "data": {"result": [series] if values else []}})
+
+
+@pytest.mark.parametrize(("days", "full_on"), [(28, "2026-10-21"), (5, None)])
+def test_the_date_when_full_is_that_of_the_present_growth(
+    monkeypatch: pytest.MonkeyPatch, days: int, full_on: str | None
+) -> None:
+    monkeypatch.setattr(command, "get", lambda url, _: growing(url, days))
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    answer = ask("plan", "--prometheus", "http://p", "--compare", "--output", "json")
+    (plan,) = answer.document["plans"]
+    options = {(one["option"], one["count"]): one for one in plan["options"]}
+
+    assert options["standard", 1]["full_on"] == full_on, "30 days from 2026-09-21"

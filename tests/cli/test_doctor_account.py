@@ -127,7 +127,7 @@ def test_credentials_that_cannot_be_used_are_a_problem(tmp_path: Path) -> None:
         ("ListRegionSubscriptions", "inspect tenancies", 0),
         ("ListReplications", "inspect replications", 1),
         ("ListLimitValues", "inspect limits", 1),
-        ("ListLustreFileSystems", "inspect lustre-file-systems", 0),
+        ("ListLustreFileSystems", "inspect lustre-file-system", 0),
     ],
 )
 def test_a_missing_permission_is_reported_with_its_statement(

@@ -50,9 +50,7 @@ class ServerLimits:
     """Limits on all clients together, and on the time of each step of a client."""
 
     connections: int = 256  # a further one replaces the one that has waited for its client longest
-    unsent_bytes: int = (
-        16 * 1024 * 1024
-    )  # of different bodies. Above, the response in sending for the longest time is dropped
+    unsent_bytes: int = 16 * 1024 * 1024  # of different bodies. Above, the largest response is dropped
     # for the first byte of a connection, for a TLS handshake, and from the first byte of a request to the last
     request_seconds: float = 5.0
     idle_seconds: float = 180.0  # between two requests, longer than the usual scrape intervals
@@ -193,9 +191,10 @@ class _Connections:
         with self._lock:
             self._sending[connection] = body
             while len(self._sending) > 1 and self._unsent() > self._limits.unsent_bytes:
-                slowest = next(iter(self._sending))
-                self._log_once.failed("unsent", f"{slowest.client} does not take its response: closing the connection")
-                self._close(slowest)
+                # Of the largest, the first is the one that takes its body for the longest time.
+                largest = max(self._sending, key=lambda one: len(self._sending[one]))
+                self._log_once.failed("unsent", f"{largest.client} does not take its response: closing the connection")
+                self._close(largest)
         try:
             yield
         finally:

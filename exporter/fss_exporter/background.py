@@ -11,7 +11,7 @@ import select
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -239,3 +239,19 @@ class Worker:
             self._woken.clear()
         except Exception:  # noqa: BLE001  # without memory too the thread goes on
             time.sleep(_BLIND_PAUSE_SECONDS)
+
+
+def at_once(ends: Sequence[Callable[[], None]], seconds: float) -> None:
+    """Run functions in threads of their own, and return when all have ended or after `seconds`."""
+    threads = []
+    for end in ends:
+        thread = threading.Thread(target=end, daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system allows no further thread
+            end()
+        else:
+            threads.append(thread)
+    until = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.nfs.exact.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES
+from fss_exporter.nfs.exact.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES, Sources
 from fss_exporter.nfs.processes.process_session import OF_AGENT, OF_COMMAND
+from fss_exporter.nfs.processes.remains import remove
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -82,18 +83,13 @@ def test_every_instance_that_agent_and_iostat_make_is_in_the_list_that_doctor_lo
 
 def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(tmp_path: Path) -> None:
     (after,) = (value for key, value in settings("fss-exporter-agent") if key == "ExecStopPost")
-    script = after.removeprefix("-/bin/sh -c '").removesuffix("'").replace("$$", "$")
-    folders = [Path(f"{tmp_path}{place}") / "instances" for place in PLACES]
-    for folder in folders:
-        script = script.replace(str(folder).removeprefix(str(tmp_path)), str(folder))
+    assert after == "-/opt/fss-exporter/bin/fss-exporter clean"
+    places = tuple(Path(f"{tmp_path}{place}") for place in PLACES)
+    for place in places:
         for name in (*INSTANCES, "of-another-program"):
-            (folder / name).mkdir(parents=True)
-    subprocess.run(["/bin/sh", "-c", script], check=True)
+            (place / "instances" / name).mkdir(parents=True)
 
-    assert [[left.name for left in folder.iterdir()] for folder in folders] == [["of-another-program"]] * 2
-    for name in ("fss-exporter-iostat/open", "fss-exporter-iostat-writers"):  # of an iostat that still runs
-        (folders[0] / name).mkdir(parents=True)
-    subprocess.run(["/bin/sh", "-c", script], check=True)
-    assert (folders[0] / "fss-exporter-iostat-writers").is_dir()
+    remove(Sources(tracefs=places))
 
+    assert [[left.name for left in (place / "instances").iterdir()] for place in places] == [["of-another-program"]] * 2
     assert f"\nReadWritePaths=-{PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()

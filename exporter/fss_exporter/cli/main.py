@@ -18,6 +18,7 @@ from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
+    "clean": "Remove what a killed agent with --nfs.exact has left in the kernel, which goes on counting for it.",
     "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
     "demo": "Try the exporter with recorded NFS clients and a loopback OCI region.",
     "config": "Check the configuration file.",

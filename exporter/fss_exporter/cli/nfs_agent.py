@@ -1,14 +1,17 @@
 """The agent: the reader of this host's NFS counters, built from the flags."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fss_exporter.background import at_once
 from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.exact.tracefs import PLACES, Sources
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from fss_exporter.cli.exact_mode import Exact
     from fss_exporter.nfs.exact.latency_reader import LatencyReader
     from fss_exporter.nfs.processes.process_reader import ProcessReader
+
+_LOG = logging.getLogger(__name__)
+_STOP_SECONDS = 7.0  # a removal that takes longer is left to its thread, and the next start removes the rest
 
 
 class NfsAgent:
@@ -88,7 +94,8 @@ class NfsAgent:
             return self.ticker.reading
 
     def start(self) -> None:
-        """Set up the counting in the kernel, and start the ticker."""
+        """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""
+        self._remove_remains()
         if self._exact is not None:
             self._exact.open()
         self.ticker.start()
@@ -98,16 +105,38 @@ class NfsAgent:
         if self._processes is not None:
             self._processes.start()
 
+    def _remove_remains(self) -> None:
+        places = PLACES if self._flags.tracefs is None else (self._flags.tracefs,)
+        if not any(path for place in places for path in (place / "instances").glob("fss-exporter*")):
+            return
+        from fss_exporter.nfs.processes.remains import remove  # noqa: PLC0415  # rarely is something left
+
+        done = remove(Sources(tracefs=places))
+        if done.removed:
+            _LOG.info("removed %s, which a killed program has left", ", ".join(map(str, done.removed)))
+        for reason in done.kept:
+            _LOG.warning(
+                "the kernel goes on counting for a program that is gone: %s. As root: fss-exporter clean", reason
+            )
+
     def stop(self) -> None:
-        """Stop the ticker, and remove the counting from the kernel."""
-        self.ticker.stop()
+        """Stop the ticker, and remove the counting from the kernel, all parts at once. Log what is left of it."""
+        ends = [self.ticker.stop]
         if self._exact is not None:
-            self._exact.reader.close()
+            ends.append(self._exact.reader.close)
         if self._processes is not None:
-            self._processes.stop()
+            ends.append(self._processes.stop)
         if self._latency is not None:
-            self._latency.loop.stop()
-            self._latency.close()
+            ends += [self._latency.loop.stop, self._latency.close]
+        at_once(ends, _STOP_SECONDS)
+        if len(ends) > 1:
+            from fss_exporter.nfs.processes.remains import instances  # noqa: PLC0415  # exact mode has imported it
+
+            for path in instances(PLACES if self._flags.tracefs is None else (self._flags.tracefs,)):
+                _LOG.error(
+                    "%s is left, so the kernel goes on counting. The next start removes it, or: fss-exporter clean",
+                    path,
+                )
 
 
 def metadata_url(flags: NfsFlags) -> str:

@@ -45,7 +45,6 @@ class Exactness:
     latency_reason: str = ""  # why the kernel cannot count durations. Empty if the kernel can
     # parts of the load by process that the kernel cannot count, with the reason
     missing_parts: Mapping[str, str] = field(default_factory=dict)
-    lockdown: str = ""  # mode of kernel lockdown, e.g. `integrity`; empty if there is none
     selinux: bool = False  # SELinux enforces
 
 

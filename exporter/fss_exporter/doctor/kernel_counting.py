@@ -21,10 +21,9 @@ def read_text(path: Path) -> str:
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
     """Read the requirements of exact mode and of the load by process on this host. `places` may be mount points of tracefs."""
-    lockdown = read_text(sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
     found_at, reason, waits = None, "", False
     try:
-        found_at = find(places)
+        found_at = find(places, sysfs=sysfs)
         source_of(found_at)
     except Unavailable as error:
         reason, waits = str(error), isinstance(error, NotYet)
@@ -35,7 +34,6 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
         instances=tuple(name for name in INSTANCES if found_at and (found_at / "instances" / name).is_dir()),
         latency_reason="" if found_at is None or (reason and not waits) else _latency_reason(found_at),
         missing_parts=missing(found_at) if found_at else {},
-        lockdown="" if lockdown == "none" else lockdown,
         selinux=read_text(sysfs / "fs/selinux/enforce").strip() == "1",
     )
 
@@ -63,8 +61,6 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
         yield found("exact-mode.possible", begin=begin)
     if known.latency_reason:
         yield found("exact-mode.no-durations", reason=known.latency_reason)
-    if known.lockdown == "confidentiality":
-        yield found("exact-mode.lockdown")
     if known.selinux:
         yield found("exact-mode.selinux")
 

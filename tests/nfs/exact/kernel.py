@@ -202,6 +202,8 @@ class Kernel(Files):
         inside = _below(path)
         if inside == ("events",):
             return True
+        if inside[0] == "instances":
+            return inside[1] in self.instances
         event = "/".join(inside[1:3])
         if inside[-1] == "hist":
             return self._hist and event in self.events
@@ -232,6 +234,9 @@ class Kernel(Files):
         if path.name not in self.instances:
             raise _error(errno.ENOENT, path)
         if any(instance == path.name for instance, _ in self.handles.values()):
+            raise _error(errno.EBUSY, path)
+        # Seen on 6.12 and 7.3: a trigger that another trigger needs keeps its instance.
+        if any(trigger.action for triggers in self.instances[path.name].values() for trigger in triggers):
             raise _error(errno.EBUSY, path)
         del self.instances[path.name]
 

@@ -179,7 +179,7 @@ class TriggerSetUp(Generic[Session]):
         """
         try:
             with signals_held():
-                self.session = self.make(find(self.sources.tracefs, self.sources.files), self.rows)
+                self.session = self.make(self._root(), self.rows)
         except Unavailable as reason:
             self._last_refusal = str(reason)
             raise
@@ -187,6 +187,9 @@ class TriggerSetUp(Generic[Session]):
         log.info("%s, in tables of %d rows", self.counted, self.rows)
         if self._closed.is_set():  # by another thread in the meantime
             self.end()
+
+    def _root(self) -> Path:
+        return find(self.sources.tracefs, self.sources.files, self.sources.sysfs)
 
     def ready(self, rows: int) -> Session | None:
         """Return the triggers. Without triggers set them, a minute after the last try, with tables of at least `rows` rows.

@@ -150,12 +150,29 @@ def advised(root: Path) -> Iterator[None]:
         raise advice(error, root) from error
 
 
-def find(places: tuple[Path, ...] = PLACES, files: Files = FILES) -> Path:
+def check_lockdown(sysfs: Path, files: Files = FILES) -> None:
+    """Check that kernel lockdown allows tracing. Without the check the kernel answers "Invalid argument".
+
+    Raises:
+        Unavailable: lockdown is in mode confidentiality.
+    """
+    mode = ""
+    with suppress(OSError):
+        mode = files.text(sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
+    if mode == "confidentiality":
+        raise Unavailable(
+            "kernel lockdown is in mode confidentiality, which forbids tracing: boot with lockdown=integrity, "
+            "or leave exact mode off"
+        )
+
+
+def find(places: tuple[Path, ...] = PLACES, files: Files = FILES, sysfs: Path = Path("/sys")) -> Path:
     """Return the mount point of tracefs.
 
     Raises:
-        Unavailable: no place has tracefs, or this process may not read tracefs.
+        Unavailable: no place has tracefs, or this process or lockdown may not trace.
     """
+    check_lockdown(sysfs, files)
     for place in places:
         with advised(place):
             if files.is_there(place / "events"):

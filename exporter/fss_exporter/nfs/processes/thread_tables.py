@@ -118,6 +118,18 @@ def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
     return found
 
 
+def _in_order(joint: str, *dirtied: str) -> tuple[str, ...]:
+    """The kernel keeps a trigger while another trigger needs its variable. So the trigger that needs the variable goes first."""
+    return (f"synthetic/{joint}", WRITES, *dirtied)
+
+
+def clear_join(root: Path, name: str, joint: str, files: Files) -> None:
+    """Clear the triggers of a join that a killed program has left, because the kernel removes no instance with them."""
+    for event in _in_order(joint, *DIRTIED):
+        with suppress(OSError):
+            files.clear(root / "instances" / name / "events" / event / "trigger")
+
+
 class WriteBackJoin:
     """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
 
@@ -138,11 +150,8 @@ class WriteBackJoin:
         self._files = files
         found = (event for event in DIRTIED if files.is_there(root / "events" / event))
         dirtied = self.dirtied = next(found, DIRTIED[0])
-        # The kernel keeps a trigger while another trigger needs its variable. So the trigger that needs the variable goes first.
-        self._in_order = (f"synthetic/{joint}", WRITES, dirtied)
-        for event in self._in_order:
-            with suppress(OSError):
-                files.clear(root / "instances" / name / "events" / event / "trigger")
+        self._in_order = _in_order(joint, dirtied)
+        clear_join(root, name, joint, files)
         self._instance = Instance(root, name, files)
         try:
             try:

@@ -1,0 +1,105 @@
+"""What a killed program leaves in the kernel is removed by the next start, whatever its flags are, and by a command."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from tests.cli.prompt import ask
+from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
+from tests.nfs.processes.busy_host import BusyHost
+
+from fss_exporter.cli.nfs_agent import NfsAgent
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.exact.tracefs import INSTANCES, Sources, Unavailable, find
+from fss_exporter.nfs.processes.process_session import OF_AGENT, OF_COMMAND
+from fss_exporter.nfs.processes.remains import Remains, instances, remove
+
+
+def sources(kernel: Kernel) -> Sources:
+    return Sources(tracefs=(ROOT,), files=kernel)
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Kernel:
+    """The kernel after an agent and an iostat with a join were killed."""
+    kernel = Kernel(BY_PROCESS)
+    for names in (OF_AGENT, OF_COMMAND):
+        BusyHost(tmp_path / names.instance, writers=True, names=names, kernel=kernel).look()
+    kernel.handles.clear()
+    return kernel
+
+
+def test_all_instances_and_events_of_killed_programs_are_removed(killed: Kernel) -> None:
+    left = set(instances((ROOT,), killed))
+
+    done = remove(sources(killed))
+
+    assert set(done.removed) == left
+    assert len(left) == 4
+    assert killed.instances == {}
+    assert not [event for event in killed.events if event.startswith("synthetic/")]
+
+
+def test_what_a_running_program_uses_stays_and_goes_on_counting(tmp_path: Path) -> None:
+    kernel = Kernel(BY_PROCESS)
+    running = BusyHost(tmp_path, writers=True, kernel=kernel)
+    running.look()
+    before = {name: dict(events) for name, events in kernel.instances.items()}
+
+    done = remove(sources(kernel))
+
+    assert done == Remains((), (ROOT / "instances" / OF_AGENT.instance,), ())
+    assert kernel.instances == before
+
+
+def test_what_cannot_be_removed_is_named_with_the_reason(killed: Kernel) -> None:
+    killed.refuse(OF_AGENT.instance, errno.EROFS)
+
+    done = remove(sources(killed))
+
+    assert done.kept == (f"{ROOT}/instances/{OF_AGENT.instance}: Read-only file system",)
+    assert OF_AGENT.writers in killed.instances
+    assert OF_COMMAND.writers not in killed.instances
+
+
+def test_a_host_without_tracefs_has_no_remains() -> None:
+    assert remove(Sources(tracefs=(Path("/nowhere"),))) == Remains((), (), ())
+
+
+@pytest.fixture
+def left(tmp_path: Path) -> Path:
+    """A folder with an empty directory for each instance, which stands for tracefs."""
+    for name in INSTANCES:
+        (tmp_path / "tracing" / "instances" / name).mkdir(parents=True)
+    return tmp_path / "tracing"
+
+
+def test_an_agent_without_exact_mode_removes_what_one_with_it_has_left(
+    left: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    (tmp_path / "proc" / "1").mkdir(parents=True)
+    agent = NfsAgent(NfsFlags(procfs=tmp_path / "proc", tracefs=left, metadata_url=""))
+
+    agent.start()
+    agent.stop()
+
+    assert list((left / "instances").iterdir()) == []
+    assert "which a killed program has left" in caplog.text
+
+
+def test_the_command_removes_them_and_says_what_it_removed(left: Path) -> None:
+    done = ask("clean", f"--path.tracefs={left}")
+
+    assert done.code == 0
+    assert sorted(done.out.splitlines()) == sorted(f"removed {left}/instances/{name}" for name in INSTANCES)
+    assert ask("clean", f"--path.tracefs={left}").out == ""
+
+
+def test_lockdown_is_named_before_the_kernel_answers_that_an_argument_is_invalid(tmp_path: Path) -> None:
+    (tmp_path / "kernel" / "security").mkdir(parents=True)
+    (tmp_path / "kernel" / "security" / "lockdown").write_text("none integrity [confidentiality]\n")
+    (tmp_path / "events").mkdir()
+
+    with pytest.raises(Unavailable, match="lockdown is in mode confidentiality"):
+        find((tmp_path,), sysfs=tmp_path)

@@ -137,6 +137,57 @@ def test_each_form_of_the_reference_gives_its_tree(text: str, tree: Expression) 
     assert parse(text) == tree
 
 
+@pytest.mark.parametrize(
+    ("documented", "printed"),
+    [
+        # "Join Queries", Example 3, on File Storage
+        (
+            (
+                'FileSystemReadRequestsBySize[5m]{size = "0B_to_8KiB"}.percentile(.50) > 100 &&'
+                ' FileSystemReadAverageLatencybySize[5m]{size = "0B_to_8KiB"}.mean() < 0.01'
+            ),
+            (
+                'FileSystemReadRequestsBySize[5m]{size = "0B_to_8KiB"}.percentile(0.5) > 100 &&'
+                ' FileSystemReadAverageLatencybySize[5m]{size = "0B_to_8KiB"}.mean() < 0.01'
+            ),
+        ),
+        # "Specifying a Predicate in a Query", Examples 2, 4 and 7: absent(20) is 20 hours
+        ("CpuUtilization[1m].mean() in (60, 80)", "CpuUtilization[1m].mean() in (60, 80)"),
+        (
+            'CpuUtilization[1m]{availabilityDomain="VeBZ:PHX-AD-1"}.groupBy(poolId).percentile(0.9) > 85',
+            'CpuUtilization[1m]{availabilityDomain = "VeBZ:PHX-AD-1"}.groupBy(poolId).percentile(0.9) > 85',
+        ),
+        ("CpuUtilization[1m].groupBy(resourceId).absent(20)", "CpuUtilization[1m].groupBy(resourceId).absent(20h)"),
+        # "Nesting Queries in an MQL Expression", Example 2
+        (
+            "(SuccessRate[1m].groupBy(availabilityDomain).mean() < 0.99).grouping().sum()",
+            "(SuccessRate[1m].groupBy(availabilityDomain).mean() < 0.99).grouping().sum()",
+        ),
+    ],
+)
+def test_an_expression_of_the_documentation_is_read(documented: str, printed: str) -> None:
+    assert str(parse(documented)) == printed
+    assert parse(printed) == parse(documented)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ('A[5m]{a != "b"}.mean() > 5', 9),
+        ("A[1m].mean() > 1e3", 16),
+        ("A[1m].mean() > 5 and B[1m].mean() > 3", 18),
+        ("A[60s].mean() > 5", 3),
+        ("A[1m].rate() > B[1m].rate()", 16),
+        ("A[1m].mean() > 5.", 16),
+        ("A[1m].absent(73) == 1", 14),
+    ],
+)
+def test_what_no_document_has_is_refused_with_its_place(text: str, column: int) -> None:
+    with pytest.raises(MqlError) as refused:
+        parse(text)
+    assert refused.value.column == column
+
+
 def test_and_binds_tighter_than_or() -> None:
     one, two, three = (parse(f"A[{n}m].max() > 1") for n in (1, 2, 3))
     assert parse(f"{one} || {two} && {three}") == Join(one, "||", Join(two, "&&", three))

@@ -14,10 +14,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.demo.region import refusal
+from fss_exporter.demo.region.alarms_api import query_mistakes
 from fss_exporter.demo.region.demo_tenancy import Tenancy
-from fss_exporter.demo.region.monitoring_api import MonitoringApi, epoch, parsed_query
+from fss_exporter.demo.region.inventory_api import epoch
+from fss_exporter.demo.region.monitoring_api import MonitoringApi, parsed_query
 from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.oci.mql import is_trigger
 
 Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
 
@@ -58,9 +59,7 @@ def _check_destinations(destinations: list[str], tenancy: Tenancy) -> None:
 
 
 def _mistakes(alarm: Alarm) -> Iterator[str]:
-    for query in (alarm["query"], *(override.get("query") for override in alarm["overrides"])):
-        if query is not None and not is_trigger(parsed_query(query)):
-            yield f"field query: an alarm needs a threshold or absent(), and {query} has none"
+    yield from query_mistakes(alarm)
     durations = (
         ("pendingDuration", alarm["pendingDuration"], 1, 60),
         ("evaluationSlackDuration", alarm["evaluationSlackDuration"], 3, 120),

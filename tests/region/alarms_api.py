@@ -14,8 +14,8 @@ from tests.region.alarm_rules import Alarm
 from fss_exporter.demo.region import alarms_api, monitoring_api
 from fss_exporter.demo.region.alarms_api import StoredAlarm
 from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
-from fss_exporter.demo.region.inventory_api import rfc3339
-from fss_exporter.demo.region.monitoring_api import epoch, parsed_query
+from fss_exporter.demo.region.inventory_api import epoch, rfc3339
+from fss_exporter.demo.region.monitoring_api import parsed_query
 from fss_exporter.demo.region.refusal import Refusal
 from fss_exporter.demo.region.wire import paged
 from fss_exporter.oci.mql import metrics

@@ -1,118 +1,19 @@
-"""Monitoring of the demo region with all that the product does not call: posted metrics, and the whole query language."""
+"""Monitoring of the demo region with the whole query language."""
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from threading import Lock
-from typing import Any
+from dataclasses import dataclass
 
 from tests.region.evaluate import evaluate
 
-from fss_exporter.demo.region import monitoring_api, refusal
-from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
-from fss_exporter.demo.region.evaluate import Observation, RawStream, ResultStream
-from fss_exporter.demo.region.monitoring_api import epoch
-from fss_exporter.demo.region.point_store import Definition
+from fss_exporter.demo.region import monitoring_api
+from fss_exporter.demo.region.evaluate import ResultStream
 from fss_exporter.oci.mql import Expression
-
-MOST_POSTED_STREAMS = 50  # in one PostMetricData, documented: PostMetricData
-RETENTION_MINUTES = 90 * 1440  # Longest history of any resolution. Documented: MetricData.
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """A custom metric stream and the posted observations by minute."""
-
-    definition: Definition
-    observations: dict[int, list[Observation]]
-
-    def __call__(self, minute: int) -> Sequence[Observation]:
-        """Return observations of a minute."""
-        return self.observations.get(minute, ())
 
 
 @dataclass(frozen=True)
 class MonitoringApi(monitoring_api.MonitoringApi):
-    """Metrics of a region and posted metrics."""
-
-    _posted: dict[tuple[object, ...], Posted] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
-
-    def handlers(self) -> Mapping[str, Handler]:
-        return {**super().handlers(), "PostMetricData": self.post}
-
-    def definitions(self, scope: frozenset[str], name: str | None, *, first_only: bool) -> Iterator[Definition]:
-        yield from super().definitions(scope, name, first_only=first_only)
-        with self._lock:
-            posted = list(self._posted.values())
-        yield from (entry.definition for entry in posted if entry.definition.compartment_id in scope)
-
-    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
-        yield from super().streams(namespace, group, name)
-        with self._lock:
-            posted = [posted for key, posted in self._posted.items() if key[:3] == (namespace, group, name)]
-        for one in posted:
-            entry = one.definition
-            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, one)
+    """Metrics of a region, in any query."""
 
     def results(
         self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
     ) -> list[ResultStream]:
         return evaluate(expression, lambda metric: self.selected_streams(metric, namespace, group, scope), minutes)
-
-    def post(self, call: Call) -> ApiAnswer:
-        """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""
-        details = call.body
-        if len(details.metric_data) > MOST_POSTED_STREAMS:
-            raise refusal.invalid(f"field metricData: more than {MOST_POSTED_STREAMS} metric streams in one call")
-        verdicts = [(entry, self._mistake(entry)) for entry in details.metric_data]
-        failed = [
-            {"message": mistake, "metricData": entry.model_dump(mode="json", by_alias=True)}
-            for entry, mistake in verdicts
-            if mistake
-        ]
-        if failed and (details.batch_atomicity == "ATOMIC" or len(failed) == len(verdicts)):
-            raise refusal.invalid(f"field metricData: {failed[0]['message']}")
-        for entry, mistake in verdicts:
-            if not mistake:
-                self._take(entry)
-        return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
-
-    def _mistake(self, entry: Any) -> str:
-        """Return the first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
-        now = self.now()
-        namespace, name = entry.namespace, entry.name
-        moments = [epoch(point.timestamp) for point in entry.datapoints]
-        rules = {
-            "namespace: letters, digits and underscores, a letter first": re.fullmatch(r"(?a:[A-Za-z]\w*)", namespace),
-            "namespace: the prefixes oci_ and oracle_ are reserved": not namespace.startswith(("oci_", "oracle_")),
-            "name: letters, digits and . _ - $, a letter first": re.fullmatch(r"(?a:[A-Za-z][\w.$-]*)", name),
-            "dimensions: 1 to 20 are needed": 1 <= len(entry.dimensions) <= 20,
-            "dimensions: a key or value is not allowed": all(
-                re.fullmatch(r"[!-~]{1,256}", key) and len(value) <= 512 for key, value in entry.dimensions.items()
-            ),
-            "datapoints: the list is empty": entry.datapoints,
-            "timestamp: must be less than two hours in the past and less than 10 minutes in the future": all(
-                now - 7200 < moment < now + 600 for moment in moments
-            ),
-            "compartmentId: not authorized, or no such compartment": entry.compartment_id
-            in self.activity.tenancy.compartment_ids,
-        }
-        return next((message for message, holds in rules.items() if not holds), "")
-
-    def _take(self, entry: Any) -> None:
-        where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
-        definition = Definition(*where, entry.dimensions, entry.metadata or {})
-        for point in entry.datapoints:
-            self._add(definition, -int(-epoch(point.timestamp) // 60), (point.value, point.count))
-
-    def _add(self, definition: Definition, minute: int, observation: Observation) -> None:
-        """Add one observation of a custom metric."""
-        dimensions = tuple(sorted(definition.dimensions.items()))
-        key = definition.namespace, definition.resource_group, definition.name, definition.compartment_id, dimensions
-        with self._lock:
-            posted = self._posted.setdefault(key, Posted(definition, defaultdict(list)))
-            posted.observations[minute].append(observation)
-            for old in [at for at in posted.observations if at < minute - RETENTION_MINUTES]:
-                del posted.observations[old]

@@ -1,7 +1,7 @@
 """Monitoring (20180401), alarms: Create, Get, Update, Delete, List. The region keeps alarms and evaluates none."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
@@ -10,8 +10,9 @@ from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_exporter.demo.region.demo_tenancy import ocid
 from fss_exporter.demo.region.inventory_api import etag, rfc3339
-from fss_exporter.demo.region.monitoring_api import MonitoringApi
+from fss_exporter.demo.region.monitoring_api import MonitoringApi, parsed_query
 from fss_exporter.demo.region.wire import paged
+from fss_exporter.oci.mql import is_trigger
 
 DEFAULTS: dict[str, Any] = {
     "metricCompartmentIdInSubtree": False,
@@ -72,7 +73,9 @@ class AlarmsApi:
         }
 
     def check(self, alarm: Mapping[str, Any]) -> None:
-        """Refuse an alarm with fields that contradict each other. The demo takes every alarm."""
+        """Refuse an alarm with a query that cannot trigger. A `Refusal` (400) names the mistake."""
+        for mistake in query_mistakes(alarm):
+            raise refusal.invalid(mistake)
 
     def create(self, call: Call) -> ApiAnswer:
         """CreateAlarm."""
@@ -135,8 +138,17 @@ class AlarmsApi:
     def list_alarms(self, call: Call) -> ApiAnswer:
         """ListAlarms: summaries, with fewer fields than Get answers."""
         bodies = self.bodies(call.query, call.query.lifecycle_state)
+        if call.query.sort_by:
+            bodies.sort(key=lambda body: body[call.query.sort_by], reverse=call.query.sort_order == "DESC")
         summaries = [{name: value for name, value in body.items() if name not in _ONLY_IN_GET} for body in bodies]
         return paged(summaries, call.query, self.monitoring.limits.page)
+
+
+def query_mistakes(alarm: Mapping[str, Any]) -> Iterator[str]:
+    """Yield each query of an alarm that has no trigger. A `Refusal` (400) if a text is no query."""
+    for query in (alarm["query"], *(override.get("query") for override in alarm["overrides"])):
+        if query is not None and not is_trigger(parsed_query(query)):
+            yield f"field query: an alarm needs a threshold or absent(), and {query} has none"
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:

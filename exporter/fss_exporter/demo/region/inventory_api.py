@@ -24,6 +24,11 @@ _MODELS: Mapping[str, Body] = read_table(files(__package__).joinpath("resources.
 
 
 @lru_cache(maxsize=10_000)  # the streams of an answer have the same minutes
+def epoch(moment: datetime) -> float:
+    """Return epoch seconds. A time without zone is UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
 def rfc3339(epoch_seconds: float) -> str:
     """Return a time as OCI prints it: `2027-01-15T08:00:00.000Z`."""
     moment = datetime.fromtimestamp(epoch_seconds, UTC)

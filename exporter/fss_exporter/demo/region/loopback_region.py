@@ -30,6 +30,7 @@ from fss_exporter.demo.region.faults import Fault, FaultBoard, FaultKinds
 from fss_exporter.demo.region.inventory_api import InventoryApi
 from fss_exporter.demo.region.monitoring_api import MonitoringApi, RegionLimits
 from fss_exporter.demo.region.point_store import PointStore
+from fss_exporter.demo.region.posted_metrics import PostedMetrics
 from fss_exporter.demo.region.tenancies import small
 from fss_exporter.demo.region.wire import ApiRequest, Dispatcher, headers_of
 from fss_exporter.errors import UsageError
@@ -121,7 +122,9 @@ class Region:
         self._activity = self.activity(self.tenancy)
         self.store = PointStore(self._activity, self.fault_board)
         limits = limits or RegionLimits()
-        monitoring = self.monitoring_api(self._activity, self.store, now, limits)
+        monitoring = self.monitoring_api(
+            self._activity, self.store, now, limits, PostedMetrics(self.tenancy.compartment_ids, now)
+        )
         handlers: dict[str, Handler] = {
             **dict(InventoryApi(self._activity, now, limits.page).handlers()),
             **monitoring.handlers(),

@@ -143,7 +143,7 @@ OWNERS: Mapping[str, Callable[[Activity], Iterator[Owner]]] = {
     "export": _exports,
     "mount_target": _mount_targets,
     "published_iops": _published_iops,
-    "quota": partial(_named, lambda tenancy: [one for one in tenancy.file_systems if one.quota_rules], "filesystem"),
+    "quota": partial(_named, lambda tenancy: [one for one in tenancy.file_systems if one.quota_rules], "fileSystem"),
     "replication": partial(_named, lambda tenancy: tenancy.replications, "replication"),
     "tenancy": partial(_tenancy, lambda tenancy: {"tenantId": tenancy.id}),
     "lock_mode": partial(_tenancy, lambda _: {"lockMode": "GOVERNANCE"}),

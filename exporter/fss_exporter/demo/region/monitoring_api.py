@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fnmatch import translate
 from functools import partial
 from typing import Any
@@ -12,8 +11,9 @@ from fss_exporter.demo.region import refusal
 from fss_exporter.demo.region.activity import Activity
 from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_exporter.demo.region.evaluate import RawStream, ResultStream, evaluate
-from fss_exporter.demo.region.inventory_api import rfc3339
+from fss_exporter.demo.region.inventory_api import epoch, rfc3339
 from fss_exporter.demo.region.point_store import Definition, PointStore
+from fss_exporter.demo.region.posted_metrics import PostedMetrics
 from fss_exporter.demo.region.wire import paged
 from fss_exporter.errors import MqlError
 from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
@@ -32,6 +32,7 @@ DEFAULT_RANGE_MINUTES = 180
 HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
 """Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
 
+_SORTED_BY = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
 
 
@@ -43,10 +44,15 @@ class MonitoringApi:
     store: PointStore  # its points
     now: Callable[[], float]  # epoch seconds
     limits: RegionLimits  # most streams, points and items of an answer
+    posted: PostedMetrics  # custom metrics
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by API operation."""
-        return {"ListMetrics": self.list_metrics, "SummarizeMetricsData": self.summarize}
+        return {
+            "ListMetrics": self.list_metrics,
+            "SummarizeMetricsData": self.summarize,
+            "PostMetricData": self.posted.post,
+        }
 
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
         """Return compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
@@ -69,18 +75,27 @@ class MonitoringApi:
         """ListMetrics. Deleted resources stay listed, documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        entries = self.definitions(scope, wanted.name, first_only=bool(wanted.group_by))
+        entries = self.definitions(
+            scope, wanted.name, first_only=bool(wanted.group_by) and not wanted.dimension_filters
+        )
         found = [
             entry
             for entry in entries
-            if wanted.namespace in (None, entry.namespace) and wanted.name in (None, entry.name)
+            if wanted.namespace in (None, entry.namespace)
+            and wanted.name in (None, entry.name)
+            and wanted.resource_group in (None, entry.resource_group)
+            and (wanted.dimension_filters or {}).items() <= entry.dimensions.items()
         ]
         bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
+        if wanted.sort_by:
+            field = _SORTED_BY[wanted.sort_by]
+            bodies.sort(key=lambda body: body[field] or "", reverse=wanted.sort_order == "DESC")
         return paged(bodies, query, self.limits.page)
 
     def definitions(self, scope: frozenset[str], name: str | None, *, first_only: bool) -> Iterator[Definition]:
         """Yield the streams of some compartments, of one metric or of all. `first_only`: one of each metric is enough."""
-        return self.store.definitions(self.minute, scope, name, first_only=first_only)
+        yield from self.store.definitions(self.minute, scope, name, first_only=first_only)
+        yield from self.posted.definitions(scope)
 
     # -- SummarizeMetricsData
 
@@ -124,6 +139,7 @@ class MonitoringApi:
 
     def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
         """Yield the streams of a metric. The region's own metrics have no resource group."""
+        yield from self.posted.streams(namespace, group, name)
         published = self.store.documented(namespace, name, self.minute) if group is None else None
         if published is not None:
             now = self.now()
@@ -160,11 +176,6 @@ def parsed_query(text: str) -> Expression:
         return parse(text)
     except MqlError as wrong:
         raise refusal.invalid(f"field query: {wrong}") from None
-
-
-def epoch(moment: datetime) -> float:
-    """Return epoch seconds. A time without zone is UTC."""
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:

@@ -22,7 +22,8 @@ from fss_exporter.oci.mql import ast
 T = TypeVar("T")
 
 _SPACE: Final = re.compile(r"\s*")
-_NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?![\w.])", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?![\w.])", re.ASCII)
+_HOURS: Final = re.compile(r"([0-9]{1,3})(?=\s*\))", re.ASCII)
 _DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])\b", re.ASCII)
 _STRING: Final = re.compile(r'"([^"]*)"')
 _WORD_GOES_ON: Final = re.compile(r"\w")
@@ -185,6 +186,14 @@ class _Reader:
         self.need(".", "the grouping, with a statistic as in .max()")
         return ast.Stage(self.statistic(), dimensions)
 
+    def absence_period(self) -> ast.Duration:
+        """Read a period. A bare number is hours. Source: "Specifying a Predicate in a Query", Example 7, `absent(20)`."""
+        hours = _HOURS.match(self.text, self.skip_space())
+        if hours is None:
+            return self.duration("a period as in 20m, or )")
+        self.at = hours.end()
+        return ast.Duration(int(hours[1]), "h")
+
     def dimension(self) -> str:
         return self.match(ast.DIMENSION, "the name of a dimension").group()
 
@@ -202,6 +211,6 @@ class _Reader:
         inside = self.skip_space()
         argument: float | ast.Duration | None = None
         if not self.take(")"):
-            argument = self.number() if name == "percentile" else self.duration("a period as in 20m, or )")
+            argument = self.number() if name == "percentile" else self.absence_period()
             self.need(")", "the argument")
         return self.build(inside, lambda: ast.Statistic(name, argument))

@@ -1,0 +1,105 @@
+"""What other clients ask of the region: sorted lists, posted metrics, alarms with a wrong query, and the dimensions they rely on."""
+
+import json
+from typing import Any
+
+import pytest
+from tests.clock import NOW, Clock
+
+from fss_exporter.demo.region import Region, small
+from fss_exporter.demo.region.inventory_api import rfc3339
+from fss_exporter.demo.region.wire import ApiRequest
+
+
+@pytest.fixture(scope="module")
+def region() -> Region:
+    """The region of the product, which does not listen."""
+    return Region(small(), now=Clock())
+
+
+def asked(region: Region, target: str, body: object) -> tuple[int, Any]:
+    content = json.dumps(body).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(content))}
+    status, _, answer = region.respond(ApiRequest("POST", target, headers, content))
+    return status, json.loads(answer)
+
+
+def listed(region: Region, body: object) -> tuple[int, Any]:
+    where = f"compartmentId={region.tenancy.id}&compartmentIdInSubtree=true"
+    return asked(region, f"/20180401/metrics/actions/listMetrics?{where}", body)
+
+
+@pytest.mark.parametrize(("order", "is_reversed"), [("ASC", False), ("DESC", True)])
+def test_metrics_are_sorted_as_a_grafana_plugin_asks(region: Region, order: str, *, is_reversed: bool) -> None:
+    body = {"namespace": "oci_filestorage", "groupBy": ["namespace", "name"], "sortBy": "NAME", "sortOrder": order}
+    status, found = listed(region, body)
+    names = [one["name"] for one in found]
+
+    assert status == 200
+    assert len(names) > 20
+    assert names == sorted(names, reverse=is_reversed)
+
+
+def test_metrics_are_filtered_by_dimensions(region: Region) -> None:
+    body = {"dimensionFilters": {"resourceId": region.tenancy.named("mt-home")}}
+    _, found = listed(region, body)
+
+    assert {one["dimensions"]["resourceId"] for one in found} == {region.tenancy.named("mt-home")}
+
+
+def test_an_unknown_order_is_refused(region: Region) -> None:
+    assert listed(region, {"sortBy": "AGE"})[0] == 400
+
+
+def posted(region: Region, namespace: str) -> dict[str, object]:
+    point = {"timestamp": rfc3339(NOW), "value": 0.9}
+    stream = {
+        "namespace": namespace,
+        "compartmentId": region.tenancy.id,
+        "name": "IopsUtilization",
+        "dimensions": {"resourceId": "a"},
+        "datapoints": [point],
+    }
+    return {"metricData": [stream]}
+
+
+def test_a_posted_metric_can_be_listed(region: Region) -> None:
+    status, answer = asked(region, "/20180401/metrics", posted(region, "fss_exporter"))
+    _, found = listed(region, {"namespace": "fss_exporter"})
+
+    assert (status, answer["failedMetricsCount"]) == (200, 0)
+    assert [one["name"] for one in found] == ["IopsUtilization"]
+
+
+def test_a_namespace_of_oracle_cannot_be_posted_to(region: Region) -> None:
+    assert asked(region, "/20180401/metrics", posted(region, "oci_filestorage"))[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [("garbage", "field query: "), ("MountTargetIOPS[1m].mean()", "an alarm needs a threshold or absent()")],
+)
+def test_an_alarm_that_cannot_trigger_is_refused(region: Region, query: str, why: str) -> None:
+    alarm = {
+        "displayName": "a",
+        "compartmentId": region.tenancy.id,
+        "metricCompartmentId": region.tenancy.id,
+        "namespace": "oci_filestorage",
+        "query": query,
+        "severity": "WARNING",
+        "destinations": ["ocid1.onstopic.oc1..a"],
+        "isEnabled": True,
+    }
+    status, answer = asked(region, "/20180401/alarms", alarm)
+
+    assert status == 400
+    assert why in answer["message"]
+    assert asked(region, "/20180401/alarms", alarm | {"query": "MountTargetIOPS[1m].mean() > 5"})[0] == 200
+
+
+def test_each_stream_of_a_filesystem_names_its_mount_target(region: Region) -> None:
+    every = region.store.definitions(region.minute, region.tenancy.compartment_ids)
+
+    assert all(
+        "mountTargetId" in one.dimensions for one in every if one.dimensions.get("resourceType") == "filesystem"
+    ), "the exporter script of Oracle's HPC stack reads it"

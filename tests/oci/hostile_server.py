@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import count
 
 Respond = Callable[[socket.socket], None]
 
@@ -47,6 +48,25 @@ def same_page(connection: socket.socket) -> None:
     body = b'[{"id": "x"}]'
     head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nopc-next-page: again\r\nConnection: close\r\n\r\n"
     connection.sendall(head.encode() + body)
+
+
+def new_page(connection: socket.socket) -> None:
+    """The same rows with a token that no page had before."""
+    body = b'[{"id": "x"}]'
+    head = (
+        f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nopc-next-page: {next(_tokens)}\r\nConnection: close\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+
+
+_tokens = count()
+
+
+def large(connection: socket.socket) -> None:
+    """Compressed JSON of 3 MiB, which is more than a usual answer."""
+    body = gzip.compress(b"[" + b" " * (3 << 20) + b"]", compresslevel=1)
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n"
+    connection.sendall(f"{head}Connection: close\r\n\r\n".encode() + body)
 
 
 def _drip(connection: socket.socket, byte: bytes) -> None:

@@ -7,14 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.oci.hostile_server import Respond, cut_gzip, drip_body, drip_headers, gzip_bomb, hostile_server, same_page
+from tests.oci.hostile_server import (
+    Respond,
+    cut_gzip,
+    drip_body,
+    drip_headers,
+    gzip_bomb,
+    hostile_server,
+    large,
+    new_page,
+    same_page,
+)
 from tests.oci.world import MOUNT_TARGETS, World, reach
 from tests.processes import PROMPT_S
 from tests.region import Account
 
 from fss_exporter.errors import BrokenAnswer, FssError, Unreachable
 from fss_exporter.oci.calls import CallBudget
-from fss_exporter.oci.client import SdkClient, Session, read_credentials
+from fss_exporter.oci.client import SdkClient, Session, bounded_http, read_credentials
 from fss_exporter.oci.cloud_client import MetricRequest, Scope
 from fss_exporter.settings import Oci
 
@@ -60,7 +70,7 @@ def test_an_answer_through_a_proxy_ends_at_the_deadline(
 def test_an_answer_that_unpacks_without_measure_or_end_is_a_broken_answer(
     respond: Respond, account: Account, tmp_path: Path
 ) -> None:
-    with hostile_server(respond) as url, pytest.raises(BrokenAnswer, match=r"larger than 32 MiB|no end"):
+    with hostile_server(respond) as url, pytest.raises(BrokenAnswer, match=r"larger than 16 MiB|no end"):
         client(url, account, tmp_path).summarize(REQUEST)
 
 
@@ -83,6 +93,18 @@ def test_a_redirect_to_another_host_is_a_broken_answer(
 def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: Path) -> None:
     with hostile_server(same_page) as url, pytest.raises(BrokenAnswer, match="does not end"):
         client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")
+
+
+def test_a_listing_with_a_new_token_and_no_new_rows_on_each_page_ends(account: Account, tmp_path: Path) -> None:
+    with hostile_server(new_page) as url, pytest.raises(BrokenAnswer, match="does not end after 11 pages"):
+        client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")
+
+
+def test_large_answers_to_simultaneous_calls_are_read_one_at_a_time(account: Account, tmp_path: Path) -> None:
+    with hostile_server(large) as url, bounded_http._one_large, pytest.raises(Unreachable, match="no answer"):
+        client(url, account, tmp_path, read_timeout=1.0, answer_timeout=1.0).summarize(REQUEST)
+    with hostile_server(large) as url:
+        assert client(url, account, tmp_path).summarize(REQUEST) == []
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import os
 import threading
 import time
 import zlib
+from contextlib import ExitStack
 from typing import Any, Final
 
 from oci._vendor.requests.exceptions import ChunkedEncodingError, ConnectionError, ContentDecodingError  # noqa: A004
@@ -16,10 +17,14 @@ from oci._vendor.requests.utils import get_environ_proxies
 from oci.base_client import OCIHTTPAdapter
 from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
 
-LARGEST_ANSWER_BYTES: Final = 32 * 1024 * 1024
+LARGEST_ANSWER_BYTES: Final = 16 * 1024 * 1024
 """Limit of a decoded answer, bytes. The largest documented answer, 100,000 points of 2,000 streams, has about 8 MB."""
+_LARGE_BYTES: Final = 1024 * 1024
+"""Above this size one answer at a time is read, so that large answers to simultaneous calls do not add up."""
+_one_large = threading.Lock()
 
 _CHUNK_BYTES: Final = 64 * 1024
+_PIECE_BYTES: Final = 256 * 1024  # unpacked at once. A chunk of a bomb holds 64 MiB
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS  # zlib detects which of the two it is
 
 _call = threading.local()  # `deadline` of the call of this thread, monotonic seconds
@@ -155,14 +160,26 @@ def _body(raw: Any) -> bytes:
 
 
 def _read(raw: Any, decoder: Any) -> bytes:
-    pieces, size, chunk = [], 0, b""
-    while received := raw.read(_CHUNK_BYTES, decode_content=False):
-        chunk = received
-        piece = chunk if decoder is None else decoder.decompress(chunk, LARGEST_ANSWER_BYTES + 1 - size)
-        size += len(piece)
-        if size > LARGEST_ANSWER_BYTES:
-            raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
-        pieces.append(piece)
-    if decoder is not None and chunk and not decoder.eof:
-        raise zlib.error("the compressed answer has no end")
-    return b"".join(pieces)
+    body, most, chunk = io.BytesIO(), _LARGE_BYTES, b""  # its value is the body without a copy
+    with ExitStack() as at_the_end:
+        while received := raw.read(_CHUNK_BYTES, decode_content=False):
+            chunk = received
+            while chunk:
+                piece = chunk if decoder is None else decoder.decompress(chunk, min(_PIECE_BYTES, most + 1 - body.tell()))
+                body.write(piece)
+                chunk = b"" if decoder is None else decoder.unconsumed_tail
+                if body.tell() > most:
+                    if most == LARGEST_ANSWER_BYTES:
+                        raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
+                    _wait_for_room(at_the_end)
+                    most = LARGEST_ANSWER_BYTES
+            chunk = received
+        if decoder is not None and chunk and not decoder.eof:
+            raise zlib.error("the compressed answer has no end")
+        return body.getvalue()
+
+
+def _wait_for_room(at_the_end: ExitStack) -> None:
+    if not _one_large.acquire(timeout=max(0.0, _call.deadline - time.monotonic())):
+        raise ConnectionError("the deadline for the whole answer has passed, behind another large answer")
+    at_the_end.callback(_one_large.release)

@@ -34,6 +34,7 @@ _LONGEST_PAUSE_SECONDS: Final = 4.0
 _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side has closed fails at once
 
 _MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
+_MOST_WITHOUT_NEWS = 10  # pages in a row. OCI may send a few empty ones
 
 Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds
 
@@ -87,10 +88,12 @@ class Session:
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
         """Yield every page of a listing as a list of rows. Arguments and errors are like `call`.
 
-        A repeated page token, or more than 1,000 pages, raise `BrokenAnswer`.
+        A repeated page token, more than ten pages in a row that bring no new rows, or more than 1,000 pages raise `BrokenAnswer`.
         """
         tokens: set[str] = set()
         more: dict[str, str] = {}
+        before: list[Any] = []
+        without_news = 0
         while True:
             answer = self.call(service, operation, *arguments, **options, **more)
             rows = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
@@ -100,7 +103,9 @@ class Session:
             token = answer.headers.get("opc-next-page")
             if not token or operation in _WITHOUT_PAGES:
                 return
-            if token in tokens or len(tokens) >= _MOST_PAGES:
+            without_news = without_news + 1 if not rows or rows == before else 0
+            before = rows
+            if token in tokens or len(tokens) >= _MOST_PAGES or without_news > _MOST_WITHOUT_NEWS:
                 raise broken(f"the listing does not end after {len(tokens)} pages", api_name(operation), self.region)
             tokens.add(token)
             more = {"page": token}

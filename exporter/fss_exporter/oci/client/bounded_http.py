@@ -9,6 +9,7 @@ import os
 import threading
 import time
 import zlib
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -160,23 +161,32 @@ def _body(raw: Any) -> bytes:
 
 
 def _read(raw: Any, decoder: Any) -> bytes:
-    body, most, chunk = io.BytesIO(), _LARGE_BYTES, b""  # its value is the body without a copy
+    body, is_large = io.BytesIO(), False  # its value is the body without a copy
     with ExitStack() as at_the_end:
-        while received := raw.read(_CHUNK_BYTES, decode_content=False):
-            chunk = received
-            while chunk:
-                piece = chunk if decoder is None else decoder.decompress(chunk, min(_PIECE_BYTES, most + 1 - body.tell()))
-                body.write(piece)
-                chunk = b"" if decoder is None else decoder.unconsumed_tail
-                if body.tell() > most:
-                    if most == LARGEST_ANSWER_BYTES:
-                        raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
-                    _wait_for_room(at_the_end)
-                    most = LARGEST_ANSWER_BYTES
-            chunk = received
-        if decoder is not None and chunk and not decoder.eof:
-            raise zlib.error("the compressed answer has no end")
+        for piece in _pieces(raw, decoder):
+            body.write(piece)
+            if body.tell() > LARGEST_ANSWER_BYTES:
+                raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
+            if body.tell() > _LARGE_BYTES and not is_large:
+                is_large = True
+                _wait_for_room(at_the_end)
         return body.getvalue()
+
+
+def _pieces(raw: Any, decoder: Any) -> Iterator[bytes]:
+    has_begun = False
+    while chunk := raw.read(_CHUNK_BYTES, decode_content=False):
+        has_begun = True
+        if decoder is None:
+            yield chunk
+            continue
+        piece = decoder.decompress(chunk, _PIECE_BYTES)
+        yield piece
+        while decoder.unconsumed_tail or len(piece) == _PIECE_BYTES:
+            piece = decoder.decompress(decoder.unconsumed_tail, _PIECE_BYTES)
+            yield piece
+    if decoder is not None and has_begun and not decoder.eof:
+        raise zlib.error("the compressed answer has no end")
 
 
 def _wait_for_room(at_the_end: ExitStack) -> None:

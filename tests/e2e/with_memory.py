@@ -34,14 +34,14 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.web.application import build
 from fss_exporter.web.binding import bind
-from fss_exporter.web.collecting import Collectors, one_at_a_time
+from fss_exporter.web.collecting import Collectors, Turns
 from fss_exporter.web.http_server import HttpServer
 from fss_exporter.web.scrapes import Scrapes
 
 seconds, now = int(sys.argv[2]), 0.0
 clients = Clients(Path(sys.argv[1]), (ClientMount("k_mixed", "10.80.1.10", "/export/a"),))
 ticker = Ticker(Procfs(clients.root).read, 1.0, clock=lambda: now)
-collect = one_at_a_time(Collectors({"nfs": NfsCollector(ticker)}), threading.Lock())
+collect = Turns().of(Collectors({"nfs": NfsCollector(ticker)}))
 application = build(telemetry_path="/metrics", scrapes=Scrapes(collect), page=str, waiting_for=tuple, reload=lambda: None)
 
 def resident():

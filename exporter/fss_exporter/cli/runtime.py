@@ -19,7 +19,7 @@ from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.flag_records import flag, switch
 from fss_exporter.web.application import OPEN_PATHS, Reload, Reloading, build
 from fss_exporter.web.binding import bind, passed, url_of
-from fss_exporter.web.collecting import Collectors, Source, one_at_a_time
+from fss_exporter.web.collecting import Collectors, Source, Turns
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response
 from fss_exporter.web.scrapes import Scrapes
@@ -138,19 +138,17 @@ def _watching(protection: "WebConfigReload") -> Part:
 
 def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) -> Application:
     loops = [loop for part in parts for loop in part.loops]
-    collecting = threading.Lock()
+    turns = Turns()
 
     def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Family]]:
-        return one_at_a_time(
-            Collectors({name: one for name, one in sources.items() if one is not None}, loops), collecting
-        )
+        return turns.of(Collectors({name: one for name, one in sources.items() if one is not None}, loops))
 
     return build(
         telemetry_path=telemetry_path,
         scrapes=Scrapes(collects({part.name: part.source for part in parts})),
         page=_page(collects({part.name: part.page_source or part.source for part in parts}), telemetry_path),
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
-        stalled=lambda: stalled_loops(loops, time.monotonic()),
+        stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
         reload=reload,
     )
 

@@ -18,14 +18,36 @@ from fss_exporter.web import process
 _LOG = logging.getLogger(__name__)
 
 
-def one_at_a_time(collectors: "Collectors", lock: threading.Lock) -> Callable[[], list[Family]]:
-    """Return a function that collects all families. Threads that share the lock collect one after the other."""
+_LONGEST_SECONDS = 10.0
+"""A collection takes less than a second. A longer one hangs, because a loop keeps what the collection needs."""
 
-    def collect() -> list[Family]:
-        with lock:
-            return list(collectors.collect())
 
-    return collect
+class Turns:
+    """Collect for several purposes, one after the other. Knows a collection that hangs."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._lock = threading.Lock()
+        self._clock = clock
+        self._began: float | None = None
+
+    def of(self, collectors: "Collectors") -> Callable[[], list[Family]]:
+        """Return a function that collects all families."""
+
+        def collect() -> list[Family]:
+            with self._lock:
+                self._began = self._clock()
+                try:
+                    return list(collectors.collect())
+                finally:
+                    self._began = None
+
+        return collect
+
+    def stalled(self) -> tuple[str, ...]:
+        """Return a part of a sentence about a collection that hangs."""
+        began = self._began
+        seconds = 0.0 if began is None else self._clock() - began
+        return (f"a scrape hangs for {seconds:.0f} s",) if seconds > _LONGEST_SECONDS else ()
 
 
 class Source(Protocol):
@@ -64,6 +86,12 @@ class Collectors:
         now = self.clock()
         beats = [loop.heartbeat for loop in self.loops]
         stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
+        for beat in beats:
+            if beat.collector in stalled:
+                message = f"loop {beat.collector} is stalled: no round ended for {now - beat.finished_at:.0f} s"
+                self._log_once.failed(f"stalled {beat.collector}", message, level=logging.ERROR)
+            else:
+                self._log_once.works(f"stalled {beat.collector}", f"loop {beat.collector} ends rounds again")
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
         shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
@@ -95,7 +123,7 @@ class Collectors:
         try:
             for collected in source.collect():
                 families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
-        except Exception as failure:  # noqa: BLE001  # any error costs this collector only
+        except BaseException as failure:  # noqa: BLE001  # any error costs this collector only, SystemExit too
             known = isinstance(failure, FssError)
             message = f"collector {name} failed: {failure if known else repr(failure)}"
             self._log_once.failed(name, message, level=logging.ERROR, error=None if known else failure)

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from tests import processes
 from tests.cli.prompt import Answer, ask
+from tests.json_schema import problems, schema_of
 
 from fss_exporter.cli import plan as command
 from fss_exporter.client_scrape import override_of
@@ -441,3 +442,20 @@ def test_a_shape_that_is_asked_for_replaces_the_one_it_has(
     assert (only["operations"], only["iops"]["point"]) == (None, 30_000)
     assert only["best_of_one_mount_target"]["operations_per_second"] is None
     assert only["what_if"][0]["mount_targets"] == 1
+
+
+def test_the_ranked_list_has_a_figure_for_each_change(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    flags = ("plan", "--prometheus", week.url, "--address", "10.0.0.1", "--advice")
+    answer = ask(*flags, "--output", "json")
+
+    assert answer.code == 0, answer.err
+    assert problems(answer.document, schema_of("plan"), schema_of("plan")) == []
+    assert [one["kind"] for one in answer.document["advice"]] == []
+    assert "nothing: no change of those that this command knows saves 100 IOPS" in ask(*flags).out
+
+
+def test_advice_needs_a_prometheus() -> None:
+    assert ask("plan", "--reads", "5", "--advice").code == 2

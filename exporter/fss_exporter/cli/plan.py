@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,10 +23,11 @@ from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
 from fss_exporter.plan.comparison import Comparison, parse_prices, shipped_prices
+from fss_exporter.plan.fleet import fleet_advice
 from fss_exporter.plan.history import of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs, has_workload
 from fss_exporter.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
-from fss_exporter.plan.mount_target_answer import case_document, show_case
+from fss_exporter.plan.mount_target_answer import case_document, show_advice, show_case
 from fss_exporter.plan.mount_target_history import of_mount_targets, other_services
 from fss_exporter.plan.prometheus_api import Prometheus
 from fss_exporter.plan.scenario import Case, Scenario, what_if
@@ -40,6 +41,7 @@ from fss_exporter.plan.service_answer import (
 )
 
 if TYPE_CHECKING:
+    from fss_exporter.model.advice import Advice
     from fss_exporter.settings import Settings
 
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
@@ -82,10 +84,11 @@ def plan(flags: PlanFlags) -> None:
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
     settings = flags.configuration()
     of_shape, mounts = _of_shapes(flags.shape, settings), mount_settings(settings)
+    advice: list[Advice] = []
     loads = _loads(
         flags,
         mounts,
-        lambda api: _of_week(api, of_shape, flags.address),
+        lambda api: _of_week(api, of_shape, flags, advice),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
     comparison = Comparison(_prices(flags), time.time())
@@ -93,18 +96,36 @@ def plan(flags: PlanFlags) -> None:
         _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
     ]
     cases.sort(key=_share, reverse=True)
+    _print(flags, cases, comparison, advice)
+
+
+def _of_week(
+    prometheus: Prometheus, of_shape: Callable[[str], Judge], flags: PlanFlags, advice: "list[Advice]"
+) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target. A note names the addresses of other services.
+
+    With --advice the changes are put into `advice`.
+    """
+    for where, service in other_services(prometheus, flags.address).items():
+        tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
+    loads = of_mount_targets(
+        prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), flags.address
+    )
+    if flags.advice:
+        known = {name: (load, _limits(of_shape(load.shape), name, load.limits)) for name, load in loads.items()}
+        advice.extend(fleet_advice(prometheus, known))
+    return loads
+
+
+def _print(flags: PlanFlags, cases: list[Case], comparison: Comparison, advice: "list[Advice]") -> None:
     if flags.output == "json":
-        click.echo(tables.as_json({**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}))
+        document = {**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}
+        click.echo(tables.as_json(document | ({"advice": [asdict(one) for one in advice]} if flags.advice else {})))
         return
     for case in cases:
         show_case(tables.console(), case, comparison)
-
-
-def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target. A note names the addresses of other services."""
-    for where, service in other_services(prometheus, address).items():
-        tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
-    return of_mount_targets(prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address)
+    if flags.advice:
+        show_advice(tables.console(), advice)
 
 
 def _prices(flags: PlanFlags) -> Mapping[str, Price]:
@@ -122,8 +143,8 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
             " --operation and --what-if"
         )
-    if flags.compare:
-        raise UsageError("--compare includes Lustre: leave out --service")
+    if flags.compare or flags.advice:
+        raise UsageError("--compare and --advice are about mount targets: leave out --service")
     if is_given("shape"):
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
     inputs = with_stated_latency(flags, choice)

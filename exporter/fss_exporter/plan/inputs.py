@@ -142,6 +142,9 @@ class PlanInputs(SavedFlags):
     compare: bool = switch(
         "--compare", "Compare standard and high performance mount targets and Lustre sizes: fit, price, date when full."
     )
+    advice: bool = switch(
+        "--advice", "With --prometheus: what to change, ranked by the I/O operations that each change saves."
+    )
     prices: Path | None = flag(
         "--prices", "Prices in TOML in place of the shipped ones, with --compare.", metavar="FILE"
     )
@@ -233,6 +236,7 @@ def _check_amounts(inputs: PlanInputs) -> None:
             "--mix needs rates such as --reads 7 --writes 3, and --concurrency and --latency": (
                 inputs.mix and no_rate_of_mix
             ),
+            "--advice goes with --prometheus": inputs.advice and inputs.prometheus is None,
             "--prices goes with --compare": inputs.prices is not None and not inputs.compare,
             "--compare compares rates: leave out --files and --bytes": inputs.compare and inputs.is_job,
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter import units
+from fss_exporter.model.advice import Advice
 from fss_exporter.model.capacity import LATENCY
 from fss_exporter.model.limits import NO_SHAPE, Use, fullest
 from fss_exporter.model.operations import READ, WRITE
@@ -65,6 +66,17 @@ def show_case(out: Console, case: Case, comparison: Comparison) -> None:
         for line in differences(scenario, other):
             say(out, line, hanging=2)
     say(out, "")
+
+
+def show_advice(out: Console, found: Sequence[Advice]) -> None:
+    """Print the ranked list of changes."""
+    say(out, "What to change, in the busiest five minutes of each mount target", "bold")
+    for rank, one in enumerate(found, 1):
+        saves = f"saves {units.number(one.saves_iops)} IOPS" if one.saves_iops else "saves no IOPS"
+        say(out, f"{rank}. {saves}: {one.text}", hanging=3)
+        say(out, f"   computed: {one.computed}", hanging=3)
+    if not found:
+        say(out, "nothing: no change of those that this command knows saves 100 IOPS")
 
 
 def size_lines(load: Load) -> Iterator[str]:

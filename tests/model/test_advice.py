@@ -1,0 +1,132 @@
+"""What to change in a fleet, and what each change saves."""
+
+import pytest
+
+from fss_exporter.model.advice import Advice, ClientMount, Target, ranked
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, workload
+
+HOME = Target(
+    "mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 25_000, "projects": 20_000}, {"/a": "homes", "/b": "projects"}
+)
+SPARE = Target("mt-spare", "10.0.0.2", 5_000, 50_000, {"projects": 5_000}, {"/b": "projects"})
+
+
+def mount(traffic: Traffic, **options: int) -> ClientMount:
+    return ClientMount("c1:10949", "10.0.0.1", "/b", traffic, **options)
+
+
+def only(found: list[Advice], kind: str) -> Advice:
+    (one,) = (one for one in found if one.kind == kind)
+    return one
+
+
+def kinds(traffic: Traffic, **options: int) -> list[str]:
+    return [one.kind for one in ranked([], [mount(traffic, **options)], {})]
+
+
+def test_load_moves_to_another_mount_target_of_the_file_system_up_to_equal_shares() -> None:
+    one = only(ranked([HOME, SPARE], [], {}), "move")
+
+    assert one.saves_iops == pytest.approx(20_000)
+    assert "move 100% of the load of projects from mt-home to mt-spare" in one.text
+    assert "mt-home falls from 90% to 50%, mt-spare rises from 10% to 50%" in one.text
+
+
+def test_no_more_moves_than_the_shared_file_system_has() -> None:
+    little = Target("mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 40_000, "projects": 5_000}, {})
+
+    assert only(ranked([little, SPARE], [], {}), "move").saves_iops == pytest.approx(5_000)
+
+
+def test_a_larger_ceiling_takes_more_of_the_load() -> None:
+    large = Target("mt-large", "10.0.0.3", 10_000, 100_000, {"projects": 10_000}, {})
+    one = only(ranked([HOME, large], [], {}), "move")
+
+    assert one.saves_iops == pytest.approx(20_000), "of at most 26,667 that equal shares need"
+
+
+def test_the_largest_clients_that_fit_are_named_first() -> None:
+    clients = [
+        ClientMount(name, "10.0.0.1", "/b", Traffic({"GETATTR": OperationTraffic(iops, Bounds.exact(iops))}))
+        for name, iops in (("small", 4_000.0), ("large", 15_000.0), ("too-large", 21_000.0))
+    ]
+
+    assert "first large, small:" in only(ranked([HOME, SPARE], clients, {}), "move").text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Target("mt", "10.0.0.9", 5_000, 50_000, {"other": 5_000}, {}),
+        Target("mt", "10.0.0.9", 40_000, 50_000, {"projects": 40_000}, {}),
+    ],
+    ids=["no shared file system", "shares are even"],
+)
+def test_nothing_moves_where_it_would_not_help(other: Target) -> None:
+    assert ranked([HOME, other], [], {}) == []
+
+
+def test_small_transfers_save_what_the_same_bytes_cost_in_large_ones() -> None:
+    reads = workload(Transfers(32_000, 32 * 1024), None, {})
+    one = only(ranked([], [mount(reads, rsize=32 * 1024, wsize=1 << 20)], {}), "transfer-size")
+
+    assert one.saves_iops == pytest.approx(64_000 - 1_000 * 33)
+    assert "without rsize=32768" in one.text
+
+
+def test_a_program_that_reads_less_than_rsize_is_not_told_to_change_the_mount() -> None:
+    reads = workload(Transfers(32_000, 32 * 1024), None, {})
+
+    assert "transfer-size" not in kinds(reads, rsize=1 << 20)
+    assert "transfer-size" not in kinds(reads, rsize=256 * 1024)
+
+
+def test_a_stat_storm_saves_at_most_its_own_cost() -> None:
+    traffic = workload(None, None, {"GETATTR": 3_000, "LOOKUP": 500, "CREATE": 100})
+    one = only(ranked([], [mount(traffic)], {}), "stat-storm")
+
+    assert one.saves_iops == 4_000
+    assert "4,000 of 4,400 IOPS" in one.computed
+
+
+def test_a_storm_of_deletions_is_named_with_its_cost() -> None:
+    traffic = workload(None, None, {"REMOVE": 1_000, "RMDIR": 50, "GETATTR": 100})
+
+    assert only(ranked([], [mount(traffic)], {}), "delete-storm").saves_iops == 8_200
+
+
+def test_little_work_is_no_advice() -> None:
+    assert kinds(workload(None, None, {"REMOVE": 10, "GETATTR": 20})) == []
+
+
+def test_serial_work_is_told_the_rate_that_more_requests_reach() -> None:
+    serial = Traffic({"CREATE": OperationTraffic(200, Bounds.exact(80), execute_seconds=1.0)})
+    one = only(ranked([], [mount(serial)], {}), "serial")
+
+    assert one.saves_iops == 0
+    assert "up to 3,200 operations/s in place of 200" in one.text
+
+
+def test_one_connection_near_its_window_is_told_to_use_more() -> None:
+    reads = Traffic({"READ": OperationTraffic(300, Bounds.exact(90), rtt_seconds=3.0)}, read_bytes=300 << 20)
+
+    assert "nconnect" in kinds(reads, nconnect=1)
+    assert "nconnect" not in kinds(reads, nconnect=4)
+
+
+def test_a_full_network_of_a_client_is_named() -> None:
+    found = ranked([], [], {"c1": (1.1e9, 1.25e9), "c2": (0.2e9, 1.25e9)})
+
+    assert [(one.kind, one.client) for one in found] == [("network", "c1")]
+    assert "1,100 of 1,250 MB/s are used, 88%" in found[0].text
+
+
+def test_the_change_that_saves_most_comes_first() -> None:
+    deleting = mount(workload(None, None, {"REMOVE": 1_000}))
+
+    assert [one.kind for one in ranked([HOME, SPARE], [deleting], {"c1": (1.2e9, 1.25e9)})] == [
+        "move",
+        "delete-storm",
+        "network",
+    ]

@@ -205,6 +205,8 @@ def test_what_the_account_has_is_written_down_without_ocids(
     assert written["observed_throughput"] == {"0": 1, "1": 2, "20": 1, "absent": 1}
     assert written["metric_names_ignore_case"] in {True, False}
     assert written["adding_two_metrics"]
+    assert written["order_of_and_and_or"] == "&& binds tighter"
+    assert written["limit_names"]
     metrics = {one["documented"]: one for one in written["metrics"]}
     assert metrics["MetadataIOPS"]["dimensions"]["operation"] == ["CREATE", "GETATTR", "REMOVE", "SETATTR"]
     assert metrics["MountTargetReadThroughput"]["newest_age_seconds"] is not None

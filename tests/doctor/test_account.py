@@ -243,10 +243,14 @@ def test_undocumented_behaviour_is_reported_without_names() -> None:
         observed_throughputs={"absent": 2, "20": 1},
         names_ignore_case=False,
         arithmetic="3 streams",
+        join_order="&& binds tighter",
+        limit_names=("mount-target-count",),
     )
     assert [one.message for one in found(facts, "discovered")] == [
         "values of operation: CREATE, GETATTR",
         "observedThroughput of mount targets: absent (2), 20 (1)",
         "metric names in queries ignore case: no",
         "two metrics added in one query: 3 streams",
+        "&& and || without parentheses: && binds tighter",
+        "names of limits: mount-target-count",
     ]

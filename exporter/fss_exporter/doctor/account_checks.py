@@ -175,6 +175,8 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
         "observedThroughput of mount targets": ", ".join(throughputs),
         "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
         "two metrics added in one query": facts.arithmetic,
+        "&& and || without parentheses": facts.join_order,
+        "names of limits": ", ".join(facts.limit_names),
     }
     for what, answer in answers.items():
         if answer:

@@ -123,6 +123,8 @@ class RegionFacts:
     # whether MQL takes a metric name in another case; None where that could not be tried
     names_ignore_case: bool | None = None
     arithmetic: str = ""  # result of a query that adds two metrics. Empty without a try
+    join_order: str = ""  # which of && and || binds tighter in MQL. Empty without a try
+    limit_names: tuple[str, ...] = ()  # names of the service limits of File Storage
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 
 
@@ -151,6 +153,8 @@ def _region(facts: RegionFacts, scrub: "_Scrubber") -> dict[str, Any]:
         "ingestion_lag_seconds": [asdict(lag) for lag in facts.lags],
         "metric_names_ignore_case": facts.names_ignore_case,
         "adding_two_metrics": facts.arithmetic,
+        "order_of_and_and_or": facts.join_order,
+        "limit_names": list(facts.limit_names),
         "metrics": [_metric(metric, scrub) for metric in facts.metrics],
     }
 

@@ -64,6 +64,8 @@ class Probe:
             lags=self._lags(probe, metrics),
             names_ignore_case=probe.ignores_case(metrics),
             arithmetic=probe.adds_up(metrics),
+            join_order=probe.join_order(metrics),
+            limit_names=probe.limit_names(),
         )
 
     def _oci_now(self) -> float:

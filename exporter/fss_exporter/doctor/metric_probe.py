@@ -68,6 +68,38 @@ class MetricProbe:
         except CloudError as error:
             return f"refused: {error}"
 
+    def join_order(self, metrics: Iterable[MetricFacts]) -> str:
+        """Return which of `&&` and `||` binds tighter in a query without parentheses. Empty if no metric has points to try.
+
+        No document says it. With T true and F false, `F && F || T` is false only if `||` binds tighter, and
+        `T || F && F` is true only if `&&` does, or if the service reads from right to left.
+        """
+        known = next((one for one in metrics if one.streams and one.documented == _READS), None)
+        if known is None:
+            return ""
+        true, false = f"{known.spelling}[1m].mean() >= 0", f"{known.spelling}[1m].mean() < 0"
+        answers = []
+        for query in (f"{false} && {false} || {true}", f"{true} || {false} && {false}"):
+            try:
+                rows = self._summarized(query, self.scopes[0], self.now())
+            except CloudError as error:
+                return f"refused: {error}"
+            values = [value for row in rows for value in _values(row)]
+            if not values:
+                return "no stream in the answer"
+            answers.append(all(values))
+        return JOIN_ORDERS[answers[0], answers[1]]
+
+    def limit_names(self) -> tuple[str, ...]:
+        """Return the names of the service limits of File Storage. Empty for a refused call."""
+        try:
+            pages = self.session.pages(
+                "limits", "list_limit_values", compartment_id=self.session.tenancy_id, service_name="filesystem"
+            )
+            return tuple(sorted({str(row["name"]) for page in pages for row in page if isinstance(row, dict)}))
+        except (CloudError, KeyError):
+            return ()
+
     def _listed(self, wanted: dict[str, object]) -> tuple[list[dict[str, Any]], bool]:
         """Return the first page of ListMetrics in each scope, up to 1,000 rows, and whether there are more pages."""
         rows: list[dict[str, Any]] = []
@@ -131,6 +163,22 @@ class MetricProbe:
         self.progress.step()
         self.note("SummarizeMetricsData", None)
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+JOIN_ORDERS: Final = {
+    (True, True): "&& binds tighter",
+    (False, False): "|| binds tighter",
+    (True, False): "read from left to right",
+    (False, True): "read from right to left",
+}
+"""Meaning of the answers to `F && F || T` and `T || F && F`."""
+
+
+def _values(stream: dict[str, Any]) -> Iterator[bool]:
+    points = stream.get("aggregatedDatapoints")
+    for point in points if isinstance(points, list) else ():
+        if isinstance(point, dict) and isinstance(point.get("value"), int | float):
+            yield bool(point["value"])
 
 
 def _documented(spelling: str) -> OciMetric | None:

@@ -265,7 +265,9 @@ def test_the_busiest_minutes_of_a_file_system_of_another_service_are_planned(
 def test_clients_of_another_service_are_planned_without_those_of_mount_targets(week: processes.Prometheus) -> None:
     api = prometheus.Prometheus(asked(week), NOW)
 
-    assert set(of_service(api, "apsara-nas", Limits(), None)) == {"10.0.0.2"}
+    loads = of_service(api, "apsara-nas", Limits(), None)
+    assert set(loads) == {"10.0.0.2"}
+    assert loads["10.0.0.2"].remark.startswith("at least: the load of the scraped clients alone")
 
 
 def test_a_service_without_metrics_is_a_failure(week: processes.Prometheus) -> None:

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from fss_exporter.catalogue import CATALOGUE
@@ -15,6 +16,11 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
 from fss_exporter.plan.prometheus_api import Prometheus, selector
+
+CLIENTS_ALONE: Final = (
+    "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
+)
+MEASURED_BY_OCI: Final = "reads and writes of all clients as OCI measured them"
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
@@ -31,7 +37,11 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
         query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
         # The addresses of the service. All addresses where no client names the service.
         named = {labels.get("address", "") for labels, _ in prometheus.at(query, prometheus.now)}
-        loads = {address: load for address, load in loads.items() if address in (named or loads)}
+        loads = {
+            address: replace(load, remark=CLIENTS_ALONE)
+            for address, load in loads.items()
+            if address in (named or loads)
+        }
     if not loads:
         of = f" called {wanted}" if wanted else ""
         raise SourceError(
@@ -131,7 +141,7 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
         if wanted in {None, ocid, *names[ocid]}:
             at = busiest_moment(history, own.get(ocid, ceilings))
             name = wanted or names[ocid][-1] or ocid
-            loads[ocid if name in loads else name] = Load(ended(at), history[at])
+            loads[ocid if name in loads else name] = Load(ended(at), history[at], remark=MEASURED_BY_OCI)
     return loads
 
 

@@ -18,7 +18,7 @@ from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRI
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
-from fss_exporter.plan.history import client_sizes, client_traffic, of_clients
+from fss_exporter.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
 from fss_exporter.plan.load import EVERYTHING, Load, busiest_moment, ended
 from fss_exporter.plan.prometheus_api import Prometheus, selector
 
@@ -38,7 +38,6 @@ _LIMITS: Final = {
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
 HISTORY_DAYS: Final = 28
-ALONE: Final = "at least: the load of the scraped clients alone. No poller of OCI is scraped, so the part of these clients is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
         if where not in loads and where not in elsewhere:
             iops = load.traffic.iops
             known = Figure(iops.point, Source.CLIENTS, prometheus.now - load.moment) if iops else None
-            loads[where] = replace(load, remark=ALONE, known=known)
+            loads[where] = replace(load, remark=CLIENTS_ALONE, known=known)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(

@@ -144,6 +144,8 @@ def show_service(out: Console, case: ServiceCase) -> None:
     """Print the answer."""
     if case.name:
         say(out, f"{case.name}: {case.load.source}", "bold")
+    if case.load.remark:
+        say(out, case.load.remark, hanging=2)
     rows = [] if case.load.is_job else [_row(case, offer) for offer in case.offers()]
     if rows:
         each = " of each" if case.inputs.volumes else ""
@@ -330,6 +332,7 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
     return {
         "service": case.choice.service.name,
         **({"name": case.name, "source": case.load.source} if case.name else {}),
+        "remark": case.load.remark or None,
         f"operations{per}": case.operations,
         f"bytes{per}": case.load.traffic.payload,
         "target": case.inputs.target,

@@ -8,7 +8,7 @@ import pytest
 from tests.clock import Clock
 from tests.processes import PATIENCE_S, wait_for
 
-from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Event, Worker, stalled_loops
+from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Event, Worker, at_once, stalled_loops
 from fss_exporter.errors import SourceError, UsageError
 
 
@@ -332,3 +332,21 @@ def test_a_stalled_loop_is_named_with_its_silence() -> None:
     clock.now += 42
 
     assert stalled_loops([stalled, running], clock.now) == ("loop nfs is stalled: no round ended for 42 s",)
+
+
+def test_functions_at_once_wait_for_each_other_and_none_waits_longer_than_allowed() -> None:
+    together, never = threading.Barrier(3), threading.Event()
+
+    def meet() -> None:
+        together.wait(PATIENCE_S)
+
+    def hang() -> None:
+        never.wait(PATIENCE_S)
+
+    at_once([meet] * 3, PATIENCE_S)
+    assert not together.broken
+    began = time.monotonic()
+    at_once([hang], 0.01)
+
+    assert time.monotonic() - began < PATIENCE_S
+    never.set()

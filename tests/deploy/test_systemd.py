@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fss_exporter.cli import nfs_agent, runtime
 from fss_exporter.nfs.exact.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES, Sources
 from fss_exporter.nfs.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_exporter.nfs.processes.remains import remove
+from fss_exporter.web.http_server import ServerLimits
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -65,6 +67,22 @@ def test_the_agent_is_root_by_uid_and_the_poller_has_a_dynamic_user() -> None:
     assert ("User", "root") in settings("fss-exporter-agent")
     assert ("DynamicUser", "yes") in settings("fss-exporter-poller")
     assert "User" not in dict(settings("fss-exporter-poller"))
+
+
+@pytest.mark.parametrize("unit", ["fss-exporter-agent", "fss-exporter-poller"])
+def test_an_end_by_a_reload_in_the_first_moments_is_followed_by_a_start(unit: str) -> None:
+    # systemd counts an end by SIGHUP as a success, after which on-failure does not start again.
+    assert ("Restart", "always") in settings(unit)
+
+
+@pytest.mark.parametrize("unit", ["fss-exporter-agent", "fss-exporter-poller"])
+def test_the_units_wait_longer_for_the_end_than_the_exporter_does_itself(unit: str) -> None:
+    assert float(dict(settings(unit))["TimeoutStopSec"]) > runtime._STOP_SECONDS > nfs_agent._STOP_SECONDS
+
+
+def test_a_unit_has_a_thread_for_each_connection() -> None:
+    for unit in ("fss-exporter-agent", "fss-exporter-poller"):
+        assert int(dict(settings(unit))["TasksMax"]) > ServerLimits().connections
 
 
 def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:

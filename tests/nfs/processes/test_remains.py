@@ -88,6 +88,19 @@ def test_an_agent_without_exact_mode_removes_what_one_with_it_has_left(
     assert "which a killed program has left" in caplog.text
 
 
+def test_an_agent_that_ends_names_the_instances_that_it_leaves(
+    left: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "proc" / "1").mkdir(parents=True)
+    (left / "instances" / INSTANCES[0] / "file").touch()  # so that no rmdir works
+    agent = NfsAgent(NfsFlags(procfs=tmp_path / "proc", tracefs=left, exact="auto", metadata_url=""))
+
+    agent.start()
+    agent.stop()
+
+    assert f"{left}/instances/{INSTANCES[0]} is left, so the kernel goes on counting" in caplog.text
+
+
 def test_the_command_removes_them_and_says_what_it_removed(left: Path) -> None:
     done = ask("clean", f"--path.tracefs={left}")
 

@@ -17,6 +17,9 @@ from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.model.traffic import Traffic, Transfers, scaled, together, workload
 from fss_exporter.plan.inputs import PlanInputs
 
+ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
+"""Remark of a load that was recorded on a client."""
+
 EVERYTHING: Final = "all operations"
 """Stands for the operations that OCI does not split."""
 
@@ -64,11 +67,11 @@ class Load:
 
 
 def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> dict[str, Load]:
-    """Return the load of each address, from traffic of mounts by address."""
+    """Return the load of each address, from traffic of one client's mounts by address."""
     mounts: dict[str, list[Traffic]] = {}
     for address, traffic in traffics:
         mounts.setdefault(address, []).append(traffic)
-    return {address: Load(source, together(found)) for address, found in mounts.items()}
+    return {address: Load(source, together(found), remark=ONE_CLIENT) for address, found in mounts.items()}
 
 
 def without_costs(load: Load) -> Load:

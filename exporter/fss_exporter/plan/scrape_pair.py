@@ -10,7 +10,7 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.histograms import TransferClass, classes_io_operations
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan.load import Load, loads_by_address, size_shares
+from fss_exporter.plan.load import ONE_CLIENT, Load, loads_by_address, size_shares
 
 _SIZES = "fss_client_io_size_bytes"
 
@@ -38,7 +38,7 @@ def between_scrapes(names: tuple[str, str], texts: tuple[str, str], seconds: flo
         grown = {edge: count - old.sizes.get(place, {}).get(edge, 0.0) for edge, count in at_most.items()}
         classes = _classes(grown, passed)
         if classes:
-            load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0)))
+            load = loads.get(address, Load(source, Traffic({}, 0.0, 0.0), remark=ONE_CLIENT))
             load = replace(load, sizes={**load.sizes, operation: size_shares(grown)})
             payload = (new.payload_bytes.get(place, 0.0) - old.payload_bytes.get(place, 0.0)) / passed
             loads[address] = _with_traffic(load, operation, classes, payload, new.overrides)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.model.knowledge import Figure, Source, best_known
+from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import Samples
@@ -22,7 +22,7 @@ _OF_SERVICES: Final = {
     "write_bytes_per_second": "fss_client_write_bytes_per_second_limit",
     "bytes_per_second": "fss_client_bytes_per_second_limit",
 }
-_SOURCES: Final = {"measured": Source.MEASURED, "oci": Source.OCI}
+_SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,9 @@ class ServedCeilings:
     name: str = ""  # display name of the mount target, or the service. Empty if the exporter does not know it
     shape: str = ""  # shape of the mount target, or type of the service. Empty if unknown
     service: str = OCI_FSS.name
-    whole: Figure | None = None  # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
+    whole: KnownFigure | None = (
+        None  # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
+    )
 
 
 def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
@@ -53,10 +55,10 @@ def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
 def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
     ceilings = _limits(samples, _OF_MOUNT_TARGETS, "mount_target_id")
     ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
-    shares: dict[str, list[Figure]] = {}
+    shares: dict[str, list[KnownFigure]] = {}
     for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
         if (labels["resource"], labels["statistic"]) == ("iops", "mean"):
-            figure = Figure(ratio, _SOURCES[labels["source"]], ages.get((labels["mount_target_id"], "iops")))
+            figure = KnownFigure(ratio, _SOURCES[labels["source"]], ages.get((labels["mount_target_id"], "iops")))
             shares.setdefault(labels["mount_target_id"], []).append(figure)
     for labels, _ in samples.all("fss_mount_target_info"):
         if labels["address"]:
@@ -64,7 +66,7 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
             limits, share = ceilings.get(one, Limits()), best_known(shares.get(one, ()))
             whole = None
             if share is not None and limits.iops is not None:
-                whole = Figure(share.value * limits.iops, share.source, share.age_seconds)
+                whole = KnownFigure(share.value * limits.iops, share.source, share.age_seconds)
             yield labels["address"], ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
 
 

@@ -148,7 +148,8 @@ def test_a_bar_is_as_long_as_the_share_it_stands_for(look: Look) -> None:
 
     assert bars
     for shown, length in bars:
-        share = 0.0 if shown.startswith("<") else float(shown.removesuffix(" %")) / 100
+        figure = shown.removeprefix("at least ").partition(" %")[0]
+        share = 0.0 if figure.startswith("<") else float(figure) / 100
         assert length == pytest.approx(min(1.0, share), abs=0.011), shown
 
 

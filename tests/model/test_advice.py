@@ -2,18 +2,18 @@
 
 import pytest
 
-from fss_exporter.model.advice import Advice, ClientMount, Target, ranked
+from fss_exporter.model.advice import Advice, MountLoad, TargetLoad, ranked
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, workload
 
-HOME = Target(
+HOME = TargetLoad(
     "mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 25_000, "projects": 20_000}, {"/a": "homes", "/b": "projects"}
 )
-SPARE = Target("mt-spare", "10.0.0.2", 5_000, 50_000, {"projects": 5_000}, {"/b": "projects"})
+SPARE = TargetLoad("mt-spare", "10.0.0.2", 5_000, 50_000, {"projects": 5_000}, {"/b": "projects"})
 
 
-def mount(traffic: Traffic, **options: int) -> ClientMount:
-    return ClientMount("c1:10949", "10.0.0.1", "/b", traffic, **options)
+def mount(traffic: Traffic, **options: int) -> MountLoad:
+    return MountLoad("c1:10949", "10.0.0.1", "/b", traffic, **options)
 
 
 def only(found: list[Advice], kind: str) -> Advice:
@@ -34,13 +34,13 @@ def test_load_moves_to_another_mount_target_of_the_file_system_up_to_equal_share
 
 
 def test_no_more_moves_than_the_shared_file_system_has() -> None:
-    little = Target("mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 40_000, "projects": 5_000}, {})
+    little = TargetLoad("mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 40_000, "projects": 5_000}, {})
 
     assert only(ranked([little, SPARE], [], {}), "move").saves_iops == pytest.approx(5_000)
 
 
 def test_a_larger_ceiling_takes_more_of_the_load() -> None:
-    large = Target("mt-large", "10.0.0.3", 10_000, 100_000, {"projects": 10_000}, {})
+    large = TargetLoad("mt-large", "10.0.0.3", 10_000, 100_000, {"projects": 10_000}, {})
     one = only(ranked([HOME, large], [], {}), "move")
 
     assert one.saves_iops == pytest.approx(20_000), "of at most 26,667 that equal shares need"
@@ -48,7 +48,7 @@ def test_a_larger_ceiling_takes_more_of_the_load() -> None:
 
 def test_the_largest_clients_that_fit_are_named_first() -> None:
     clients = [
-        ClientMount(name, "10.0.0.1", "/b", Traffic({"GETATTR": OperationTraffic(iops, Bounds.exact(iops))}))
+        MountLoad(name, "10.0.0.1", "/b", Traffic({"GETATTR": OperationTraffic(iops, Bounds.exact(iops))}))
         for name, iops in (("small", 4_000.0), ("large", 15_000.0), ("too-large", 21_000.0))
     ]
 
@@ -58,12 +58,12 @@ def test_the_largest_clients_that_fit_are_named_first() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        Target("mt", "10.0.0.9", 5_000, 50_000, {"other": 5_000}, {}),
-        Target("mt", "10.0.0.9", 40_000, 50_000, {"projects": 40_000}, {}),
+        TargetLoad("mt", "10.0.0.9", 5_000, 50_000, {"other": 5_000}, {}),
+        TargetLoad("mt", "10.0.0.9", 40_000, 50_000, {"projects": 40_000}, {}),
     ],
     ids=["no shared file system", "shares are even"],
 )
-def test_nothing_moves_where_it_would_not_help(other: Target) -> None:
+def test_nothing_moves_where_it_would_not_help(other: TargetLoad) -> None:
     assert ranked([HOME, other], [], {}) == []
 
 

@@ -16,7 +16,7 @@ from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.knowledge import Source
+from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan import prometheus_api as prometheus
@@ -161,7 +161,7 @@ def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus)
     assert load.read_bytes == pytest.approx(500 << 20)
     assert load.operations["READ"].execute_seconds == pytest.approx(4)
     assert loads["10.0.0.1"].known is not None
-    assert loads["10.0.0.1"].known.source is Source.CLIENTS
+    assert loads["10.0.0.1"].known.source is FigureSource.CLIENTS
     assert loads["10.0.0.1"].remark.startswith("at least: ")
 
 
@@ -172,7 +172,7 @@ def test_the_amount_is_what_oci_measured_and_the_mix_is_that_of_the_clients(week
     assert load.traffic.read_bytes == pytest.approx(100 << 20)
     assert load.traffic.operations["READ"].operations == pytest.approx(100)
     assert load.known is not None
-    assert load.known.source is Source.MEASURED
+    assert load.known.source is FigureSource.MEASURED
     assert load.known.coverage == pytest.approx(0.5)
     assert "The scraped clients are 50.0 % of this load" in load.remark
 

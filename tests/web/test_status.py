@@ -3,7 +3,7 @@
 import pytest
 from tests.web.pages import NOW, families, fresh, last_known, mount, mount_target, only_row, page_of
 
-from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, Source
+from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.web.status.html import render
 from fss_exporter.web.status.rows import Level, Quantity
@@ -66,9 +66,9 @@ def test_the_three_sources_of_iops_stand_apart() -> None:
     row = only_row(page_of(*cloud, *mount(90_000, operation="READ"), earlier=mount(60_000, operation="READ")))
 
     assert [(usage.figure.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
-        (Source.MEASURED, 40_000, None),
-        (Source.OCI, 35_000, (30_000, 38_000)),
-        (Source.HOST, 3_000, (2_700, 3_600)),
+        (FigureSource.MEASURED, 40_000, None),
+        (FigureSource.OCI, 35_000, (30_000, 38_000)),
+        (FigureSource.HOST, 3_000, (2_700, 3_600)),
     ]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from tests.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
 
 from fss_exporter.catalogue import family
-from fss_exporter.model.knowledge import Figure, Source
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
 from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Level, Quantity, Usage
@@ -126,7 +126,7 @@ def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
 
 
 def test_a_share_without_a_ceiling_is_unknown() -> None:
-    usage = Usage(Quantity.IOPS, Figure(10, Source.MEASURED))
+    usage = Usage(Quantity.IOPS, KnownFigure(10, FigureSource.MEASURED))
 
     assert (usage.ratio, usage.level) == (None, Level.UNKNOWN)
 

@@ -13,7 +13,7 @@ from fss_exporter import units
 from fss_exporter.cli.ceilings import Comparison, Judge, JudgedBy
 from fss_exporter.model.capacity import CLIENT_NETWORK
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
-from fss_exporter.model.knowledge import Figure as Known, coverage_of
+from fss_exporter.model.knowledge import KnownFigure, coverage_of
 from fss_exporter.model.limits import NO_SHAPE, Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
@@ -187,7 +187,7 @@ def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
             yield f"Share of {target.name}: of the ceilings of {names} on the page, by this client alone{whole}"
 
 
-def _whole(whole: Known, target: _ReportLine) -> str:
+def _whole(whole: KnownFigure, target: _ReportLine) -> str:
     own = target.traffic.iops
     coverage = coverage_of(own.point, whole) if own else None
     part = "" if coverage is None else f", of which this client is {units.percent(coverage)}"

@@ -22,7 +22,7 @@ from fss_exporter.model.options import Option, Price, options
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_exporter.nfs.rates import traffic as traffic_between
-from fss_exporter.plan.comparison import Comparison, parse_prices, shipped_prices
+from fss_exporter.plan.comparison import Pricing, parse_prices, shipped_prices
 from fss_exporter.plan.fleet import fleet_advice
 from fss_exporter.plan.history import of_service
 from fss_exporter.plan.inputs import PlanInputs, check_inputs, has_workload
@@ -91,7 +91,7 @@ def plan(flags: PlanFlags) -> None:
         lambda api: _of_week(api, of_shape, flags, advice),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
-    comparison = Comparison(_prices(flags), time.time())
+    comparison = Pricing(_prices(flags), time.time())
     cases = [
         _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
     ]
@@ -117,7 +117,7 @@ def _of_week(
     return loads
 
 
-def _print(flags: PlanFlags, cases: list[Case], comparison: Comparison, advice: "list[Advice]") -> None:
+def _print(flags: PlanFlags, cases: list[Case], comparison: Pricing, advice: "list[Advice]") -> None:
     if flags.output == "json":
         document = {**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}
         click.echo(tables.as_json(document | ({"advice": [asdict(one) for one in advice]} if flags.advice else {})))
@@ -237,7 +237,7 @@ def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
 
 
 def _case(
-    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, comparison: Comparison
+    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, comparison: Pricing
 ) -> Case:
     clients = flags.hosts
     load = without_costs(load) if own.shape == NO_SHAPE else load

@@ -37,7 +37,7 @@ _PARALLEL: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class ClientMount:
+class MountLoad:
     """One export on one client, in the busiest five minutes of its mount target."""
 
     client: str
@@ -60,7 +60,7 @@ class ClientMount:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetLoad:
     """One mount target in its busiest five minutes."""
 
     name: str
@@ -90,7 +90,7 @@ class Advice:
 
 
 def ranked(
-    targets: Sequence[Target], mounts: Sequence[ClientMount], networks: Mapping[str, tuple[float, float]]
+    targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], networks: Mapping[str, tuple[float, float]]
 ) -> list[Advice]:
     """Return every advice, the one that saves most first.
 
@@ -103,7 +103,7 @@ def ranked(
     return sorted(found, key=lambda one: (-one.saves_iops, one.kind, one.mount_target, one.client))
 
 
-def _moves(targets: Sequence[Target], mounts: Sequence[ClientMount]) -> Iterator[Advice]:
+def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
     for full in targets:
         places = [
             one
@@ -137,7 +137,7 @@ def _moves(targets: Sequence[Target], mounts: Sequence[ClientMount]) -> Iterator
         )
 
 
-def _clients_of(full: Target, shared: Sequence[str], mounts: Sequence[ClientMount], most: float) -> list[str]:
+def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountLoad], most: float) -> list[str]:
     """Return the clients with the largest load on the shared file systems that together move at most `most`."""
     found, total = [], 0.0
     for mount in sorted(mounts, key=lambda one: -one.iops):
@@ -162,7 +162,7 @@ def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:
             )
 
 
-def _of_mount(mount: ClientMount, target: str) -> Iterator[Advice]:
+def _of_mount(mount: MountLoad, target: str) -> Iterator[Advice]:
     where = f"{mount.client}, {mount.export}"
     yield from _transfer_size(mount, target, where)
     looking, deleting = mount.cost_of(_LOOKING), mount.cost_of(_DELETING)
@@ -210,7 +210,7 @@ def _of_mount(mount: ClientMount, target: str) -> Iterator[Advice]:
         )
 
 
-def _transfer_size(mount: ClientMount, target: str, where: str) -> Iterator[Advice]:
+def _transfer_size(mount: MountLoad, target: str, where: str) -> Iterator[Advice]:
     traffic = mount.traffic
     directions = (
         (READ, "rsize", mount.rsize, traffic.mean_read_bytes, traffic.read_bytes, read_io_operations),

@@ -17,7 +17,7 @@ LAST_KNOWN_SECONDS: Final = 3600.0
 """An older figure of OCI is no knowledge. Decision of this project, November 2026."""
 
 
-class Source(StrEnum):
+class FigureSource(StrEnum):
     """Where a figure comes from. The order is the order of trust."""
 
     MEASURED = "measured"
@@ -28,7 +28,7 @@ class Source(StrEnum):
     @property
     def is_part(self) -> bool:
         """Whether the source sees a part of the load only."""
-        return self in (Source.CLIENTS, Source.HOST)
+        return self in (FigureSource.CLIENTS, FigureSource.HOST)
 
 
 class Knowledge(StrEnum):
@@ -41,11 +41,11 @@ class Knowledge(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class KnownFigure:
     """A figure, and how it is known."""
 
     value: float  # in the unit of the quantity
-    source: Source
+    source: FigureSource
     age_seconds: float | None = 0.0  # since the end of the time that the figure describes. None if unknown
     coverage: float | None = None  # share of the load that the source sees, 0 to 1. None if unknown
 
@@ -59,15 +59,15 @@ class Figure:
         return Knowledge.AT_LEAST if self.source.is_part else Knowledge.NOW
 
 
-def best_known(figures: Iterable[Figure]) -> Figure | None:
+def best_known(figures: Iterable[KnownFigure]) -> KnownFigure | None:
     """Return the figure to believe: fresh, else last known, else the highest lower bound. None if nothing is known.
 
     A lower bound above the last known figure is the better knowledge, because it is of now.
     """
-    by_knowledge: dict[Knowledge, list[Figure]] = {}
+    by_knowledge: dict[Knowledge, list[KnownFigure]] = {}
     for figure in figures:
         by_knowledge.setdefault(figure.knowledge, []).append(figure)
-    trust = list(Source)
+    trust = list(FigureSource)
     fresh = min(by_knowledge.get(Knowledge.NOW, ()), key=lambda one: trust.index(one.source), default=None)
     last = min(by_knowledge.get(Knowledge.BEFORE, ()), key=lambda one: one.age_seconds or 0.0, default=None)
     bound = max(by_knowledge.get(Knowledge.AT_LEAST, ()), key=lambda one: one.value, default=None)
@@ -76,7 +76,7 @@ def best_known(figures: Iterable[Figure]) -> Figure | None:
     return bound if bound.value > last.value else last
 
 
-def coverage_of(part: float, whole: Figure | None) -> float | None:
+def coverage_of(part: float, whole: KnownFigure | None) -> float | None:
     """Return the share of a load that clients with the load `part` account for. None without a fresh, positive figure."""
     if whole is None or whole.knowledge is not Knowledge.NOW or not whole.value:
         return None

@@ -32,7 +32,7 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Pricing:
     """What all tables of options of one answer share."""
 
     prices: Mapping[str, Price]  # by option
@@ -74,7 +74,7 @@ def _price(where: str, table: Any) -> Price:
     return Price(float(amount), given[0] == "usd_per_gb", table["source"], read_on.isoformat())
 
 
-def show_options(out: Console, found: Sequence[Option], comparison: Comparison, load: Load) -> None:
+def show_options(out: Console, found: Sequence[Option], comparison: Pricing, load: Load) -> None:
     """Print the table, and below it what the prices and dates rest on."""
     rows = [_row(one, comparison.now) for one in found]
     show_table(out, _COLUMNS, rows, f"What carries this load at {units.percent(found[0].target)} of every ceiling")
@@ -135,7 +135,7 @@ def _history(load: Load) -> str:
     )
 
 
-def options_document(found: Sequence[Option], comparison: Comparison) -> list[dict[str, Any]]:
+def options_document(found: Sequence[Option], comparison: Pricing) -> list[dict[str, Any]]:
     """Return the options as JSON. Schema: docs/schemas/plan.json."""
     prices, now = comparison.prices, comparison.now
     return [

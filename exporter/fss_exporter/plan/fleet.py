@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from fss_exporter.client_scrape import COUNTERS, traffic_of
-from fss_exporter.model.advice import Advice, ClientMount, Target, ranked
+from fss_exporter.model.advice import Advice, MountLoad, TargetLoad, ranked
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.server_estimate import (
     SIZE_BUCKETS,
@@ -41,7 +41,7 @@ def _by(prometheus: Prometheus, query: str, labels: Iterable[str], at: float) ->
     return {tuple(found.get(name, "") for name in names): value for found, value in prometheus.at(query, at)}
 
 
-def _mounts(prometheus: Prometheus, address: str, at: float) -> list[ClientMount]:
+def _mounts(prometheus: Prometheus, address: str, at: float) -> list[MountLoad]:
     of = selector("address", address)
     rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
     for name in sorted(COUNTERS):
@@ -56,12 +56,12 @@ def _mounts(prometheus: Prometheus, address: str, at: float) -> list[ClientMount
     )
     known = {key[:2]: [int(text) if text.isdigit() else None for text in key[2:]] for key in options}
     return [
-        ClientMount(client, address, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
+        MountLoad(client, address, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
         for (client, export, service), own in rates.items()
     ]
 
 
-def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> Target:
+def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> TargetLoad:
     of, at = selector("address", address), load.moment
     exports = _by(
         prometheus,
@@ -77,7 +77,7 @@ def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> T
     whole = sum(costs.values())
     # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
     shares = {file_system: iops * cost / whole if whole else 0.0 for file_system, cost in costs.items()}
-    return Target(name, address, iops, limit, shares, {key[2]: key[3] for key in exports})
+    return TargetLoad(name, address, iops, limit, shares, {key[2]: key[3] for key in exports})
 
 
 def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:

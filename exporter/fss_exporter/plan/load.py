@@ -10,7 +10,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.growth import Growth
 from fss_exporter.model.histograms import in_classes
-from fss_exporter.model.knowledge import Figure
+from fss_exporter.model.knowledge import KnownFigure
 from fss_exporter.model.limits import Limits, fullest, known_uses
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import ServiceChoice
@@ -53,7 +53,7 @@ class Load:
     connections: float | None = None  # connections of the recorded mount target; None where they were not counted
     limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
     remark: str = ""  # quality of the IOPS figure
-    known: Figure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
+    known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
     growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
     days: int = 0  # days of history that Prometheus has
     moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one

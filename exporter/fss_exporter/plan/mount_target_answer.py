@@ -14,7 +14,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.plan.answer_sentences import NO_CACHE, amount, differences, sentences
-from fss_exporter.plan.comparison import Comparison, options_document, show_options
+from fss_exporter.plan.comparison import Pricing, options_document, show_options
 from fss_exporter.plan.load import Load
 from fss_exporter.plan.scenario import Case, Scenario
 from fss_exporter.tables import Column, Row, colour, say, show as show_table
@@ -36,7 +36,7 @@ _SCALING = (
 )
 
 
-def show_case(out: Console, case: Case, comparison: Comparison) -> None:
+def show_case(out: Console, case: Case, comparison: Pricing) -> None:
     """Print one answer."""
     scenario = case.scenario
     load = scenario.load
@@ -185,7 +185,7 @@ def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
         )
 
 
-def case_document(case: Case, comparison: Comparison) -> dict[str, Any]:
+def case_document(case: Case, comparison: Pricing) -> dict[str, Any]:
     """Return one answer as JSON. Unknown figures are null. Schema: docs/schemas/plan.json."""
     scenario = case.scenario
     load = scenario.load

@@ -13,7 +13,7 @@ from fss_exporter import units
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.growth import Growth, growth_of
-from fss_exporter.model.knowledge import Figure, Source
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
@@ -64,7 +64,7 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
     for where, load in of_clients(prometheus, lambda one: limits(one, "", None), address).items():
         if where not in loads and where not in elsewhere:
             iops = load.traffic.iops
-            known = Figure(iops.point, Source.CLIENTS, prometheus.now - load.moment) if iops else None
+            known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
             loads[where] = replace(load, remark=CLIENTS_ALONE, known=known)
     if not loads:
         of = f" with address {address}" if address else ""
@@ -153,8 +153,8 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
     mix = _clients(prometheus, target.address, at)
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
-    source = Source.MEASURED if _MEASURED in figures else Source.OCI
-    growth, days = _growth(prometheus, target.id, is_measured=source is Source.MEASURED)
+    source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
+    growth, days = _growth(prometheus, target.id, is_measured=source is FigureSource.MEASURED)
     return Load(
         ended(at),
         traffic or whole,
@@ -163,7 +163,7 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
         limits=target.limits,
         connections=also.get(_CONNECTIONS),
         remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
-        known=Figure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
+        known=KnownFigure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
         growth=growth,
         days=days,
         moment=at,
@@ -207,10 +207,10 @@ def _coverage(mix: Traffic | None, whole: Traffic) -> float | None:
     return own.point / whole.iops.point if own and whole.iops and whole.iops.point else None
 
 
-def _remark(source: Source | None, coverage: float | None, *, is_split: bool) -> str:
-    if source is Source.MEASURED:
+def _remark(source: FigureSource | None, coverage: float | None, *, is_split: bool) -> str:
+    if source is FigureSource.MEASURED:
         amount = "IOPS of all clients as OCI measured them"
-    elif source is Source.OCI:
+    elif source is FigureSource.OCI:
         amount = (
             "IOPS of all clients estimated from requests that OCI publishes, which leave out LOOKUP, ACCESS and others: it may"
             " be more"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from fss_exporter.client_scrape import Rates, Scraped, traffic_of
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, quantile_edge
-from fss_exporter.model.knowledge import Figure, Source
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
@@ -28,7 +28,7 @@ def iops_by_address(costs: Mapping[SeriesKey, Bounds]) -> dict[str, Usage]:
 
 
 def _usage(cost: Bounds) -> Usage:
-    return Usage(Quantity.IOPS, Figure(cost.point, Source.HOST), bounds=(cost.lower, cost.upper))
+    return Usage(Quantity.IOPS, KnownFigure(cost.point, FigureSource.HOST), bounds=(cost.lower, cost.upper))
 
 
 def mount_rows(
@@ -91,7 +91,7 @@ def address_rows(
     rows = []
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
         name, limit, note = known.get(address, _UNKNOWN)
-        usage = Usage(Quantity.IOPS, Figure(peak, Source.HOST), limit, note=note)
+        usage = Usage(Quantity.IOPS, KnownFigure(peak, FigureSource.HOST), limit, note=note)
         counts = durations.get(address, {})
         rows.append(AddressRow(address, name, usage, quantile_edge(counts, 0.5), quantile_edge(counts, 0.99)))
     return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from fss_exporter.model.knowledge import Figure, Source, best_known, coverage_of
+from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
 from fss_exporter.samples import Labels, Samples
@@ -13,11 +13,11 @@ from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 Ages = Mapping[tuple[str, ...], float]  # Age in seconds of the newest minute, by region and OCI metric in lower case
 
 _GAUGES = (
-    (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", Source.MEASURED),
-    (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", Source.OCI),
-    (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", Source.MEASURED),
-    (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", Source.MEASURED),
-    (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", Source.MEASURED),
+    (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", FigureSource.MEASURED),
+    (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", FigureSource.OCI),
+    (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", FigureSource.MEASURED),
+    (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", FigureSource.MEASURED),
+    (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", FigureSource.MEASURED),
 )
 _LIMITS = {
     Quantity.IOPS: "fss_mount_target_iops_limit",
@@ -31,7 +31,7 @@ _RESOURCES = {
     Quantity.WRITE: "write_bandwidth",
     Quantity.CONNECTIONS: "connections",
 }
-_SOURCES = {"measured": Source.MEASURED, "oci": Source.OCI}
+_SOURCES = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
 _LATENCIES = (
     ("read", "size", "fss_file_system_read_latency_seconds", "FileSystemReadAverageLatencybySize"),
     ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
@@ -93,7 +93,7 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
             found[key[0]].append(
                 Usage(
                     quantity,
-                    Figure(value, source, ages.get((labels["region"], oci_metric.lower()))),
+                    KnownFigure(value, source, ages.get((labels["region"], oci_metric.lower()))),
                     limits.get(key),
                     (lower[key], upper[key]) if key in lower and key in upper else None,
                 )
@@ -115,7 +115,7 @@ def _last_known(samples: Samples) -> Iterator[tuple[str, Usage]]:
         key, quantity = (labels["mount_target_id"],), quantities[labels["resource"]]
         limit = limits[quantity].get(key)
         if labels["statistic"] == "mean" and limit is not None:
-            figure = Figure(ratio * limit, _SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
+            figure = KnownFigure(ratio * limit, _SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
             yield key[0], Usage(quantity, figure, limit)
 
 
@@ -127,7 +127,7 @@ def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
         for labels, value in samples.all(name):
             usage = Usage(
                 Quantity.LATENCY,
-                Figure(value, Source.MEASURED, ages.get((labels["region"], oci_metric.lower()))),
+                KnownFigure(value, FigureSource.MEASURED, ages.get((labels["region"], oci_metric.lower()))),
                 objectives.get((labels["mount_target_id"], kind, labels.get("size", ""))),
                 note=f"{kind} {_SIZES.get(labels[detail], labels[detail])} on {labels['file_system']}",
                 warning_ratio=LATENCY_WARNING_RATIO,

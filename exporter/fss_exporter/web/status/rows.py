@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
-from fss_exporter.model.knowledge import Figure, Knowledge, best_known
+from fss_exporter.model.knowledge import Knowledge, KnownFigure, best_known
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 
 
@@ -37,7 +37,7 @@ class Usage:
     """One quantity against its ceiling."""
 
     quantity: Quantity  # name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections)
-    figure: Figure  # value with source, age and coverage
+    figure: KnownFigure  # value with source, age and coverage
     limit: float | None = None  # ceiling in the same unit. None without a published or configured ceiling
     bounds: tuple[float, float] | None = None  # least and most possible value. None for an exact value
     note: str = ""  # exact meaning, e.g. the size bucket of a latency

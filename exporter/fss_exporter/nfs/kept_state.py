@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
+from fss_exporter.model.client_verdict import VERDICTS
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
@@ -54,7 +55,7 @@ def load(text: str) -> LastRun:
             _number(document["at"]),
             RawTexts(*map(_text, document["texts"])),
             {SeriesKey(*map(_text, key)): _mount(mount) for *key, mount in document["totals"]},
-            {_text(address): _totals(AddressTotals, one) for address, one in document["addresses"].items()},
+            {_text(address): _address(one) for address, one in document["addresses"].items()},
             _totals(NetworkTotals, document["network"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -68,6 +69,11 @@ def _mount(document: dict[str, Any]) -> MountTotals:
         estimated = None if bounds is None else Bounds(*map(_number, bounds))
         operations[_text(name)] = _totals(OperationTotals, one, estimated=estimated)
     return _totals(MountTotals, document, operations=operations)
+
+
+def _address(document: dict[str, Any]) -> AddressTotals:
+    seconds = {verdict: _number(document["seconds"][verdict]) for verdict in VERDICTS}
+    return _totals(AddressTotals, document, seconds=seconds)
 
 
 def _totals(kind: type[_T], document: dict[str, Any], **parts: object) -> _T:

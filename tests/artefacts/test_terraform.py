@@ -5,6 +5,7 @@ from pathlib import Path
 
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
+from fss_exporter.model.limits import SHAPES, STANDARD
 from fss_exporter.oci.iam import NEEDS, statement
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE
 
@@ -84,6 +85,17 @@ def test_the_alarm_resource_has_every_field_of_the_pack() -> None:
     assert written <= set(CreateAlarmDetails().attribute_map)
     assert {"query", "severity", "pending_duration", "destinations", "freeform_tags", "body"} <= written
     assert set(re.findall(r"^\s+(\w+)\s+= overrides", rule, re.MULTILINE)) == set(AlarmOverride().attribute_map)
+
+
+def test_a_mount_target_gets_the_alarms_of_its_shape_in_the_model() -> None:
+    text = (MODULE / "main.tf").read_text()
+    shapes = {
+        name: int(gbps) for name, gbps in re.findall(r"^ +([\w-]+) += \[for .* if gbps == (\d+)\]", text, re.MULTILINE)
+    }
+    (others,) = re.findall(r"^ +standard += .* if !contains\(\[([\d, ]+)\], gbps\)", text, re.MULTILINE)
+
+    assert shapes == {shape.name: shape.observed_throughput_gbps for shape in SHAPES.values() if shape != STANDARD}
+    assert {int(gbps) for gbps in others.split(",")} == set(shapes.values())
 
 
 def test_every_variable_is_described_and_used() -> None:

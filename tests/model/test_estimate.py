@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.estimate import Bounds, estimate_transfers, wire_of
+from fss_exporter.model.estimate import Bounds, TransferChange, estimate_transfers, estimated_cost, wire_of
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 
 KIB, MIB = 1024, 1024 * 1024
@@ -89,6 +89,46 @@ def test_the_wire_tells_odd_tails_from_page_multiples() -> None:
     of_odd = estimate_transfers(READ, 100, sum(odd), MIB, wire_of(READ, received(odd)))
     of_even = estimate_transfers(READ, 100, sum(even), MIB, wire_of(READ, received(even)))
     assert of_odd.point != of_even.point
+
+
+def change(
+    operation: str, sizes: list[int], wire_bytes: int, options: dict[str, str], again: int = 0
+) -> TransferChange:
+    return TransferChange("0:42", operation, len(sizes), again, sum(sizes), wire_bytes, 0, options)
+
+
+def test_a_write_call_that_is_on_the_wire_twice_is_one_operation() -> None:
+    """100 calls of 64 KiB, and half of the calls are sent again. The second copy carries bytes and costs nothing."""
+    sizes = [64 * KIB] * 100
+    wire_bytes = sent(sizes + sizes[:50], 112)
+    truth = sum(map(write_io_operations, sizes))
+    options = {"sec": "sys", "proto": "tcp", "wsize": str(MIB)}
+
+    assert estimated_cost(change(WRITE, sizes, wire_bytes, options, again=50)) == estimate_transfers(
+        WRITE, 100, sum(sizes), MIB
+    )
+    assert estimated_cost(change(WRITE, sizes, wire_bytes, options, again=50)).point == truth
+
+
+def test_a_read_call_that_is_on_the_wire_twice_leaves_the_reply_bytes_exact() -> None:
+    """The kernel counts only accepted replies, so the replies still tell odd tails from whole pages."""
+    sizes = [4 * KIB - 1, 60 * KIB + 3] * 50
+    options = {"sec": "sys", "proto": "tcp", "rsize": str(MIB)}
+
+    assert estimated_cost(change(READ, sizes, received(sizes), options, again=50)) == estimate_transfers(
+        READ, 100, sum(sizes), MIB, wire_of(READ, received(sizes))
+    )
+
+
+@pytest.mark.parametrize(("operation", "own", "other"), [(READ, "rsize", "wsize"), (WRITE, "wsize", "rsize")])
+def test_no_packet_carries_more_than_the_size_of_its_own_direction(operation: str, own: str, other: str) -> None:
+    """Payloads of 32 KiB on average fill each packet, if 32 KiB is the most. Otherwise sizes could be unlike."""
+    sizes = [32 * KIB] * 100
+    narrow = estimated_cost(change(operation, sizes, 0, {own: str(32 * KIB), other: str(MIB)}))
+    wide = estimated_cost(change(operation, sizes, 0, {own: str(MIB), other: str(32 * KIB)}))
+
+    assert narrow.lower == narrow.upper
+    assert wide.lower < wide.upper
 
 
 def test_a_mean_header_that_no_request_can_have_shows_that_sizes_differ() -> None:

@@ -48,7 +48,7 @@ test-list: .venv/dev ## import every test; what is compiled then is compiled onc
 	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
 
 check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, packages, browser, memory, tests
-	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 servers
+	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 check-tools
 	@$(MAKE) --no-print-directory -j 3 test-list deploy-check test-packages test-memory test-browser format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
@@ -196,14 +196,17 @@ lock: .venv/dev ## resolve the dependencies again and write requirements/
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
 
-.PHONY: tools-present promtool3 servers
+.PHONY: tools-present promtool3 servers check-tools
 tools-present: promtool3 servers # what the tests run
 
 promtool3: # of the second generation, built with Go
 	@tools/promtool3 >/dev/null
 
 servers: # from the distribution
-	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter chromium systemd-analyze setpriv rpmbuild
+	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter systemd-analyze setpriv
+
+check-tools: # of `make check`, in one call because two installations at a time would lock each other out
+	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter systemd-analyze setpriv chromium rpmbuild
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli

@@ -1,0 +1,75 @@
+"""Each console block of README and the first hour does something when a reader pastes it into a shell.
+
+Programs are stand-ins that write down how they were called: the blocks install software, ask OCI and run until Ctrl-C. What stays
+real is the shell that reads the block, and the parser of fss-exporter that reads each command line.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+from tests.for_each import for_each
+
+from fss_exporter.cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "first-hour.md")
+PREFIX = "/opt/fss-exporter/bin"
+STAND_IN = '#!/bin/bash\n[ "${0##*/}" = sudo ] && exec "$@"\necho "${0##*/} ${*@Q}" >>"$CALLS"\n'
+PROGRAMS = ("sudo", "make", "python3", "pip", "curl", "grep", "promtool", "fss-exporter")
+
+
+def blocks() -> list[str]:
+    return [block for page in PAGES for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL)]
+
+
+def commands(block: str) -> list[str]:
+    """The lines that a reader takes for commands, without the lines that continue them."""
+    return [line for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+
+
+def pasted(block: str, folder: Path) -> list[list[str]]:
+    """Name and arguments of each program that bash starts for the block."""
+    for name in PROGRAMS:
+        (folder / name).write_text(STAND_IN)
+        (folder / name).chmod(0o755)
+    calls = folder / "calls"
+    calls.write_text("")
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}", "CALLS": str(calls)}
+    text = block.replace(PREFIX, str(folder))
+    subprocess.run(["bash", "-eu"], input=text, text=True, env=environment, cwd=folder, check=True, capture_output=True)
+    return [shlex.split(line) for line in calls.read_text().splitlines()]
+
+
+def parse(arguments: list[str]) -> None:
+    """Read a command line as fss-exporter does, and start nothing."""
+    command: click.Command = cli
+    context = click.Context(cli)
+    rest = arguments
+    while isinstance(command, click.Group):
+        _, found, rest = command.resolve_command(context, rest)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context)
+    command.make_parser(context).parse_args(rest)
+
+
+@for_each("block", blocks())
+def test_every_line_of_a_pasted_block_starts_a_program(block: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    calls = pasted(block, tmp_path_factory.mktemp("pasted"))
+
+    started = [name for name, *_ in calls]
+    assert [line for line in commands(block) if not any(name in line for name in started)] == []
+    assert len(calls) >= len(commands(block))
+
+
+@for_each("block", blocks())
+def test_every_pasted_command_of_the_exporter_has_flags_it_takes(
+    block: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    for name, *arguments in pasted(block, tmp_path_factory.mktemp("pasted")):
+        if name == "fss-exporter":
+            parse(arguments)

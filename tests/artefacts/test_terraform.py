@@ -98,6 +98,17 @@ def test_a_mount_target_gets_the_alarms_of_its_shape_in_the_model() -> None:
     assert {int(gbps) for gbps in others.split(",")} == set(shapes.values())
 
 
+def test_the_pack_takes_and_fills_in_every_shape_of_the_model() -> None:
+    text = (MODULE / "pack" / "main.tf").read_text()
+    lists = [set(re.findall(r'"([^"]+)"', names)) for names in re.findall(r'\[("standard", [^]]*)\]', text)]
+    filled = dict(re.findall(r'(\w+)_MOUNT_TARGET_OCIDS += join\("\|", local\.ocids\["([^"]+)"\]\)', text))
+
+    assert lists
+    assert [names for names in lists if names != set(SHAPES)] == []
+    assert {shape for shape in SHAPES if shape != STANDARD.name} <= set(filled.values())
+    assert {name: shape.upper().replace("-", "_") for name, shape in filled.items()} == {name: name for name in filled}
+
+
 def test_every_variable_is_described_and_used() -> None:
     text = (MODULE / "variables.tf").read_text()
     used = "".join((MODULE / name).read_text() for name in ("main.tf", "iam.tf", "outputs.tf"))

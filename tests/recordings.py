@@ -115,7 +115,16 @@ def load_all(root: Path = RECORDINGS) -> list[Recording]:
 
 def load_blind() -> list[Recording]:
     """The blind recordings of kernel 6.12: the rule for sizes was not chosen with them. See fixtures/blind-6.12.md."""
-    entries = json.loads(lzma.decompress((RECORDINGS.parent / "blind-6.12.json.xz").read_bytes()))
+    return _packed("blind-6.12.json.xz")
+
+
+def load_live() -> list[Recording]:
+    """Real programs on kernel 6.12: the rule for sizes was not chosen with them. See fixtures/live-6.12.md."""
+    return _packed("live-6.12.json.xz")
+
+
+def _packed(name: str) -> list[Recording]:
+    entries = json.loads(lzma.decompress((RECORDINGS.parent / name).read_bytes()))
     return [
         Recording(one["name"], "6.12", tuple((at, text) for at, text in one["looks"]), one["mountinfo"], one["truth"])
         for one in entries

@@ -68,6 +68,23 @@ def test_operations_of_one_size_are_known_exactly(size: int) -> None:
     ).point == 200 * write_io_operations(size)
 
 
+@pytest.mark.parametrize("count", [1, 2, 37])
+@pytest.mark.parametrize("size", [1, 20_000, 32 * KIB + 1, 32 * KIB + 100, 33_000, 40_000, 77_777, 150_002])
+def test_one_size_is_known_exactly_even_where_it_is_no_multiple_of_a_page(size: int, count: int) -> None:
+    sizes = [size] * count
+    reads = estimate_transfers(READ, count, sum(sizes), MIB, wire_of(READ, received(sizes)))
+    writes = estimate_transfers(WRITE, count, sum(sizes), MIB, wire_of(WRITE, sent(sizes, 112)))
+    assert reads.point == count * read_io_operations(size)
+    assert writes.point == count * write_io_operations(size)
+
+
+def test_two_sizes_with_a_whole_mean_and_another_padding_are_not_taken_for_one_size() -> None:
+    """The mean is 45,057 bytes and needs three bytes of padding. The wire has one byte of padding for each READ."""
+    sizes = [8_190, 81_924] * 50
+    bounds = estimate_transfers(READ, 100, sum(sizes), MIB, wire_of(READ, received(sizes)))
+    assert bounds.point != 100 * read_io_operations(sum(sizes) // 100)
+
+
 @pytest.mark.parametrize("late", [1, 4, 17])
 def test_a_payload_counter_that_is_some_calls_late_does_not_hide_the_one_size(late: int) -> None:
     sizes = [32 * KIB] * 500

@@ -24,7 +24,8 @@ _HEADER_BYTES = {READ: (128, 128), WRITE: (104, 280)}
 # Shortest and longest bytes around the payload of a READ reply and a WRITE call, NFSv3 with AUTH_SYS, from the XDR
 # definitions (RFC 1813, RFC 5531): a WRITE call carries the host name, up to 16 groups and the file handle.
 
-_LARGEST_PADDING_BYTES = 3
+_XDR_UNIT_BYTES = 4
+_LARGEST_PADDING_BYTES = _XDR_UNIT_BYTES - 1
 # XDR fills the payload up to a multiple of four bytes.
 
 _PLAUSIBLE_HEADER_BYTES = 1024
@@ -180,20 +181,28 @@ def _likely_blocks(count: int, payload: int, seen: int, cap: int, wire: Wire | N
 
 
 def _one_size(count: int, seen: int, wire: Wire | None) -> int:
-    """Return the size that all operations share, a whole number of pages. 0 if sizes differ.
+    """Return the size that all operations share. 0 if sizes differ, or if the counters do not show the size.
 
-    Headers are shorter than a page, so the page multiple below the mean on the wire is the candidate. The candidate holds if
-    the payload agrees to the byte, or if the rest is one possible header for each operation.
+    The mean payload is the size if the rest of the wire is the padding of this size and one possible header for each operation.
+    A late payload counter hides the mean. Then the page multiple below the mean on the wire is the candidate: headers are
+    shorter than a page.
     """
+    mean, uneven = divmod(seen, count)
+    if not uneven and _one_header(count, mean, wire):
+        return mean
     total = seen if wire is None else wire.total_bytes
     size = total // count // _PAGE_BYTES * _PAGE_BYTES
-    if seen == count * size:
-        return size
+    return size if seen == count * size or _one_header(count, size, wire) else 0
+
+
+def _one_header(count: int, size: int, wire: Wire | None) -> bool:
+    """Whether the wire is `count` times this size, its padding and one possible header."""
     if wire is None:
-        return 0
-    header, uneven = divmod(total - count * size, count)
+        return False
+    padding_bytes = -size % _XDR_UNIT_BYTES
+    header, uneven = divmod(wire.total_bytes - count * (size + padding_bytes), count)
     possible = wire.shortest_header_bytes <= header <= wire.longest_header_bytes
-    return size if possible and not uneven and header % 4 == 0 else 0
+    return possible and not uneven and header % _XDR_UNIT_BYTES == 0
 
 
 def _aligned(count: int, seen: int, wire: Wire | None) -> bool:
@@ -204,6 +213,6 @@ def _aligned(count: int, seen: int, wire: Wire | None) -> bool:
     one_header = wire.shortest_header_bytes == wire.longest_header_bytes
     within = gap <= (wire.longest_header_bytes + _LARGEST_PADDING_BYTES) * count
     if _agree(count, seen, wire) and (not one_header or within):
-        return gap % (4 * count) <= _ALIGNED_PADDING_BYTES * count
+        return gap % (_XDR_UNIT_BYTES * count) <= _ALIGNED_PADDING_BYTES * count
     # A late counter lacks whole pages; only a header known exactly shows what is left.
     return one_header and (gap - wire.shortest_header_bytes * count) % _PAGE_BYTES <= _ALIGNED_PADDING_BYTES * count

@@ -68,7 +68,7 @@ lint-rules: ## the rules under pint, without a server (built with Go where it is
 	@tools/pint
 
 types: .venv/dev ## mypy --strict, tests included
-	@$(BIN)/mypy exporter/fss_exporter tests tools
+	@$(BIN)/mypy exporter/fss_exporter exporter/fss_toolbox exporter/fss_kernel_counting tests tools
 
 contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }

@@ -16,12 +16,12 @@ from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
-from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
-from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
+from fss_kernel_counting.sizes.counted_costs import CountedCosts, CountedTotals
+from fss_kernel_counting.sizes.size_reader import ExactReader
+from fss_kernel_counting.tracefs import Sources
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "exact"
 

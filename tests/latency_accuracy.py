@@ -20,14 +20,14 @@ from typing import NamedTuple
 from tests.nfs.exact.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import class_of
-from fss_exporter.nfs.exact.hist_tables import HistParser, Table, grown
-from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_durations import OF_THE_STATE_CLIENT, Durations, RequestTotals, durations
-from fss_exporter.nfs.exact.size_triggers import BIRTHS, CALLS
-from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, Superblock, join
+from fss_kernel_counting.durations.latency_reader import LatencyReader
+from fss_kernel_counting.durations.request_durations import OF_THE_STATE_CLIENT, Durations, RequestTotals, durations
+from fss_kernel_counting.hist_tables import HistParser, Table, grown
+from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
+from fss_kernel_counting.tracefs import Sources
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "latency"
 EXECUTE, RTT = "client_id+procname+execute.log2", "client_id+procname+rtt.log2"

@@ -10,8 +10,8 @@ from tests.nfs.records import mountstats
 from fss_exporter.client_scrape import read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.rates import traffic
 from fss_exporter.nfs.ticker import Ticker
+from fss_toolbox.readings.rates import traffic
 
 FIRST = mountstats({"READ": 5, "LOOKUP": 2})
 SECOND = mountstats(

@@ -14,8 +14,8 @@ from rich.console import Console
 from tests.cli.prompt import ROOT
 
 from fss_exporter.errors import SourceError
-from fss_exporter.tables import Column, Progress, Row, as_json, console, say, show
 from fss_exporter.terminal_text import printable
+from fss_toolbox.tables import Column, Progress, Row, as_json, console, say, show
 
 COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
 ROWS = [Row(("a-name", "1,000", "2,000")), Row(("b", "1", "2"), "red")]

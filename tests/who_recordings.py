@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.model.operations import READ
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Key, Table, grown
-from fss_exporter.nfs.exact.size_counts import CountedTransfers, device_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes import thread_tables
-from fss_exporter.nfs.processes.attribution import (
+from fss_exporter.nfs.superblocks import Reading, join
+from fss_kernel_counting.hist_tables import HistParser, HistRow, Key, Table, grown
+from fss_kernel_counting.processes import thread_tables
+from fss_kernel_counting.processes.attribution import (
     KERNEL,
     UNKNOWN_WRITER,
     Attribution,
@@ -31,7 +31,7 @@ from fss_exporter.nfs.processes.attribution import (
     ThreadLoad,
     TransfersBy,
 )
-from fss_exporter.nfs.superblocks import Reading, join
+from fss_kernel_counting.sizes.size_counts import CountedTransfers, device_of
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "who"
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fss_exporter.model.limits import SHAPES, STANDARD
-from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
-from fss_exporter.oci.alarms.figures import CEILING_ALARMS
-from fss_exporter.oci.alarms.pack import Alarm, load
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
+from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.alarms.figures import CEILING_ALARMS
+from fss_toolbox.alarms.pack import Alarm, load
 
 MQL = Path(__file__).parents[1] / "mql"
 SCOPE = AlarmScope("${ALARM_COMPARTMENT_OCID}", "${METRIC_COMPARTMENT_OCID}", ("${TOPIC_OCID}",))

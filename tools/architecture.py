@@ -8,42 +8,55 @@ import grimp
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/architecture.md"
-PACKAGE = "fss_exporter"
+ROOTS = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
 CONFIGURATION = ("settings", "setting_types", "yaml_lines")
-"""Single modules that read the configuration file: one box in the picture. All further single modules are the ground."""
+"""Single modules of the exporter that read the configuration file: one box in the picture."""
 
 
 def rooms() -> dict[str, set[str]]:
-    """Each room (a package, or the ground) and the rooms that its modules import."""
-    graph = grimp.build_graph(PACKAGE)
+    """Each room, written `root/room`, and the rooms that its modules import."""
+    graph = grimp.build_graph(*ROOTS)
     imports: dict[str, set[str]] = {}
     for module in graph.modules:
-        room = room_of(module)
         targets = {room_of(imported) for imported in graph.find_modules_directly_imported_by(module)}
-        imports.setdefault(room, set()).update(targets - {room, ""})
+        imports.setdefault(room_of(module), set()).update(targets - {room_of(module), ""})
     imports.pop("", None)
     return imports
 
 
 def room_of(module: str) -> str:
-    """The room of a dotted module name; empty for the package itself and its entry point."""
-    name = module.removeprefix(PACKAGE).removeprefix(".").partition(".")[0]
+    """The room of a dotted module name: a package of a root, `settings`, or the single modules of a root."""
+    root, _, rest = module.partition(".")
+    name = rest.partition(".")[0]
     if name in ("", "__main__"):
         return ""
-    if name in CONFIGURATION:
-        return "settings"
-    return name if (ROOT / "exporter" / PACKAGE / name).is_dir() else "ground"
+    if root == "fss_exporter" and name in CONFIGURATION:
+        name = "settings"
+    elif not (ROOT / "exporter" / root / name).is_dir():
+        name = "ground" if root == "fss_exporter" else "modules"
+    return f"{root}/{name}"
 
 
 def picture(imports: dict[str, set[str]]) -> str:
-    """The rooms as a Mermaid graph; imports of the ground are left out, because every room has some."""
+    """The rooms as a Mermaid graph, a frame for each root. Arrows to the exporter's ground are left out, because every room has one.
+
+    Between two roots the picture has an arrow from a room to a root, and inside a root an arrow from a room to a room.
+    """
     lines = ["```mermaid", "graph TD"]
-    for room in sorted(imports):
-        targets = sorted(imports[room] - {"ground"})
-        lines += [f"    {room} --> {target}" for target in targets] or [f"    {room}"]
-    return "\n".join([*lines, "```", ""])
+    for root in ROOTS:
+        lines.append(f"    subgraph {root}")
+        lines += [
+            f"        {room}[{room.partition('/')[2]}]" for room in sorted(imports) if room.startswith(root + "/")
+        ]
+        lines.append("    end")
+    arrows = set()
+    for room, targets in imports.items():
+        for target in targets - {"fss_exporter/ground"}:
+            same = target.partition("/")[0] == room.partition("/")[0]
+            arrows.add(f"    {room} --> {target if same else target.partition('/')[0]}")
+    return "\n".join([*lines, *sorted(arrows), "```", ""])
 
 
 def page_with(drawn: str) -> str:

@@ -23,7 +23,7 @@ from tools.bench import ROOT, Host, free_port
 from tools.bench_oci import start, watch
 from tools.secured import secure
 
-from fss_exporter.demo.region import Region, large
+from fss_toolbox.demo.region import Region, large
 
 HEADINGS = ("attack", "before MiB", "peak MiB", "median s", "worst s", "answered", "lost", "SIGTERM s")
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from fss_exporter.demo.region import Region, large
+from fss_toolbox.demo.region import Region, large
 
 CALLS_PER_SECOND = 5
 POLL_SECONDS = 60

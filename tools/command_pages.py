@@ -18,7 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from fss_exporter.cli.main import run
-from fss_exporter.demo.region import Region
+from fss_toolbox.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
 PAGES = (

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fss_exporter.model.capacity import ClientHosts, capacity_answer
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.traffic import Transfers, workload
+from fss_toolbox.sizing.capacity import ClientHosts, capacity_answer
 
 PAGE = Path(__file__).parents[1] / "docs/white-paper-measurements.md"
 KIB = 1024

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from fss_exporter.oci.alarms import pack
+from fss_toolbox.alarms import pack
 
 MQL = Path(__file__).parents[2] / "mql"
 PACK = (*pack.load(MQL / "alarms"), *pack.load(MQL / "other-services"))

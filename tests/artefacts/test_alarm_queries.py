@@ -20,16 +20,16 @@ from fss_exporter.model.thresholds import (
     WARNING_RATIO,
 )
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.figures import (
+from fss_exporter.oci.metric_table import SERVICE_METRICS
+from fss_exporter.oci.mql import Comparison, Query
+from fss_toolbox.alarms import pack
+from fss_toolbox.alarms.figures import (
     CEILING_ALARMS,
     SERVICE_CEILING_ALARMS,
     CeilingAlarm,
     ServiceCeilingAlarm,
     spell,
 )
-from fss_exporter.oci.metric_table import SERVICE_METRICS
-from fss_exporter.oci.mql import Comparison, Query
 
 BY_KEY = {alarm.key: alarm for alarm in PACK}
 

@@ -12,7 +12,7 @@ from tests.rules.pack import parsed
 from tools.alarm_files import rendered
 
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import pack
+from fss_toolbox.alarms import pack
 
 TWIN_TAG = "prometheus-alert"
 """Tag of an alarm with the name of the Prometheus alert for the same fault."""

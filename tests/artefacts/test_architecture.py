@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/architecture.md").read_text()
-PACKAGE = ROOT / "exporter/fss_exporter"
+ROOTS = [ROOT / "exporter" / name for name in ("fss_exporter", "fss_toolbox", "fss_kernel_counting")]
 
 
 def test_the_picture_is_drawn_from_the_imports() -> None:
@@ -21,15 +21,17 @@ def test_the_picture_is_drawn_from_the_imports() -> None:
 
 
 def test_every_module_and_series_that_the_page_names_exists() -> None:
-    named = set(re.findall(r"`((?:nfs|oci|web|model|cli|demo|plan)/[\w/]+\.py)`", PAGE))
-    assert [path for path in sorted(named) if not (PACKAGE / path).is_file()] == []
+    named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", PAGE.partition("## Walk 1")[2]))
+    assert [
+        path for path in sorted(named) if not any((root / path).is_file() for root in [*ROOTS, ROOT, ROOT / "exporter"])
+    ] == []
     recorded = (ROOT / "rules/recording.yml").read_text()
     assert [series for series in re.findall(r"`(\w+:\w+:\w+)`", PAGE) if f"record: {series}" not in recorded] == []
     assert named
 
 
 def _definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    for path in PACKAGE.rglob("*.py"):
+    for path in (path for root in ROOTS for path in root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, kinds):
                 yield path.name, node
@@ -37,14 +39,13 @@ def _definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
 
 def test_a_name_of_a_class_or_a_file_stands_once() -> None:
     classes = Counter(node.name for _, node in _definitions(ast.ClassDef) if isinstance(node, ast.ClassDef))
-    files = Counter(path.name for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    files = Counter(path.name for root in ROOTS for path in root.rglob("*.py") if path.name != "__init__.py")
     assert [name for name, number in (classes + files).items() if number > 1] == []
     assert classes
 
 
 def test_every_room_has_a_row() -> None:
-    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    rows = set(
-        re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`.*?) \|", PAGE.partition("## Threads")[0], re.MULTILINE)))
-    )
+    rooms = {path.name for root in ROOTS for path in root.iterdir() if (path / "__init__.py").exists()}
+    table = PAGE.partition("| root | room |")[2].partition("\n\n")[0]
+    rows = set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\|.*?\| (`.*?) \|", table, re.MULTILINE))))
     assert rooms | {"settings"} == rows

@@ -23,7 +23,6 @@ from fss_exporter.cli import client_publishing
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.oci_polling import Cloud
-from fss_exporter.doctor.running_exporter import check_running
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -31,6 +30,7 @@ from fss_exporter.web.messages import Response
 from fss_exporter.web.scrapes import Scrapes
 from fss_exporter.web.status.view import StatusView
 from fss_exporter.web.web_config_reload import WebConfigReload
+from fss_toolbox.doctor.running_exporter import check_running
 
 LATER_S = 10 * 60 * 60.0
 """Each loop has missed ten intervals by then."""
@@ -68,7 +68,7 @@ OF_THE_DEMO = {"demo_clients"}
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:
     found = set()
-    for path in Path(fss_exporter.__file__).parent.rglob("*.py"):
+    for path in Path(fss_exporter.__file__).parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Worker":
                 (name, *_) = node.args

@@ -19,14 +19,14 @@ from tests.demo.sdk import clients
 from tests.oci.world import reach
 from tests.region import Region, shared_account, small
 
-from fss_exporter.calibrate.calibration_run import CalibrationRow, CountedMinute, rows_by_iops, work_through
-from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, costs_by_kind
-from fss_exporter.calibrate.oci_minutes import OciMinutes
-from fss_exporter.cli.calibrate import show_rows
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Endpoints
+from fss_toolbox.calibrate.calibration_run import CalibrationRow, CountedMinute, rows_by_iops, work_through
+from fss_toolbox.calibrate.calibration_steps import STEPS, CalibrationPlan, costs_by_kind
+from fss_toolbox.calibrate.oci_minutes import OciMinutes
+from fss_toolbox.cli.calibrate import show_rows
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands" / "calibrate.md"
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 
 from tests.region import Region
 
-from fss_exporter.calibrate.calibration_run import WallClock
-from fss_exporter.calibrate.calibration_steps import CalibrationStep, kind_of
-from fss_exporter.demo.region.demo_tenancy import RequestMix, RequestRate
+from fss_toolbox.calibrate.calibration_run import WallClock
+from fss_toolbox.calibrate.calibration_steps import CalibrationStep, kind_of
+from fss_toolbox.demo.region.demo_tenancy import RequestMix, RequestRate
 
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "CREATE": ("LOOKUP",),

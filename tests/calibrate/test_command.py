@@ -13,8 +13,8 @@ from tests.cli.prompt import Answer, ask, call_without_pause
 from tests.processes import PATIENCE_S
 from tests.region import Region
 
-from fss_exporter.calibrate.calibration_steps import STEPS
-from fss_exporter.calibrate.own_directory import MARK, PREFIX
+from fss_toolbox.calibrate.calibration_steps import STEPS
+from fss_toolbox.calibrate.own_directory import MARK, PREFIX
 
 IDLE, HOME, MEDIA = "10.80.4.40", "10.80.1.10", "10.80.3.30"
 

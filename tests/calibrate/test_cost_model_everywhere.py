@@ -9,16 +9,16 @@ import pytest
 from tests.cli.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 
-from fss_exporter.cli.iostat import _local
 from fss_exporter.cli.serve import CostModelSource
 from fss_exporter.client_scrape import override_of, read_scrape
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.nfs.exact.counted_costs import CountedTotals, counted_families
-from fss_exporter.plan.history import of_clients
-from fss_exporter.plan.prometheus_api import Prometheus
+from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
+from fss_toolbox.cli.iostat import _local
+from fss_toolbox.plan.history import of_clients
+from fss_toolbox.plan.prometheus_api import Prometheus
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NFSIOSTAT = FIXTURES / "nfs-utils" / "k_mixed" / "nfsiostat.txt"

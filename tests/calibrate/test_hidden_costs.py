@@ -14,20 +14,20 @@ from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
 from tests.region import Region, small
 
-from fss_exporter.calibrate.calibration_report import document, overrides
-from fss_exporter.calibrate.calibration_run import (
+from fss_exporter.errors import CloudError
+from fss_exporter.oci.cloud_client import MetricRequest, Point, Stream
+from fss_toolbox.calibrate.calibration_report import document, overrides
+from fss_toolbox.calibrate.calibration_run import (
     CalibrationRow,
     CountedMinute,
     rows_by_iops,
     rows_by_requests,
     work_through,
 )
-from fss_exporter.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
-from fss_exporter.calibrate.fitted_costs import FittedCost
-from fss_exporter.calibrate.oci_minutes import OciMinutes
-from fss_exporter.cli.calibrate import measured_rows
-from fss_exporter.errors import CloudError
-from fss_exporter.oci.cloud_client import MetricRequest, Point, Stream
+from fss_toolbox.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
+from fss_toolbox.calibrate.fitted_costs import FittedCost
+from fss_toolbox.calibrate.oci_minutes import OciMinutes
+from fss_toolbox.cli.calibrate import measured_rows
 
 
 @pytest.fixture

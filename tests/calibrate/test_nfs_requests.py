@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from tests.calibrate.fake_procfs import procfs_with_mount
 
-from fss_exporter.calibrate.calibration_steps import (
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.nfs.procfs import Procfs
+from fss_kernel_counting.sizes.size_counts import CountedTransfers, Counts
+from fss_toolbox.calibrate.calibration_steps import (
     IDLE,
     PAST_THE_END,
     STEPS,
@@ -17,11 +20,8 @@ from fss_exporter.calibrate.calibration_steps import (
     steps_of,
     table_cost,
 )
-from fss_exporter.calibrate.nfs_requests import NfsRequests, RequestCounts
-from fss_exporter.calibrate.own_directory import opened, own_directory
-from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.nfs.exact.size_counts import CountedTransfers, Counts
-from fss_exporter.nfs.procfs import Procfs
+from fss_toolbox.calibrate.nfs_requests import NfsRequests, RequestCounts
+from fss_toolbox.calibrate.own_directory import opened, own_directory
 
 ORDERED = [step for step in STEPS if step != IDLE]
 

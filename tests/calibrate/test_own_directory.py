@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.calibrate.own_directory import MARK, PREFIX, own_directory, remove_leftovers
 from fss_exporter.errors import SourceError, UsageError
+from fss_toolbox.calibrate.own_directory import MARK, PREFIX, own_directory, remove_leftovers
 
 WORK = """
 import signal
@@ -22,7 +22,7 @@ import sys
 import time
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts background jobs with SIGINT ignored
-from fss_exporter.calibrate.own_directory import own_directory
+from fss_toolbox.calibrate.own_directory import own_directory
 with own_directory(Path(sys.argv[1])) as own:
     (own / "file").write_text("x")
     print(own, flush=True)

@@ -9,7 +9,7 @@ from tests.cli.alarms_operator import Operator
 from tests.cli.prompt import call_without_pause
 from tests.region import Region, shared_account, small
 
-from fss_exporter.doctor import client_checks
+from fss_toolbox.doctor import client_checks
 
 
 @pytest.fixture

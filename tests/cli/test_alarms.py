@@ -9,7 +9,7 @@ from tests.cli.prompt import ask, ask_process
 from tests.demo.sdk import clients
 from tests.region import small
 
-from fss_exporter.oci.alarms import pack
+from fss_toolbox.alarms import pack
 
 
 class TestTheWayOfWork:
@@ -63,7 +63,7 @@ class TestTheWayOfWork:
             if text.endswith("created"):
                 raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
-        monkeypatch.setattr("fss_exporter.cli.alarms.echo", echo)
+        monkeypatch.setattr("fss_toolbox.cli.alarms.echo", echo)
         operator.alarms("apply")
         assert operator.region.calls["CreateAlarm"] == 2
 
@@ -142,7 +142,7 @@ class TestWhatIsThereDecides:
     ) -> None:
         assert "never fires" not in operator.alarms("plan").err
         monkeypatch.setattr(
-            "fss_exporter.cli.alarm_options.spellings", lambda *_, **__: {"kerberoserrors": "KerberosErrors"}
+            "fss_toolbox.cli.alarm_options.spellings", lambda *_, **__: {"kerberoserrors": "KerberosErrors"}
         )
         blind = operator.alarms("plan")
         assert "fss-mount-target-iops-peak-standard: this compartment has no metric MountTargetIOPS" in blind.err
@@ -168,7 +168,7 @@ class TestTwoAppliesAtTheSameTime:
     def test_the_second_makes_no_alarm_twice(self, operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
         """The second run lists before the first creates; both then create."""
         operator.alarms("apply")
-        monkeypatch.setattr("fss_exporter.cli.alarms.existing_alarms", lambda *_: ((), {}))
+        monkeypatch.setattr("fss_toolbox.cli.alarms.existing_alarms", lambda *_: ((), {}))
         second = operator.alarms("apply")
         monkeypatch.undo()
         assert (second.code, second.out.splitlines()[-1]) == (0, "Done: 2 of 2.")
@@ -178,7 +178,7 @@ class TestTwoAppliesAtTheSameTime:
         self, operator: Operator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         operator.alarms("apply")
-        monkeypatch.setattr("fss_exporter.cli.alarms.existing_alarms", lambda *_: ((), {}))
+        monkeypatch.setattr("fss_toolbox.cli.alarms.existing_alarms", lambda *_: ((), {}))
         second = operator.alarms("apply", "--stream", small().streams[0])
         monkeypatch.undo()
         assert second.code == 1

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 from tests.processes import require
 
-from fss_exporter.cli.assets import assets, shipped, write
 from fss_exporter.errors import UsageError
+from fss_toolbox.cli.assets import assets, shipped, write
 
 ROOT = Path(__file__).parents[2]
 

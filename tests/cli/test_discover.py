@@ -8,11 +8,11 @@ import yaml
 from tests.cli.prompt import ask, ask_process
 from tests.region import Region, small
 
-from fss_exporter.cli.discover import configuration
 from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.oci.discovery import DiscoveredMountTarget, http_sd, sharing_an_address
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Settings, load
+from fss_toolbox.cli.discover import configuration
+from fss_toolbox.discovery import DiscoveredMountTarget, http_sd, sharing_an_address
 
 Flags = tuple[str, ...]
 NAMES = sorted(target.name for target in small().mount_targets)

@@ -13,7 +13,7 @@ from tests.cli.prompt import RECORDINGS, ask, ask_process
 from tests.doctor.test_probes import metadata
 from tests.processes import PATIENCE_S
 
-from fss_exporter.doctor import client_checks, client_probe
+from fss_toolbox.doctor import client_checks, client_probe
 
 MIXED = RECORDINGS / "k_mixed"
 PATIENT = ("--exporter-url", "", "--deadline", f"{PATIENCE_S:.0f}s")

@@ -12,8 +12,8 @@ from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import ROOT, ask
 from tests.region import Region, RegionLimits, large
 
-from fss_exporter.cli import doctor_account
-from fss_exporter.doctor.account_probe import EVERY_SECONDS
+from fss_toolbox.cli import doctor_account
+from fss_toolbox.doctor.account_probe import EVERY_SECONDS
 
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")
 

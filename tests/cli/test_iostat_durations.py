@@ -11,13 +11,13 @@ from rich.console import Console
 from tests.nfs.exact.host import Mount
 from tests.nfs.exact.latency_host import HERE, Call, ready
 
-from fss_exporter.cli import iostat, iostat_report
 from fss_exporter.cli.ceilings import judge
-from fss_exporter.cli.iostat_report import Report, ReportOrder
 from fss_exporter.client_scrape import durations_between, read_scrape
 from fss_exporter.model.histograms import CallsByEdge, in_classes, quantile_edge
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.cli import iostat, iostat_report
+from fss_toolbox.cli.iostat_report import Report, ReportOrder
 
 KEY = SeriesKey(HERE, "server", "/export")
 ORDER = ReportOrder("mount", "iops", None)

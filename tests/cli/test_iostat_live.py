@@ -16,11 +16,11 @@ from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.cli import intervals, iostat as command
-from fss_exporter.cli.exact_mode import Exact
-from fss_exporter.cli.iostat_report import Report
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting.exact_mode import Exact
+from fss_toolbox.cli import intervals, iostat as command
+from fss_toolbox.cli.iostat_report import Report
 
 FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
 

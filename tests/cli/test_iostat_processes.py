@@ -13,12 +13,12 @@ from rich.console import Console
 from tests.cli.prompt import ask, signals_put_back
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
-from fss_exporter.cli import iostat as command
-from fss_exporter.cli.iostat_processes import ProcessReport, document, reports, show
 from fss_exporter.cli.terminal import clean_up_at_the_end
-from fss_exporter.nfs.exact.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
-from fss_exporter.nfs.processes.process_session import OF_COMMAND
 from fss_exporter.nfs.procfs import Procfs
+from fss_kernel_counting.processes.process_session import OF_COMMAND
+from fss_kernel_counting.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
+from fss_toolbox.cli import iostat as command
+from fss_toolbox.cli.iostat_processes import ProcessReport, document, reports, show
 
 POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 

@@ -27,7 +27,7 @@ def raising(error: Exception) -> click.Group:
 
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_every_command_is_there_under_its_name(name: str) -> None:
-    command = getattr(importlib.import_module(f"fss_exporter.cli.{name}"), name)
+    command = getattr(importlib.import_module(main.module_of(name)), name)
 
     assert isinstance(command, click.Command)
     assert command.name == name

@@ -19,7 +19,7 @@ from tests.for_each import for_each
 from tests.processes import PATIENCE_S, get, require, wait_for
 from tools.attacked import Stopwatch
 
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
 STARTS_WITH_S = 2.0
 """Seconds of CPU time until the first answer. Less than 0.5 s are used; a busy machine needs more of the clock and hardly more CPU."""
@@ -397,5 +397,7 @@ sys.exit(main.run(sys.argv[1:]))
     }
     assert roots & unwanted == set()
     assert not [
-        name for name in loaded if name.startswith(("fss_exporter.oci", "fss_exporter.demo", "fss_exporter.settings"))
+        name
+        for name in loaded
+        if name.startswith(("fss_exporter.oci", "fss_toolbox", "fss_exporter.settings"))
     ]

@@ -17,7 +17,7 @@ from tests.cli.prompt import Answer, ask, ask_each
 from tests.demo.sdk import clients
 
 from fss_exporter.cli import terminal
-from fss_exporter.tables import as_json
+from fss_toolbox.tables import as_json
 
 CLEAR = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\u2028\r"
 """Clears the screen, sets the title, colours in C1, reverses the direction, breaks the line."""

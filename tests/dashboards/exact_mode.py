@@ -16,8 +16,8 @@ from tests.processes import require
 
 from fss_exporter.catalogue import family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
-from fss_exporter.nfs.exact.counted_costs import counted_families
-from fss_exporter.nfs.exact.request_durations import request_families
+from fss_kernel_counting.durations.request_durations import request_families
+from fss_kernel_counting.sizes.counted_costs import counted_families
 
 STEP_S = 15
 _ADDRESS = "10.80.1.10"

@@ -10,7 +10,7 @@ from tests.demo.alarm_bodies import QUERY, alarm_details
 from tests.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, small
 
-from fss_exporter.demo.region.demo_tenancy import RequestMix, RequestRate
+from fss_toolbox.demo.region.demo_tenancy import RequestMix, RequestRate
 
 TENANCY = small()
 OTHER_REGION_TOPIC = "ocid1.onstopic.oc1.us_ashburn_1.aaaaaaaasomewhere"

@@ -7,9 +7,9 @@ from hypothesis import given, strategies as st
 from tests.clock import NOW, Clock
 from tests.region import Region, shared_account, small
 
-from fss_exporter.demo.region.api_operations import ApiOperation, Call
-from fss_exporter.demo.region.metric_streams import published_metrics
-from fss_exporter.demo.region.refusal import Refusal
+from fss_toolbox.demo.region.api_operations import ApiOperation, Call
+from fss_toolbox.demo.region.metric_streams import published_metrics
+from fss_toolbox.demo.region.refusal import Refusal
 
 STATISTICS = ("mean", "max", "min", "sum", "count", "first", "last", "rate", "increment", "absent", "avg")
 

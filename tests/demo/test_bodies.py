@@ -57,7 +57,7 @@ def _tenancy(sdk: Clients) -> str:
 
 
 def _summaries(sdk: Clients) -> Any:
-    from fss_exporter.demo.region.metric_streams import published_metrics
+    from fss_toolbox.demo.region.metric_streams import published_metrics
 
     asked = [(row.namespace, row.name) for row in published_metrics()]
     return [body for space, name in asked for body in sdk.summarize(f"{name}[1m].mean()", namespace=space)]

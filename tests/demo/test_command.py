@@ -156,7 +156,7 @@ def test_it_shows_other_services_with_load_and_ceilings(shown: Shown) -> None:
 
 
 def test_the_printed_query_is_a_series_that_the_rules_record() -> None:
-    from fss_exporter.cli.demo import UTILISATION
+    from fss_toolbox.cli.demo import UTILISATION
 
     rules = (Path(__file__).parents[2] / "rules/recording.yml").read_text("utf-8")
     assert f"record: {UTILISATION}\n" in rules
@@ -243,7 +243,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
 
 def test_the_help_names_every_kind_of_fault() -> None:
-    from fss_exporter.demo.region.faults import DATA_KINDS, WIRE_KINDS
+    from fss_toolbox.demo.region.faults import DATA_KINDS, WIRE_KINDS
 
     shown = ask("demo", "--help").out
     for kind in (*WIRE_KINDS, *DATA_KINDS):

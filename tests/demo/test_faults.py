@@ -16,8 +16,8 @@ from tests.region import Region
 from tests.region.strict import KINDS
 
 import oci
-from fss_exporter.demo.region.faults import Fault
 from fss_exporter.errors import UsageError
+from fss_toolbox.demo.region.faults import Fault
 
 IOPS = "MountTargetIOPS[1m].mean()"
 

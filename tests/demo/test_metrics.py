@@ -10,7 +10,7 @@ from tests.demo.minutes import at, between, points
 from tests.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, Tenancy, large, small
 
-from fss_exporter.demo.region.metric_streams import published_metrics
+from fss_toolbox.demo.region.metric_streams import published_metrics
 
 ROWS = [row for row in published_metrics() if row.namespace == "oci_filestorage"]
 

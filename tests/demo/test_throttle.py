@@ -9,7 +9,7 @@ from tests.demo.sdk import Clients, clients, refused
 from tests.region import Region
 from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
-from fss_exporter.demo.region.refusal import Refusal
+from fss_toolbox.demo.region.refusal import Refusal
 
 
 def accepted(throttle: Throttle, family: str) -> bool:

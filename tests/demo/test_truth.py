@@ -11,9 +11,9 @@ from tests.demo.minutes import between, points
 from tests.demo.sdk import MINUTE, Clients
 from tests.region import Region
 
-from fss_exporter.demo.region.demo_tenancy import bucket_of
-from fss_exporter.demo.region.metric_streams import published_metrics
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations, write_io_operations
+from fss_toolbox.demo.region.demo_tenancy import bucket_of
+from fss_toolbox.demo.region.metric_streams import published_metrics
 
 
 def by(streams: list[Any], *dimensions: str) -> dict[tuple[str, ...], Any]:
@@ -69,7 +69,7 @@ class TestAgreement:
     def test_the_region_does_not_import_the_cost_model(self) -> None:
         from importlib.resources import files
 
-        region = files("fss_exporter.demo.region")
+        region = files("fss_toolbox.demo.region")
         sources = {one.name: one.read_text() for one in region.iterdir() if one.name.endswith(".py")}
         assert len(sources) > 10
         assert [name for name, text in sources.items() if "fss_exporter.model" in text] == []

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from tests.clock import NOW, Clock
 
-from fss_exporter.demo.region import Region, small
-from fss_exporter.demo.region.inventory_api import rfc3339
-from fss_exporter.demo.region.wire import ApiRequest
+from fss_toolbox.demo.region import Region, small
+from fss_toolbox.demo.region.inventory_api import rfc3339
+from fss_toolbox.demo.region.wire import ApiRequest
 
 
 @pytest.fixture(scope="module")

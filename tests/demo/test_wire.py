@@ -16,8 +16,8 @@ from tests.region import Region, RegionLimits, large
 from tests.region.signed import Signed
 
 import oci
-from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.wire import paged
+from fss_toolbox.demo.region.refusal import Refusal
+from fss_toolbox.demo.region.wire import paged
 
 
 def refusal(region: Region, method: str, path: str, query: Mapping[str, str] | None = None, body: object = None) -> Any:

@@ -8,7 +8,8 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "exporter/fss_exporter"
+PACKAGES = ROOT / "exporter"
+OURS = {"fss_exporter", "fss_toolbox", "fss_kernel_counting"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -24,13 +25,13 @@ def imported() -> set[str]:
     """Distributions of all modules that some file of the package imports."""
     distributions = packages_distributions()
     modules = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in PACKAGES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 modules.add(node.module.partition(".")[0])
-    foreign = modules - set(sys.stdlib_module_names) - {"fss_exporter"}
+    foreign = modules - set(sys.stdlib_module_names) - OURS
     return {normal(name) for module in foreign for name in distributions[module]}
 
 

@@ -44,7 +44,7 @@ def test_almost_every_service_of_the_sdk_goes_and_what_is_not_a_service_stays() 
 
 
 def test_the_kept_services_are_those_whose_clients_the_package_opens() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "exporter/fss_exporter").rglob("*.py"))
+    sources = "".join(path.read_text() for path in (ROOT / "exporter").rglob("*.py"))
     opened = set(re.findall(r"class \w+\(oci\.([a-z_]+)\.[A-Za-z]+Client\)", sources))
     assert opened == PRUNE["CALLED"]
 

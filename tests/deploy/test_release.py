@@ -10,7 +10,8 @@ from pathlib import Path
 import fss_exporter
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "exporter/fss_exporter"
+PACKAGES = ROOT / "exporter"
+OURS = {"fss_exporter", "fss_toolbox", "fss_kernel_counting"}
 VERSION = fss_exporter.__version__
 
 
@@ -32,13 +33,13 @@ def test_the_image_has_the_version_of_the_package() -> None:
 def test_what_the_package_imports_is_declared() -> None:
     """Otherwise the wheel works here, where the tests' own dependencies are installed, and nowhere else."""
     imported = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in PACKAGES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported.add(node.module.partition(".")[0])
-    foreign = imported - set(sys.stdlib_module_names) - {"fss_exporter", "_typeshed"}  # _typeshed is the type checker's
+    foreign = imported - set(sys.stdlib_module_names) - OURS - {"_typeshed"}  # _typeshed is the type checker's
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {name_of(line) for line in project["dependencies"] + project["optional-dependencies"]["oci"]}
     brought = {name_of(line) for name in declared for line in requires(name) or () if "extra ==" not in line}

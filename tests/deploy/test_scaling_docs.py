@@ -14,10 +14,10 @@ import pytest
 import yaml
 from tests.processes import PATIENCE_S, exporter, get, wait_for
 
-from fss_exporter.cli.assets import write
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.settings import load
+from fss_toolbox.cli.assets import write
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
 ROOT = Path(__file__).parents[2]
 SCALING = (ROOT / "docs/scaling.md").read_text()

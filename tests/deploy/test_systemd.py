@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.cli import nfs_agent, runtime
-from fss_exporter.nfs.exact.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES, Sources
-from fss_exporter.nfs.processes.process_session import OF_AGENT, OF_COMMAND
-from fss_exporter.nfs.processes.remains import remove
 from fss_exporter.web.http_server import ServerLimits
+from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
+from fss_kernel_counting.remains import remove
+from fss_kernel_counting.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES, Sources
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"

@@ -19,7 +19,7 @@ from tests.processes import get, process, wait_for
 import fss_exporter
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "exporter/fss_exporter"
+PACKAGES = [ROOT / "exporter" / name for name in ("fss_exporter", "fss_toolbox", "fss_kernel_counting")]
 LEFT_BEHIND = shutil.ignore_patterns(
     ".git", ".venv*", ".tools", ".*cache", ".hypothesis", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
 )
@@ -69,9 +69,14 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        packed = {name for name in archive.namelist() if name.startswith("fss_exporter/")}
-    walked = [Path(folder) / name for folder, _, names in os.walk(PACKAGE, followlinks=True) for name in names]
-    ours = {str(path.relative_to(PACKAGE.parent)) for path in walked if "__pycache__" not in path.parts}
+        packed = {name for name in archive.namelist() if ".dist-info/" not in name}
+    walked = [
+        Path(folder) / name
+        for package in PACKAGES
+        for folder, _, names in os.walk(package, followlinks=True)
+        for name in names
+    ]
+    ours = {str(path.relative_to(ROOT / "exporter")) for path in walked if "__pycache__" not in path.parts}
     assert packed == ours
 
 

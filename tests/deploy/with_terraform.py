@@ -15,8 +15,8 @@ from tests.processes import require
 
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.alarms import pack
+from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
 
 PACK = pack.load(ROOT / "mql" / "templates" / "alarms")
 FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))

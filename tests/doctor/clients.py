@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fss_exporter.doctor.client_checks import check_mounts
-from fss_exporter.doctor.client_facts import ClientFacts
-from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
+from fss_toolbox.doctor.client_checks import check_mounts
+from fss_toolbox.doctor.client_facts import ClientFacts
+from fss_toolbox.doctor.findings import Finding, Severity
 
 _FOLDER = Path(__file__).parents[1] / "fixtures/recordings/kernel-6.1/k_mixed"
 KERNEL = "5.15.0-204.147.6.2.el8uek.x86_64"

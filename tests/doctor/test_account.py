@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from fss_exporter.doctor.account_checks import check_region, check_subscriptions
-from fss_exporter.doctor.account_facts import (
+from fss_exporter.errors import LateAnswer
+from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
+from fss_toolbox.doctor.account_facts import (
     CallOutcome,
     Lag,
     MetricFacts,
@@ -14,8 +15,7 @@ from fss_exporter.doctor.account_facts import (
     Subscriptions,
     Tried,
 )
-from fss_exporter.doctor.findings import Finding, Severity, exit_code
-from fss_exporter.errors import LateAnswer
+from fss_toolbox.doctor.findings import Finding, Severity, exit_code
 
 OK = Tried(CallOutcome.OK)
 READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.doctor.clients import client
 
-from fss_exporter.doctor.client_facts import Exactness
-from fss_exporter.doctor.findings import Finding, Severity
-from fss_exporter.doctor.kernel_counting import check_exact, look
+from fss_toolbox.doctor.client_facts import Exactness
+from fss_toolbox.doctor.findings import Finding, Severity
+from fss_toolbox.doctor.kernel_counting import check_exact, look
 
 FIELDS = "".join(
     f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in ("dev", "arg_count", "res_count", "error")

@@ -6,10 +6,10 @@ from string import Formatter
 
 from tests.for_each import for_each
 
-import fss_exporter
-from fss_exporter.doctor.findings import Severity, texts
+import fss_toolbox
+from fss_toolbox.doctor.findings import Severity, texts
 
-ROOT = Path(fss_exporter.__file__).parent
+ROOT = Path(fss_toolbox.__file__).parent
 TEXTS = {name: cases for name, cases in texts().items() if name != "sources"}
 KINDS = [f"{check}.{case}" for check, cases in TEXTS.items() for case in cases]
 CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (ROOT / folder).glob("*.py"))

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from fss_exporter.doctor.account_facts import MetricFacts
-from fss_exporter.doctor.metric_probe import MetricProbe
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.tables import Progress
+from fss_toolbox.doctor.account_facts import MetricFacts
+from fss_toolbox.doctor.metric_probe import MetricProbe
+from fss_toolbox.tables import Progress
 
 if TYPE_CHECKING:
     from fss_exporter.oci.client import Session

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.doctor.account_facts import Lag
-from fss_exporter.doctor.account_probe import EVERY_SECONDS, Probe, measure_lag
 from fss_exporter.errors import BrokenAnswer
 from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.tables import Progress
+from fss_toolbox.doctor.account_facts import Lag
+from fss_toolbox.doctor.account_probe import EVERY_SECONDS, Probe, measure_lag
+from fss_toolbox.tables import Progress
 
 BEGAN = 1_795_000_020.0
 

@@ -8,11 +8,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.doctor.clients import client
 from tests.nfs.exact.kernel import BY_PROCESS
 
-from fss_exporter.doctor.client_facts import Exactness
-from fss_exporter.doctor.findings import Finding
-from fss_exporter.doctor.kernel_counting import check_load_by_process, look
-from fss_exporter.doctor.running_exporter import _parts
 from fss_exporter.samples import Samples
+from fss_toolbox.doctor.client_facts import Exactness
+from fss_toolbox.doctor.findings import Finding
+from fss_toolbox.doctor.kernel_counting import check_load_by_process, look
+from fss_toolbox.doctor.running_exporter import _parts
 
 
 def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:

@@ -3,10 +3,10 @@
 import pytest
 from tests.doctor.clients import KERNEL, client, found, reading, severities
 
-from fss_exporter.doctor.client_checks import check_mounts
-from fss_exporter.doctor.client_facts import ClientFacts
-from fss_exporter.doctor.findings import Finding, Severity, exit_code
 from fss_exporter.nfs.superblocks import Reading
+from fss_toolbox.doctor.client_checks import check_mounts
+from fss_toolbox.doctor.client_facts import ClientFacts
+from fss_toolbox.doctor.findings import Finding, Severity, exit_code
 
 SUBJECT = "10.80.1.10:/export/a on /mnt/a"
 

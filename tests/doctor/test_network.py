@@ -3,11 +3,11 @@
 import pytest
 from tests.doctor.clients import client, severities
 
-from fss_exporter.doctor.client_checks import check_directories, check_network
-from fss_exporter.doctor.client_facts import ClientFacts, Connect, Directory
-from fss_exporter.doctor.findings import Finding, Severity
 from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.model.limits import STANDARD, Limits
+from fss_toolbox.doctor.client_checks import check_directories, check_network
+from fss_toolbox.doctor.client_facts import ClientFacts, Connect, Directory
+from fss_toolbox.doctor.findings import Finding, Severity
 
 HOME = ("10.80.1.10", 2049)
 SIX_MIB = {"net.ipv4.tcp_rmem": 6 * 1024 * 1024}

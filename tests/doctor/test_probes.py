@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.processes import PATIENCE_S
 
-from fss_exporter.doctor import client_probe as probes, kernel_counting
 from fss_exporter.instance_metadata import InstanceMetadata, read_instance_metadata
+from fss_toolbox.doctor import client_probe as probes, kernel_counting
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import json
 
 from hypothesis import given, strategies as st
 
-from fss_exporter.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried, record
+from fss_toolbox.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried, record
 
 ONE = "ocid1.mounttarget.oc1.eu_frankfurt_1.aaaaaaaafuyipt4am32q"
 TWO = "ocid1.mounttarget.oc1.eu_frankfurt_1.bbbbbbbbfuyipt4am32q"

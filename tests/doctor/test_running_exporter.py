@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from fss_exporter.doctor.findings import Severity
-from fss_exporter.doctor.running_exporter import check_running
+from fss_toolbox.doctor.findings import Severity
+from fss_toolbox.doctor.running_exporter import check_running
 
 FINE = f"""
 fss_collector_success{{collector="nfs"}} 1

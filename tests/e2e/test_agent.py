@@ -7,7 +7,7 @@ import pytest
 from tests.processes import exporter, get, prometheus, require, wait_for
 from tests.recordings import load_all
 
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
 SCRAPE = """
 scrape_configs:

@@ -21,7 +21,7 @@ from tests.processes import NEVER_S, PROMPT_S, get, require, wait_for
 from tests.region import Region, small
 from tools.bench import free_port
 
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
 
 @dataclass(frozen=True)

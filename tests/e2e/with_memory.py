@@ -28,7 +28,7 @@ import gc, json, os, sys, threading
 from http.client import HTTPConnection
 from pathlib import Path
 from fss_exporter.background import Event
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.ticker import Ticker

@@ -14,8 +14,8 @@ import pytest
 from tests.e2e.browser import measured, visible_text, visit
 from tests.processes import demo, exporter, get, wait_for
 
-from fss_exporter.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
+from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
 HOSTILE = "/export/<b>bold</b><script>document.title='owned'</script>&amp;\u202etxt"
 PHONE, DESK = (390, 844), (1280, 900)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.report import read_report
-from fss_exporter.model.benchmark import Job
+from fss_toolbox.fio.report import read_report
+from fss_toolbox.sizing.benchmark import Job
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"
 NORMAL = (REPORTS / "normal.txt").read_text()

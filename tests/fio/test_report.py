@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import UsageError
-from fss_exporter.fio.report import read_report
-from fss_exporter.model.benchmark import Job, Storage, judge
 from fss_exporter.model.limits import STANDARD
+from fss_toolbox.fio.report import read_report
+from fss_toolbox.sizing.benchmark import Job, Storage, judge
 
 REPORTS = Path(__file__).parents[1] / "fixtures/fio"
 

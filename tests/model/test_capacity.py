@@ -5,7 +5,6 @@ import math
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from fss_exporter.model.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, ClientHosts, capacity_answer as plan
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import (
     CONNECTIONS,
@@ -20,6 +19,7 @@ from fss_exporter.model.limits import (
 )
 from fss_exporter.model.operations import READ
 from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, scaled, together, workload
+from fss_toolbox.sizing.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, ClientHosts, capacity_answer as plan
 
 KIB = 1024
 MIB = 1024 * KIB

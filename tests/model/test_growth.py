@@ -2,7 +2,7 @@
 
 import pytest
 
-from fss_exporter.model.growth import LEAST_DAYS, DailyPeak, growth_of
+from fss_toolbox.sizing.growth import LEAST_DAYS, DailyPeak, growth_of
 
 
 def rising(days: int, first: float, per_day: float) -> list[DailyPeak]:

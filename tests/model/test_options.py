@@ -2,12 +2,12 @@
 
 import pytest
 
-from fss_exporter.model.capacity import ClientHosts
-from fss_exporter.model.growth import Growth
 from fss_exporter.model.limits import READ_BANDWIDTH, SHAPES
-from fss_exporter.model.options import Option, Price, options
 from fss_exporter.model.service_table import TIB
 from fss_exporter.model.traffic import Traffic, Transfers, workload
+from fss_toolbox.sizing.capacity import ClientHosts
+from fss_toolbox.sizing.growth import Growth
+from fss_toolbox.sizing.options import Option, Price, options
 
 PRICES = {
     "standard": Price(0, is_per_gb=False, source="s", date="2026-11-24"),

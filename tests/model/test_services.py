@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.purchase import InFlight
 from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling, recognised
+from fss_toolbox.sizing.purchase import InFlight
 
 MIB = 1 << 20
 KINDS = [(service.name, kind) for service in SERVICES.values() for kind in service.kinds.values()]

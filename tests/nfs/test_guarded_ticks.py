@@ -13,13 +13,13 @@ from tests.processes import NEVER_S, PROMPT_S, wait_for
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.exact.counted_costs import CountedCosts
 from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.totals import MountTotals, Peaks, Unanswered
 from fss_exporter.web.collecting import Collectors
+from fss_kernel_counting.sizes.counted_costs import CountedCosts
 
 
 def procfs(tmp_path: Path, reads: int = 5, age: int = 1000) -> Procfs:
@@ -92,7 +92,7 @@ def test_an_unexpected_error_in_the_tables_costs_that_tick_its_exactness_only(mo
     host = ready(Host())
     work(host)
     with monkeypatch.context() as broken:
-        broken.setattr("fss_exporter.nfs.exact.size_reader.sort", _boom)
+        broken.setattr("fss_kernel_counting.sizes.size_reader.sort", _boom)
         assert exact(host.tick()) == frozenset()
     assert (host.reader.loop.heartbeat.success, host.reader.loop.heartbeat.errors) == (False, 1)
     estimated = host.cost("READ")[1]

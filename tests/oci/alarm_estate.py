@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.desired import AlarmScope, Target
-from fss_exporter.oci.alarms.figures import CEILING_ALARMS
+from fss_toolbox.alarms import pack
+from fss_toolbox.alarms.desired import AlarmScope, Target
+from fss_toolbox.alarms.figures import CEILING_ALARMS
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
 SCOPE = AlarmScope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))

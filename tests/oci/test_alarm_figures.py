@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import figures, pack
-from fss_exporter.oci.alarms.figures import CEILING_ALARMS, SERVICE_CEILING_ALARMS
+from fss_toolbox.alarms import figures, pack
+from fss_toolbox.alarms.figures import CEILING_ALARMS, SERVICE_CEILING_ALARMS
 
 LONG = (
     '(A[5m]{x = "1"}.max() > 3).grouping().sum() / 2 >= 80 || (B[1m].groupBy(r).absent(2h) && C[1m].mean() in (80, 95))'

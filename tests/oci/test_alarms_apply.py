@@ -12,15 +12,15 @@ from tests.oci.world import reach
 from tests.region import Region, RegionLimits, shared_account, small
 
 from fss_exporter.errors import NotAuthorized
-from fss_exporter.oci.alarms import pack, show
-from fss_exporter.oci.alarms.alarm_plan import Plan, plan, removal
-from fss_exporter.oci.alarms.apply import Alarms, StepOutcome, apply, duplicates, existing_alarms
-from fss_exporter.oci.alarms.desired import AlarmScope, Estate, Target, desired
-from fss_exporter.oci.alarms.tenancy import event_types, spellings, watched
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, Session
 from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Endpoints
+from fss_toolbox.alarms import pack, show
+from fss_toolbox.alarms.alarm_plan import Plan, plan, removal
+from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply, duplicates, existing_alarms
+from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.alarms.tenancy import event_types, spellings, watched
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = AlarmScope(STORAGE, STORAGE, small().topics)

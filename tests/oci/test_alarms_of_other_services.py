@@ -12,14 +12,14 @@ from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci import mql
-from fss_exporter.oci.alarms import pack, render
-from fss_exporter.oci.alarms.alarm_plan import plan
-from fss_exporter.oci.alarms.apply import Alarms, apply, existing_alarms
-from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
-from fss_exporter.oci.alarms.figures import SERVICE_CEILING_ALARMS, spell
-from fss_exporter.oci.alarms.tenancy import watched
 from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_exporter.oci.selection import TagFilter
+from fss_toolbox.alarms import pack, render
+from fss_toolbox.alarms.alarm_plan import plan
+from fss_toolbox.alarms.apply import Alarms, apply, existing_alarms
+from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
+from fss_toolbox.alarms.figures import SERVICE_CEILING_ALARMS, spell
+from fss_toolbox.alarms.tenancy import watched
 
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "other-services")
 SERVICES = ("lustre", "block-volume")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
-from fss_exporter.oci.alarms import alarm_plan, pack, render, show
-from fss_exporter.oci.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal
-from fss_exporter.oci.alarms.desired import Estate, desired
+from fss_toolbox.alarms import alarm_plan, pack, render, show
+from fss_toolbox.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal
+from fss_toolbox.alarms.desired import Estate, desired
 
 
 def stored(alarms: Iterable[pack.Alarm]) -> list[Existing]:

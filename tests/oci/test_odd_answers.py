@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 from tests.oci.fake_cloud import FakeCloud, mount_target
 
-from fss_exporter.doctor.metric_probe import MetricProbe
 from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
-from fss_exporter.oci.alarms.apply import Alarms, duplicates, existing_alarms
-from fss_exporter.oci.alarms.pack import KEY_TAG, PACK_TAG
-from fss_exporter.oci.alarms.tenancy import event_types
 from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
@@ -27,7 +23,11 @@ from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.series_store import MinuteStamps
 from fss_exporter.oci.snapshot import InventoryState, PollState, RegionSnapshot
 from fss_exporter.settings import Oci, Settings
-from fss_exporter.tables import Progress
+from fss_toolbox.alarms.apply import Alarms, duplicates, existing_alarms
+from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG
+from fss_toolbox.alarms.tenancy import event_types
+from fss_toolbox.doctor.metric_probe import MetricProbe
+from fss_toolbox.tables import Progress
 
 TENANCY = "ocid1.tenancy.oc1..t"
 TAGS = {PACK_TAG: "fss", KEY_TAG: "k"}

@@ -21,14 +21,14 @@ from fss_exporter.cli.client_publishing import ClientPublishing
 from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError
 from fss_exporter.model.limits import STANDARD
-from fss_exporter.oci.alarms import pack
-from fss_exporter.oci.alarms.desired import AlarmScope, Estate, desired
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client_waits import ClientWaits
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.published_metrics import PUBLISHED_METRICS, points_of
 from fss_exporter.oci.publisher import MOST_POSTED_STREAMS, Publisher
 from fss_exporter.settings import Oci, Settings, load
+from fss_toolbox.alarms import pack
+from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")

@@ -9,7 +9,7 @@ import pytest
 from tests.cli.prompt import ask
 from tests.json_schema import problems, schema_of
 
-from fss_exporter.cli import plan as command
+from fss_toolbox.cli import plan as command
 
 NOW = 1_790_000_000
 LOAD = ("--read-bandwidth", "1500MB/s", "--compare")

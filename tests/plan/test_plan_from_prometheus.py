@@ -11,7 +11,6 @@ from tests import processes
 from tests.cli.prompt import Answer, ask
 from tests.json_schema import problems, schema_of
 
-from fss_exporter.cli import plan as command
 from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
@@ -19,11 +18,12 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.plan import prometheus_api as prometheus
-from fss_exporter.plan.history import of_service
-from fss_exporter.plan.load import Load, size_shares
-from fss_exporter.plan.mount_target_answer import size_lines
-from fss_exporter.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
+from fss_toolbox.cli import plan as command
+from fss_toolbox.plan import prometheus_api as prometheus
+from fss_toolbox.plan.history import of_service
+from fss_toolbox.plan.load import Load, size_shares
+from fss_toolbox.plan.mount_target_answer import size_lines
+from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400

@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from tests.region.alarms_api import RegionLimits
 from tests.region.strict import Region
 
-from fss_exporter.demo.region import DemoAccount as Account, Tenancy, large, small
+from fss_toolbox.demo.region import DemoAccount as Account, Tenancy, large, small
 
 __all__ = ["Account", "Region", "RegionLimits", "Tenancy", "large", "shared_account", "small"]
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from fss_exporter.demo.region import refusal
-from fss_exporter.demo.region.alarms_api import query_mistakes
-from fss_exporter.demo.region.demo_tenancy import Tenancy
-from fss_exporter.demo.region.inventory_api import epoch
-from fss_exporter.demo.region.monitoring_api import MonitoringApi, parsed_query
-from fss_exporter.demo.region.refusal import Refusal
+from fss_toolbox.demo.region import refusal
+from fss_toolbox.demo.region.alarms_api import query_mistakes
+from fss_toolbox.demo.region.demo_tenancy import Tenancy
+from fss_toolbox.demo.region.inventory_api import epoch
+from fss_toolbox.demo.region.monitoring_api import MonitoringApi, parsed_query
+from fss_toolbox.demo.region.refusal import Refusal
 
 Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
 

@@ -11,14 +11,14 @@ from typing import Any
 from tests.region import alarm_rules
 from tests.region.alarm_rules import Alarm
 
-from fss_exporter.demo.region import alarms_api, monitoring_api
-from fss_exporter.demo.region.alarms_api import StoredAlarm
-from fss_exporter.demo.region.api_operations import ApiAnswer, Call, Handler
-from fss_exporter.demo.region.inventory_api import epoch, rfc3339
-from fss_exporter.demo.region.monitoring_api import parsed_query
-from fss_exporter.demo.region.refusal import Refusal
-from fss_exporter.demo.region.wire import paged
 from fss_exporter.oci.mql import metrics
+from fss_toolbox.demo.region import alarms_api, monitoring_api
+from fss_toolbox.demo.region.alarms_api import StoredAlarm
+from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
+from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
+from fss_toolbox.demo.region.monitoring_api import parsed_query
+from fss_toolbox.demo.region.refusal import Refusal
+from fss_toolbox.demo.region.wire import paged
 
 _HOUR, _DAY = 60, 1440
 # Minutes a status and a history look back. Documented for a history are 90 days.

@@ -13,8 +13,8 @@ from oci._vendor.requests.exceptions import ChunkedEncodingError
 from oci._vendor.requests.structures import CaseInsensitiveDict
 from tests.region.strict import Region
 
-from fss_exporter.demo.region.api_operations import ApiOperation
-from fss_exporter.demo.region.wire import ApiRequest
+from fss_toolbox.demo.region.api_operations import ApiOperation
+from fss_toolbox.demo.region.wire import ApiRequest
 
 
 class InMemoryRegion(Region):

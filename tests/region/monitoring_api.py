@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from tests.region.evaluate import evaluate
 
-from fss_exporter.demo.region import monitoring_api
-from fss_exporter.demo.region.evaluate import ResultStream
 from fss_exporter.oci.mql import Expression
+from fss_toolbox.demo.region import monitoring_api
+from fss_toolbox.demo.region.evaluate import ResultStream
 
 
 @dataclass(frozen=True)

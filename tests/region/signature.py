@@ -16,9 +16,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
-from fss_exporter.demo.region.demo_account import DemoAccount
-from fss_exporter.demo.region.refusal import not_authenticated
-from fss_exporter.demo.region.wire import ApiRequest
+from fss_toolbox.demo.region.demo_account import DemoAccount
+from fss_toolbox.demo.region.refusal import not_authenticated
+from fss_toolbox.demo.region.wire import ApiRequest
 
 ALLOWED_SKEW_SECONDS = 300
 _ALWAYS = ("(request-target)", "host")

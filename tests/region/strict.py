@@ -11,15 +11,15 @@ from tests.region.monitoring_api import MonitoringApi
 from tests.region.signature import verify
 from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
-from fss_exporter.demo.region import Region as DemoRegion, Tenancy
-from fss_exporter.demo.region.activity import Activity as DemoActivity
-from fss_exporter.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
-from fss_exporter.demo.region.api_operations import ApiOperation, OperationTable
-from fss_exporter.demo.region.demo_tenancy import Link, RequestMix
-from fss_exporter.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
-from fss_exporter.demo.region.metric_streams import published_metrics
-from fss_exporter.demo.region.monitoring_api import MonitoringApi as DemoMonitoringApi
-from fss_exporter.demo.region.wire import ApiRequest
+from fss_toolbox.demo.region import Region as DemoRegion, Tenancy
+from fss_toolbox.demo.region.activity import Activity as DemoActivity
+from fss_toolbox.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
+from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
+from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix
+from fss_toolbox.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
+from fss_toolbox.demo.region.metric_streams import published_metrics
+from fss_toolbox.demo.region.monitoring_api import MonitoringApi as DemoMonitoringApi
+from fss_toolbox.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
     "cut-off": None,
@@ -75,7 +75,7 @@ class Region(DemoRegion):
     fault_kinds: ClassVar[FaultKinds] = KINDS
     activity: ClassVar[type[DemoActivity]] = Activity
     table: ClassVar[OperationTable] = OperationTable(
-        files(__package__).joinpath("operations.yml"), files("fss_exporter.demo.region").joinpath("operations.yml")
+        files(__package__).joinpath("operations.yml"), files("fss_toolbox.demo.region").joinpath("operations.yml")
     )
     monitoring_api: ClassVar[type[DemoMonitoringApi]] = MonitoringApi
     alarms_api: ClassVar[type[DemoAlarmsApi]] = AlarmsApi

@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from fss_exporter.demo.region import refusal
+from fss_toolbox.demo.region import refusal
 
 CALLS_PER_SECOND: Mapping[str, int] = {
     "SummarizeMetricsData": 10,

@@ -90,6 +90,7 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     root.handlers[:] = [handler]
     # Messages of libraries below a warning are about the libraries, and may hold secrets of the exporter.
     root.setLevel(logging.WARNING)
-    logging.getLogger("fss_exporter").setLevel(level.upper())
+    for package in ("fss_exporter", "fss_toolbox", "fss_kernel_counting"):
+        logging.getLogger(package).setLevel(level.upper())
     # A full disk or a closed pipe behind stderr must not turn each line into a stack trace.
     logging.raiseExceptions = False

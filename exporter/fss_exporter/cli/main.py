@@ -31,7 +31,9 @@ COMMANDS: Final = {
     "calibrate": "Measure what each NFS request costs a mount target, in a directory on an idle mount.",
     "discover": "List the mount targets of an OCI account with exports, addresses, shapes and ceilings.",
 }
-"""Name and summary of each command, in the order of the help. `fss_exporter.cli.<name>` holds a click command `<name>`."""
+"""Name and summary of each command, in the order of the help. `module_of` names the module that holds the click command."""
+
+_EXPORTER_COMMANDS: Final = frozenset(("serve", "once", "config"))
 
 _NEED_OCI: Final = frozenset(("alarms", "discover", "demo", "calibrate"))  # commands that need the extra `[oci]`
 
@@ -57,12 +59,17 @@ class LazyGroup(terminal.CommandGroup):
         if cmd_name not in COMMANDS:
             return None
         try:
-            module = importlib.import_module(f"fss_exporter.cli.{cmd_name}")
+            module = importlib.import_module(module_of(cmd_name))
         except ModuleNotFoundError as missing:
             return _unavailable(cmd_name, missing)
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101  # a mistake of ours, met by the first test
         return command
+
+
+def module_of(name: str) -> str:
+    """Return the module of a command. The exporter names the modules of the toolbox, and imports one only when its command runs."""
+    return f"fss_exporter.cli.{name}" if name in _EXPORTER_COMMANDS else f"fss_toolbox.cli.{name}"
 
 
 def _missing(name: str) -> str:

@@ -11,17 +11,17 @@ from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.exact.tracefs import PLACES, Sources
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.verdicts import AddressVerdicts
+from fss_kernel_counting.tracefs import PLACES, Sources
 
 if TYPE_CHECKING:
-    from fss_exporter.cli.exact_mode import Exact
-    from fss_exporter.nfs.exact.latency_reader import LatencyReader
-    from fss_exporter.nfs.processes.process_reader import ProcessReader
+    from fss_kernel_counting.durations.latency_reader import LatencyReader
+    from fss_kernel_counting.exact_mode import Exact
+    from fss_kernel_counting.processes.process_reader import ProcessReader
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 7.0  # a removal that takes longer is left to its thread, and the next start removes the rest
@@ -64,8 +64,8 @@ class NfsAgent:
         return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts).read
 
     def _exact_mode(self, read: Callable[[], Reading]) -> "tuple[Exact, LatencyReader]":
-        from fss_exporter.cli.exact_mode import exact, sources  # noqa: PLC0415  # most agents count nothing
-        from fss_exporter.nfs.exact.latency_reader import LatencyReader  # noqa: PLC0415
+        from fss_kernel_counting.durations.latency_reader import LatencyReader  # noqa: PLC0415
+        from fss_kernel_counting.exact_mode import exact, sources  # noqa: PLC0415  # most agents count nothing
 
         flags, mounts = self._flags, self._mounts
         # The loop of durations looks at other times than the ticker and has a reader of its own.
@@ -74,10 +74,10 @@ class NfsAgent:
         return exact(flags, read, mounts), latency
 
     def _process_reader(self) -> "ProcessReader":
-        from fss_exporter.cli.exact_mode import sources  # noqa: PLC0415  # few agents count by process
-        from fss_exporter.nfs.processes.counting import ProcessCounting  # noqa: PLC0415
-        from fss_exporter.nfs.processes.process_reader import ProcessReader  # noqa: PLC0415
-        from fss_exporter.nfs.processes.process_session import OF_AGENT  # noqa: PLC0415
+        from fss_kernel_counting.exact_mode import sources  # noqa: PLC0415  # few agents count by process
+        from fss_kernel_counting.processes.counting import ProcessCounting  # noqa: PLC0415
+        from fss_kernel_counting.processes.process_reader import ProcessReader  # noqa: PLC0415
+        from fss_kernel_counting.processes.process_session import OF_AGENT  # noqa: PLC0415
 
         flags, mounts = self._flags, self._mounts
         counting = ProcessCounting(
@@ -109,7 +109,7 @@ class NfsAgent:
         places = PLACES if self._flags.tracefs is None else (self._flags.tracefs,)
         if not any(path for place in places for path in (place / "instances").glob("fss-exporter*")):
             return
-        from fss_exporter.nfs.processes.remains import remove  # noqa: PLC0415  # rarely is something left
+        from fss_kernel_counting.remains import remove  # noqa: PLC0415  # rarely is something left
 
         done = remove(Sources(tracefs=places))
         if done.removed:
@@ -130,7 +130,7 @@ class NfsAgent:
             ends += [self._latency.loop.stop, self._latency.close]
         at_once(ends, _STOP_SECONDS)
         if len(ends) > 1:
-            from fss_exporter.nfs.processes.remains import instances  # noqa: PLC0415  # exact mode has imported it
+            from fss_kernel_counting.remains import instances  # noqa: PLC0415  # exact mode has imported it
 
             for path in instances(PLACES if self._flags.tracefs is None else (self._flags.tracefs,)):
                 _LOG.error(

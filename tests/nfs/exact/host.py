@@ -10,13 +10,13 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.exact.counted_costs import CountedCosts, CountedTotals
-from fss_exporter.nfs.exact.size_counts import Counts
-from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
+from fss_kernel_counting.sizes.counted_costs import CountedCosts, CountedTotals
+from fss_kernel_counting.sizes.size_counts import Counts
+from fss_kernel_counting.sizes.size_reader import ExactReader
+from fss_kernel_counting.tracefs import OF_SIZES, Sources
 
 EVENTS = {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}
 REQUESTS = {READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
-from fss_exporter.nfs.exact.tracefs import Files
+from fss_kernel_counting.tracefs import Files
 
 ROOT = Path("/fake/tracing")
 

@@ -8,10 +8,10 @@ from tests.nfs.exact.host import Mount, reading_of
 from tests.nfs.exact.kernel import ROOT, Kernel
 
 from fss_exporter.nfs.collector import Answer
-from fss_exporter.nfs.exact.latency_reader import LatencyReader
-from fss_exporter.nfs.exact.request_durations import NO_REQUESTS, Requests
-from fss_exporter.nfs.exact.tracefs import Sources
 from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting.durations.latency_reader import LatencyReader
+from fss_kernel_counting.durations.request_durations import NO_REQUESTS, Requests
+from fss_kernel_counting.tracefs import Sources
 
 CALLS = "sunrpc/rpc_stats_latency"
 BIRTHS = "sunrpc/rpc_clnt_new"

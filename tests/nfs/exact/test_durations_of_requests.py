@@ -11,9 +11,9 @@ from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import Answer, NfsCollector
-from fss_exporter.nfs.exact.request_durations import EXPONENTS, edge_seconds
-from fss_exporter.nfs.exact.tracefs import OF_LATENCY
 from fss_exporter.nfs.ticker import Ticker
+from fss_kernel_counting.durations.request_durations import EXPONENTS, edge_seconds
+from fss_kernel_counting.tracefs import OF_LATENCY
 
 THERE = "10.0.0.4"
 DURATION = "fss_client_request_duration_seconds"

@@ -11,8 +11,8 @@ from fss_exporter.client_scrape import read_scrape
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.exact.request_durations import RequestTotals, request_families
 from fss_exporter.nfs.ticker import Ticker
+from fss_kernel_counting.durations.request_durations import RequestTotals, request_families
 
 KIB = 1024
 

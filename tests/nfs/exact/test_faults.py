@@ -8,7 +8,7 @@ from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_un
 from tests.nfs.exact.kernel import ROOT
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.tracefs import OF_SIZES
+from fss_kernel_counting.tracefs import OF_SIZES
 
 
 def lose_events(host: Host) -> None:

@@ -10,7 +10,7 @@ from tests.nfs.exact.host import COST, EVENTS, KIB, SIZES, Host, Mount, assert_t
 from tests.nfs.exact.kernel import ROOT, Kernel, Trigger
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.nfs.exact.tracefs import OF_SIZES
+from fss_kernel_counting.tracefs import OF_SIZES
 
 WRAP = 1 << 64
 

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.doctor.kernel_counting import look
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
-from fss_exporter.nfs.exact.hist_tables import HistParser
-from fss_exporter.nfs.exact.request_durations import LatencySession
-from fss_exporter.nfs.exact.size_triggers import SizeSession
-from fss_exporter.nfs.exact.tracefs import (
+from fss_exporter.nfs.superblocks import NO_READING
+from fss_kernel_counting.durations.request_durations import LatencySession
+from fss_kernel_counting.hist_tables import HistParser
+from fss_kernel_counting.processes.counting import ProcessCounting
+from fss_kernel_counting.processes.process_session import OF_COMMAND
+from fss_kernel_counting.sizes.size_triggers import SizeSession
+from fss_kernel_counting.tracefs import (
     OF_IOSTAT,
     OF_IOSTAT_WRITERS,
     OF_LATENCY,
@@ -29,9 +31,7 @@ from fss_exporter.nfs.exact.tracefs import (
     check_client,
     find,
 )
-from fss_exporter.nfs.processes.counting import ProcessCounting
-from fss_exporter.nfs.processes.process_session import OF_COMMAND
-from fss_exporter.nfs.superblocks import NO_READING
+from fss_toolbox.doctor.kernel_counting import look
 
 TRACEFS = 0x74726163
 # Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
@@ -41,7 +41,7 @@ EVENT = "sched/sched_process_fork"
 _MAKE = """
 import sys
 from pathlib import Path
-from fss_exporter.nfs.exact.tracefs import Instance
+from fss_kernel_counting.tracefs import Instance
 print(*(line for line in open("/proc/self/status") if line.startswith("CapEff")))
 instance = Instance(Path(sys.argv[1]), "fss-exporter")
 (instance.path / "events" / "sched" / "sched_switch" / "trigger").open("a").write("traceoff\\n")

@@ -8,8 +8,8 @@ from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_un
 from tests.nfs.exact.kernel import BEFORE_5_6, ROOT, Kernel
 
 from fss_exporter.model.operations import READ
-from fss_exporter.nfs.exact.size_reader import ExactReader
-from fss_exporter.nfs.exact.tracefs import OF_SIZES, Sources, Unavailable
+from fss_kernel_counting.sizes.size_reader import ExactReader
+from fss_kernel_counting.tracefs import OF_SIZES, Sources, Unavailable
 
 
 def _sources(kernel: Kernel) -> Sources:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.nfs.exact.kernel import Trigger
 
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Lost, Table, grown
+from fss_kernel_counting.hist_tables import HistParser, HistRow, Lost, Table, grown
 
 HEAD = (
     "# event histogram\n#\n"

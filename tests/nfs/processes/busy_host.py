@@ -7,15 +7,15 @@ from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
-from fss_exporter.nfs.exact.tracefs import Files, Sources
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.processes.counting import ProcessCounting
-from fss_exporter.nfs.processes.identities import Identity
-from fss_exporter.nfs.processes.process_reader import by_address
-from fss_exporter.nfs.processes.process_session import OF_AGENT, Names
-from fss_exporter.nfs.processes.top import Amount
 from fss_exporter.nfs.superblocks import Reading, join
+from fss_kernel_counting.processes.counting import ProcessCounting
+from fss_kernel_counting.processes.identities import Identity
+from fss_kernel_counting.processes.process_reader import by_address
+from fss_kernel_counting.processes.process_session import OF_AGENT, Names
+from fss_kernel_counting.processes.top import Amount
+from fss_kernel_counting.tracefs import Files, Sources
 
 HERE = "10.0.0.3"
 CLIENT = 12

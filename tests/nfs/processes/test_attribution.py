@@ -5,10 +5,9 @@ from collections import Counter
 from tests.who_recordings import RECORDINGS
 
 from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
-from fss_exporter.nfs.exact.hist_tables import Grown, HistParser
-from fss_exporter.nfs.exact.size_counts import CountedTransfers
-from fss_exporter.nfs.processes import thread_tables
-from fss_exporter.nfs.processes.attribution import (
+from fss_kernel_counting.hist_tables import Grown, HistParser
+from fss_kernel_counting.processes import thread_tables
+from fss_kernel_counting.processes.attribution import (
     KERNEL,
     UNKNOWN_WRITER,
     Attribution,
@@ -17,6 +16,7 @@ from fss_exporter.nfs.processes.attribution import (
     Thread,
     ThreadLoad,
 )
+from fss_kernel_counting.sizes.size_counts import CountedTransfers
 
 HERE = Place("10.0.0.3", 3, "weighted")
 DD, WORKER = Thread(7, "dd"), Thread(9, "kworker/u4:0")

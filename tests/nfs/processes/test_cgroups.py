@@ -2,7 +2,7 @@
 
 import pytest
 
-from fss_exporter.nfs.processes.identities import Group, group_of
+from fss_kernel_counting.processes.identities import Group, group_of
 
 UID = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 ESCAPED = UID.replace("-", "_")

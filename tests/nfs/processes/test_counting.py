@@ -8,9 +8,9 @@ import pytest
 from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
-from fss_exporter.nfs.exact.tracefs import OF_PROCESSES, OF_WRITERS, Unavailable
-from fss_exporter.nfs.processes.process_session import OF_COMMAND
-from fss_exporter.nfs.processes.top import Amount
+from fss_kernel_counting.processes.process_session import OF_COMMAND
+from fss_kernel_counting.processes.top import Amount
+from fss_kernel_counting.tracefs import OF_PROCESSES, OF_WRITERS, Unavailable
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.nfs.processes.procfs import process
 
-from fss_exporter.nfs.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
-from fss_exporter.nfs.processes.identities import Identities, Identity, Pods
+from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
+from fss_kernel_counting.processes.identities import Identities, Identity, Pods
 
 UID = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 POD = f"/kubepods/burstable/pod{UID}/{'3a' * 32}"

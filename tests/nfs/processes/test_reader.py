@@ -6,8 +6,8 @@ import pytest
 from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.nfs.collector import Answer
-from fss_exporter.nfs.processes.process_reader import ProcessReader
 from fss_exporter.nfs.superblocks import NO_READING
+from fss_kernel_counting.processes.process_reader import ProcessReader
 
 COST = "fss_client_process_io_operations_total"
 CALLS = "fss_client_process_operations_total"

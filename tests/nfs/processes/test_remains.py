@@ -10,9 +10,9 @@ from tests.nfs.processes.busy_host import BusyHost
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.nfs.exact.tracefs import INSTANCES, Sources, Unavailable, find
-from fss_exporter.nfs.processes.process_session import OF_AGENT, OF_COMMAND
-from fss_exporter.nfs.processes.remains import Remains, instances, remove
+from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
+from fss_kernel_counting.remains import Remains, instances, remove
+from fss_kernel_counting.tracefs import INSTANCES, Sources, Unavailable, find
 
 
 def sources(kernel: Kernel) -> Sources:

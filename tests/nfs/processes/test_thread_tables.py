@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.processes.texts import table, thread
 from tests.who_recordings import RECORDINGS
 
-from fss_exporter.nfs.exact.hist_tables import HistParser, HistRow, Lost
+from fss_kernel_counting.hist_tables import HistParser, HistRow, Lost
 
 NAMES = st.binary(max_size=15).map(lambda name: name.replace(b"\0", b""))
 KEYS = "dev,common_pid.execname"

@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fss_exporter.nfs.processes.identities import Identity
-from fss_exporter.nfs.processes.top import Amount, TopProcesses, TopRow
+from fss_kernel_counting.processes.identities import Identity
+from fss_kernel_counting.processes.top import Amount, TopProcesses, TopRow
 
 HERE = "10.0.0.3"
 PRICED = {HERE: True}

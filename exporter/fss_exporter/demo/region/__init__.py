@@ -1,7 +1,0 @@
-"""A loopback OCI region: HTTP, inventory, metrics, alarms and faults on demand."""
-
-from fss_exporter.demo.region.demo_account import DemoAccount as DemoAccount
-from fss_exporter.demo.region.demo_tenancy import Tenancy as Tenancy
-from fss_exporter.demo.region.loopback_region import Region as Region
-from fss_exporter.demo.region.monitoring_api import RegionLimits as RegionLimits
-from fss_exporter.demo.region.tenancies import large as large, small as small

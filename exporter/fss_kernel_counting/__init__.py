@@ -1,0 +1,1 @@
+"""Kernel counting: sizes and durations of requests and the processes behind them, from tables that tracefs fills."""

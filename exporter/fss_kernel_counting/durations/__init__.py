@@ -1,0 +1,1 @@
+"""How long requests take, as histograms."""

@@ -1,0 +1,147 @@
+"""Assign the requests of the tables between two looks to owners, and check the counts against mountstats.
+
+Both count a call at the same moment, so counts at rest are equal. A table is read between two readings of mountstats. So
+the calls of mountstats minus the calls of the table lie between two numbers at each look. The true difference never changes,
+so the ranges of all looks must share a number. A look without traffic gives a range of a single number.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fss_exporter.model.operations import class_of
+from fss_exporter.nfs.records import OperationCounters
+from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting.clients import Owner, Owners, possible_owners
+from fss_kernel_counting.durations import request_durations as tables
+from fss_kernel_counting.durations.request_durations import NO_REQUESTS, AddressClass, Requests
+from fss_kernel_counting.instance_tables import TablesLook
+
+ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and procedure
+ByProcedure = Mapping[str, int]
+
+
+def requests_between(session: tables.LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
+    """Return the counts of the tables between two looks.
+
+    Raises:
+        Lost: a table was replaced, was full, or has keys of another layout.
+    """
+    grown = {place: now.since(before, place) for place in session.places}
+    finished = tables.durations(grown[tables.FINISHED])
+    answered = tables.durations(grown.get(tables.ANSWERED, ()))
+    no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
+    none = tables.NO_DURATIONS
+    return {
+        place: Requests(finished.get(place, none), _with_reply(answered.get(place, none)), no_reply.get(place, 0))
+        for place in finished.keys() | answered.keys() | no_reply.keys()
+    }
+
+
+def _with_reply(rtt: tables.Durations) -> tables.Durations:
+    """Leave out class 0. A call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
+    return rtt._replace(by_exponent={exponent: calls for exponent, calls in rtt.by_exponent.items() if exponent})
+
+
+@dataclass(slots=True)
+class Attributed:
+    """Requests of one interval by owner."""
+
+    places: dict[AddressClass, Requests] = field(default_factory=dict)  # by address and class
+    calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
+    # addresses of an RPC client whose number went to another client in between
+    ambiguous: frozenset[str] = frozenset()
+
+
+def attributed(
+    requests: ByClient, owners: tuple[Owners, Owners], born: Mapping[str, frozenset[str]], alive: frozenset[str] | None
+) -> Attributed:
+    """Assign the requests of an interval to owners. `owners` are of the last look and of this look.
+
+    `born` has the addresses of the clients born in the interval by number. `alive` are the numbers of the clients that lived at the
+    last look. None is unknown.
+    """
+    result = Attributed()
+    found: dict[str, tuple[Owner | None, frozenset[str]]] = {}
+    for (client, procedure), one in requests.items():
+        if client not in found:
+            lived = alive is None or client in alive
+            found[client] = possible_owners(client, *owners, born.get(client, frozenset()), lived=lived)
+        owner, several = found[client]
+        result.ambiguous |= several
+        if owner is not None:
+            place = (owner.address, class_of(procedure))
+            result.places[place] = result.places.get(place, NO_REQUESTS).plus(one)
+            result.calls[owner][procedure] += one.finished.calls
+    return result
+
+
+@dataclass(slots=True)
+class _KnownCalls:
+    """The known calls of an owner."""
+
+    clients: frozenset[str]  # numbers of the RPC clients
+    superblocks: frozenset[str]  # `major:minor`
+    last: ByProcedure  # calls by mountstats before the last look
+    counted: Counter[str] = field(default_factory=Counter)  # calls by the tables since the first look
+    # least and most by which mountstats is ahead of the tables, by procedure. None before the first look
+    ranges: dict[str, tuple[int, int]] | None = None
+
+    def holds(self, before: ByProcedure, after: ByProcedure) -> bool:
+        """Narrow the ranges by one look. Return False if a range becomes empty."""
+        ranges = {}
+        for procedure in before.keys() | after.keys() | self.counted.keys():
+            table = self.counted[procedure]
+            least, most = before.get(procedure, 0) - table, after.get(procedure, 0) - table
+            # A procedure that no earlier look has seen was at zero in both.
+            old_least, old_most = (least, most) if self.ranges is None else self.ranges.get(procedure, (0, 0))
+            ranges[procedure] = max(least, old_least), min(most, old_most)
+        self.ranges = ranges
+        return all(least <= most for least, most in ranges.values())
+
+
+class CallAgreement:
+    """The counts of every owner up to the last look."""
+
+    def __init__(self) -> None:
+        self._known: dict[Owner, _KnownCalls] = {}
+
+    def check(
+        self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
+    ) -> frozenset[Owner]:
+        """Check one interval. Return the owners for which tables and mountstats disagree.
+
+        An owner with changed mounts or clients starts again, because mountstats lost the earlier calls. `counted` are calls of the
+        tables. `readings` are of mountstats, just before and just after the tables.
+        """
+        numbered = tuple({one.number: one.record for one in reading.superblocks} for reading in readings)
+        clients, known, failed = owners.clients, {}, set()
+        for owner, numbers in owners.superblocks.items():
+            before, after = (
+                _calls([records[number].operations for number in numbers if number in records]) for records in numbered
+            )
+            old = self._known.get(owner)
+            now = _KnownCalls(clients.get(owner, frozenset()), numbers, before)
+            if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
+                now.counted, now.ranges = old.counted, old.ranges
+                now.counted.update(counted.get(owner, {}))
+            if not now.holds(before, after):
+                failed.add(owner)
+                now = _KnownCalls(now.clients, numbers, before)
+                now.holds(before, after)
+            known[owner] = now
+        self._known = known
+        return frozenset(failed)
+
+
+def _calls(operations_of_mounts: list[Mapping[str, OperationCounters]]) -> Counter[str]:
+    calls: Counter[str] = Counter()
+    for operations in operations_of_mounts:
+        for procedure, counters in operations.items():
+            if counters.operations and procedure not in tables.OF_THE_STATE_CLIENT:
+                calls[procedure] += counters.operations
+    return calls
+
+
+def _went_on(old: ByProcedure, new: ByProcedure) -> bool:
+    return all(new.get(procedure, 0) >= calls for procedure, calls in old.items())

@@ -1,0 +1,184 @@
+"""Look at the tables of durations, each time between two readings of mountstats that check the counts."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Final
+
+from fss_exporter.background import Worker
+from fss_exporter.catalogue import Family
+from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
+from fss_kernel_counting.durations import request_durations as tables
+from fss_kernel_counting.durations.latency_interval import CallAgreement, attributed, requests_between
+from fss_kernel_counting.hist_tables import Lost
+from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
+from fss_kernel_counting.tracefs import NotYet, Sources
+
+log = logging.getLogger(__name__)
+
+INTERVAL_SECONDS: Final = 10.0
+LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with very many mounts the agent looks less often
+
+REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
+_MOST_UNREADABLE: Final = 30
+_FEWEST_ROWS: Final = 2048
+_ROWS_OF_A_MOUNT: Final = 160
+# A busy superblock has 80 to 120 rows.
+
+
+@dataclass(eq=False, repr=False)
+class LatencyReader:
+    """Count the durations of requests, in a separate loop."""
+
+    read: Callable[[], Reading]  # reads mountstats once. Raises SourceError
+    sources: Sources  # places of the kernel's files
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    _: KW_ONLY
+    rtt: bool = False  # whether round-trip times are counted too
+    retention_s: float = 3600.0  # seconds that the totals of an address stay after the last umount, at most
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
+    totals: tables.RequestTotals = field(default_factory=tables.RequestTotals, init=False)
+    _look: TablesLook | None = field(default=None, init=False)
+    _owners: Owners = field(default=Owners({}, {}), init=False)
+    _alive: frozenset[str] | None = field(default=None, init=False)
+    _agreement: CallAgreement = field(default_factory=CallAgreement, init=False)
+    _last_seen: dict[str, float] = field(default_factory=dict, init=False)
+    _cpu_s: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
+        self._triggers = TriggerSetUp(
+            lambda root, rows: tables.LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
+            self.sources,
+            _FEWEST_ROWS,
+            MOST_ROWS,
+            self.clock,
+            counted="durations of requests are counted",
+            otherwise="durations of requests are not counted",
+            most_unreadable=_MOST_UNREADABLE,
+        )
+        self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
+
+    def close(self) -> None:
+        """Remove everything for good. A round in progress sets nothing up again."""
+        self._triggers.close()
+        self._begin_anew()
+
+    def families(self, answer: Answer) -> Iterable[Family]:
+        """Return the metric families of the counts so far."""
+        return tables.request_families(self.totals, answer.addresses, answer.at_zero)
+
+    def _interval_s(self) -> float:
+        return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
+
+    def _begin_anew(self) -> None:
+        self._look = None
+        self.totals = replace(self.totals, active=False)
+
+    def _round(self) -> None:
+        began = self.cpu_clock()
+        reading, session = self.read(), self._triggers.session
+        try:
+            if session is None or self._look is None:
+                self._set_up(reading)
+            else:
+                self._count(session, self._look, reading)
+        except Lost as lost:
+            self._lose(lost)
+            if self._triggers.session is None:
+                try:
+                    self._set_up(reading)
+                except Lost as again:
+                    self._lose(again)
+        self._forget(reading)
+        self._cpu_s = self.cpu_clock() - began
+
+    def _count(self, session: tables.LatencySession, before: TablesLook, reading: Reading) -> None:
+        now = session.tables.look()
+        requests = requests_between(session, before, now)
+        after = self.read()
+        # Nothing can fail from here on, so that a failed look leaves everything as it was.
+        born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
+        previous, alive = self._owners, self._alive
+        self._look_at_clients(now, after)
+        found = attributed(requests, (previous, self._owners), born, alive)
+        failed = self._agreement.check(self._owners, found.calls, (reading, after))
+        known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
+        paused = (frozenset(owner.address for owner in failed) | found.ambiguous) & known
+        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(found.ambiguous & known)
+        for address in sorted(paused - self.totals.paused):
+            log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
+        self.totals = self.totals.plus(found.places, paused, checks)
+        self._look, self._triggers.unreadable = now, 0
+        if session.is_nearly_full(now):
+            log.info("the tables of durations are nearly full and are set up again")
+            self._triggers.double()
+            self.totals = self.totals.lost(FULL)
+            self._triggers.end()
+            self._begin_anew()
+            self._set_up(after)
+
+    def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
+        alive = self._addresses.alive()
+        # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
+        seen = {
+            key[0]
+            for place in (tables.FINISHED, tables.BORN)
+            if place in look.tables
+            for key in look.tables[place].rows
+        }
+        self._owners = owners(reading, alive | seen, superblock_clients(self.sources.sysfs), self._addresses.of)
+        self._alive = alive or None
+
+    def _lose(self, lost: Lost) -> None:
+        self.totals = self.totals.lost(lost.check)
+        if not self._triggers.lose(lost):
+            self._begin_anew()
+
+    def _set_up(self, reading: Reading) -> None:
+        """Set the triggers, and take the first look for the next comparison.
+
+        Raises:
+            Lost: the look fails.
+        """
+        session = self._triggers.ready(len(reading.superblocks) * _ROWS_OF_A_MOUNT)
+        if session is None:
+            if self._triggers.refusal is not None and not isinstance(self._triggers.refusal, NotYet):
+                self.totals = self.totals.lost(REFUSED)
+            return
+        self._addresses.learn_all()
+        look = session.tables.look()
+        after = self.read()
+        if tables.BORN in look.tables:
+            self._addresses.learn(look.tables[tables.BORN].rows)
+        self._look_at_clients(look, after)
+        self._agreement = CallAgreement()
+        self._agreement.check(self._owners, {}, (reading, after))
+        self._look = look
+        self.totals = replace(
+            self.totals,
+            active=True,
+            counts_rtt=tables.ANSWERED in session.places,
+            counts_unanswered=tables.UNANSWERED in session.places,
+            paused=frozenset(),
+        )
+        if self._triggers.session is None:  # closed in the meantime
+            self._begin_anew()
+
+    def _forget(self, reading: Reading) -> None:
+        """Drop the totals of addresses without a mount, two rounds before the retention ends.
+
+        The accounts drop the address at the end. An address that is back begins at zero, so no old totals may be left.
+        """
+        now, longest_s = self.clock(), max(0.0, self.retention_s - 2 * self._interval_s())
+        for superblock in reading.superblocks:
+            self._last_seen[superblock.key.address] = now
+        gone = {address for address, at in self._last_seen.items() if now - at > longest_s}
+        if gone:
+            self.totals = self.totals.without(gone)
+            for address in gone:
+                del self._last_seen[address]

@@ -1,0 +1,238 @@
+"""Count the durations of requests, and add them up by mount target and class: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
+
+The kernel keeps the time of a call in whole microseconds. Class n of `.log2` holds the times above 2^(n-1) up to and with
+2^n, and class 0 holds 0 and 1. So the upper edge belongs to the class, like the `le` of a Prometheus bucket.
+Source: kernel/trace/trace_events_hist.c (6.1, 6.12), compared with raw values on both kernels.
+"""
+
+import errno
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fss_exporter.catalogue import Family, family
+from fss_exporter.model.operations import OPERATION_CLASSES
+from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
+from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
+from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
+from fss_kernel_counting.tracefs import FILES, OF_LATENCY, Files, Instance, Unavailable, advice, check_client, fields
+
+# The tables, by event and condition. All but the first are optional.
+FINISHED: Final = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
+ANSWERED: Final = (CALLS, 'rtt > 0 && progname == "nfs"')  # answered calls, by the time from transmission to reply
+UNANSWERED: Final = (CALLS, 'rtt == 0 && progname == "nfs"')  # calls without a reply, for example of a soft mount
+BORN: Final = (BIRTHS, 'program == "nfs"')  # new RPC clients
+
+OF_THE_STATE_CLIENT: Final = frozenset(
+    "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
+    "GET_LEASE_TIME RECLAIM_COMPLETE SECINFO_NO_NAME BIND_CONN_TO_SESSION".split()
+)
+"""Procedures that keep a connection or a lease. All mounts of a server share the RPC client of these procedures, and mountstats
+repeats the counts for each mount. The procedures are no work of a mount and are left out.
+"""
+
+_NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
+_FEWER: Final = 8
+# Calls without a reply and new clients are few, so their tables have an eighth of the rows.
+
+
+class LatencySession:
+    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too.
+
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
+        check_latency(root, files)
+        self.tables = InstanceTables(Instance(root, OF_LATENCY, files))
+        try:
+            self.tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
+        except OSError as error:
+            self.tables.instance.remove()
+            if error.errno == errno.EINVAL:
+                message = f"{root}: the kernel refuses to count calls by powers of two of their time"
+                raise Unavailable(message) from error
+            raise advice(error, self.tables.instance.path) from error
+        few = max(rows // _FEWER, 128)
+        optional = [
+            (UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart"),
+            (ANSWERED, rows if rtt else 0, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
+            (BORN, few, "client_id,addr", "mounts that come and go may lack their address"),
+        ]
+        self.places = frozenset(
+            (event, condition)
+            for (event, condition), size, keys, otherwise in optional
+            if size and self.tables.try_to_add(event, size, {condition: keys}, otherwise)
+        ) | {FINISHED}
+
+    def end(self) -> None:
+        """Remove the triggers."""
+        self.tables.instance.remove()
+
+    def is_nearly_full(self, look: TablesLook) -> bool:
+        """Whether a table is nearly full, so that a new set-up is due."""
+        return any(look.tables[place].is_nearly_full for place in self.places)
+
+
+def check_latency(root: Path, files: Files = FILES) -> None:
+    """Check, without setting a trigger, that this kernel can count durations of calls.
+
+    Raises:
+        NotYet: the RPC client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+    check_client(root, "sunrpc", "RPC client", files)
+    if missing := _NEEDED - fields(root, CALLS, files).keys():
+        raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
+
+
+class Durations(NamedTuple):
+    """Calls by duration."""
+
+    by_exponent: Mapping[int, int]  # calls by class n, in which a call took at most 2^n microseconds
+    microseconds: int  # of all calls together
+
+    @property
+    def calls(self) -> int:
+        """All calls."""
+        return sum(self.by_exponent.values())
+
+    def at_most(self, exponent: int) -> int:
+        """Return the calls with at most 2^exponent microseconds."""
+        return sum(count for one, count in self.by_exponent.items() if one <= exponent)
+
+    def plus(self, other: "Durations") -> "Durations":
+        """Return the sum of two counts of durations."""
+        return Durations(Counter(self.by_exponent) + Counter(other.by_exponent), self.microseconds + other.microseconds)
+
+
+NO_DURATIONS: Final = Durations({}, 0)
+
+DurationsByClient = Mapping[tuple[str, str], Durations]  # Durations by RPC client and procedure
+
+
+def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
+    """Return the growth of a table of durations, without the procedures of state clients.
+
+    Raises:
+        Lost: a key has another layout.
+    """
+    found: dict[tuple[str, str], Durations] = {}
+    for key, row in rows:
+        client, procedure, exponent = parts(key, 3)
+        if procedure not in OF_THE_STATE_CLIENT:
+            one = Durations({number(exponent): row.hits}, row.value)
+            found[client, procedure] = found.get((client, procedure), NO_DURATIONS).plus(one)
+    return found
+
+
+def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:
+    """Return the growth of the table of calls without a reply, by RPC client and procedure.
+
+    Raises:
+        Lost: a key has another layout.
+    """
+    calls: Counter[tuple[str, str]] = Counter()
+    for key, row in rows:
+        client, procedure = parts(key, 2)
+        if procedure not in OF_THE_STATE_CLIENT:
+            calls[client, procedure] += row.hits
+    return calls
+
+
+AddressClass = tuple[str, str]  # Address and class of operations
+
+
+class Requests(NamedTuple):
+    """Requests of one class to one address."""
+
+    finished: Durations = NO_DURATIONS  # by the time from start to end, calls without a reply included
+    answered: Durations = NO_DURATIONS  # by the time from transmission to reply. Empty if not counted
+    unanswered: int = 0  # ended without a reply. 0 if the kernel does not count these requests
+
+    def plus(self, other: "Requests") -> "Requests":
+        """Add two records."""
+        return Requests(
+            self.finished.plus(other.finished), self.answered.plus(other.answered), self.unanswered + other.unanswered
+        )
+
+
+NO_REQUESTS = Requests()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTotals:
+    """Counts so far. Any thread may read the totals, because each look makes a new record."""
+
+    requests: Mapping[AddressClass, Requests] = field(default_factory=dict)  # by address and class
+    active: bool = False  # whether the triggers are in place and a first look is taken
+    counts_rtt: bool = False  # whether round-trip times are counted
+    counts_unanswered: bool = False  # whether requests without a reply are counted
+    paused: frozenset[str] = frozenset()  # addresses whose last interval could not be counted
+    # intervals, of an address or of all, that could not be counted, by check
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(
+        self, added: Mapping[AddressClass, Requests], paused: frozenset[str], failed: Iterable[str]
+    ) -> "RequestTotals":
+        """Return the totals with a further interval, without the requests of `paused` addresses. `failed` are checks."""
+        requests = dict(self.requests)
+        for place, one in added.items():
+            if place[0] not in paused:
+                requests[place] = requests.get(place, NO_REQUESTS).plus(one)
+        return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
+
+    def lost(self, check: str) -> "RequestTotals":
+        """Return the totals with a further interval without a valid count."""
+        return replace(self, failed=Counter(self.failed) + Counter((check,)))
+
+    def without(self, addresses: Iterable[str]) -> "RequestTotals":
+        """Return the totals without addresses that are no longer known."""
+        gone = frozenset(addresses)
+        return replace(self, requests={place: one for place, one in self.requests.items() if place[0] not in gone})
+
+
+EXPONENTS: Final = range(8, 25)
+"""Edges of the histograms: 2^8 microseconds (0.256 ms) to 2^24 (16.8 s). The default objectives of 10, 15, 20, 50 and 80 ms
+lie between the edges 8.2, 16.4, 32.8, 65.5 and 131 ms."""
+
+_MICROSECONDS: Final = 1_000_000
+
+
+def edge_seconds(exponent: int) -> float:
+    """The upper edge of a class, in seconds."""
+    return 2.0**exponent / _MICROSECONDS
+
+
+def request_families(
+    totals: RequestTotals, addresses: Collection[str], at_zero: Collection[str] = ()
+) -> Iterator[Family]:
+    """Return families of the durations of requests.
+
+    Each of `addresses` has every class and edge, from zero on. `at_zero` are addresses that show zeros in this answer.
+    """
+    finished = family("fss_client_request_duration_seconds")
+    answered = family("fss_client_request_rtt_seconds")
+    unanswered = family("fss_client_requests_without_reply_total")
+    for address in sorted(addresses) if totals.active else ():
+        for of_class in () if address in totals.paused else OPERATION_CLASSES:
+            labels = (address, of_class)
+            one = NO_REQUESTS if address in at_zero else totals.requests.get(labels, NO_REQUESTS)
+            _add(finished, labels, one.finished)
+            if totals.counts_rtt:
+                _add(answered, labels, one.answered)
+            if totals.counts_unanswered:
+                unanswered.add_metric(labels, one.unanswered)
+    yield from (finished, answered, unanswered)
+    yield family("fss_nfs_latency_active", [((), float(totals.active))])
+    yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+
+
+def _add(result: Family, labels: tuple[str, str], requests: Durations) -> None:
+    buckets = [(edge_seconds(exponent), requests.at_most(exponent)) for exponent in EXPONENTS]
+    result.add_histogram(labels, [*buckets, (math.inf, requests.calls)], requests.microseconds / _MICROSECONDS)

@@ -1,0 +1,217 @@
+"""Find process, pod or unit, and user of a thread in the kernel's tables, with one look at `/proc`.
+
+The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. A shell can also become
+another program. So an identity is kept with the name and the start time of the thread, and is found again after a change of
+either. A thread that ended before the first look keeps the row's name, up to 15 bytes.
+
+The control group names the pod or the systemd unit, and the node's folder of pod logs names the pod, without the API
+server. The kubelet makes `/var/log/pods/<namespace>_<name>_<uid>/` for each pod before the first container starts.
+
+Users make control groups of any name below `user.slice`, and a service below its own. So nothing inside of a user's slice
+counts, and of a path the first unit counts, which systemd itself has made.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
+
+_FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
+
+
+class Pod(NamedTuple):
+    """Namespace and name of a pod of this node."""
+
+    namespace: str
+    name: str
+
+
+class Pods:
+    """Names of pods by uid from the folder of pod logs, read again when an unknown uid appears.
+
+    `is_readable` says whether the folder could be read at the last look.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.is_readable = True
+        self._folder = folder
+        self._names: dict[str, Pod] = {}
+        self._missing: set[str] = set()
+
+    def begin(self) -> None:
+        """Begin a round, in which an unknown uid is worth another look."""
+        self._missing.clear()
+
+    def of(self, uid: str) -> Pod:
+        """Return namespace and name. The uid stands for the name of a pod without a folder."""
+        if uid not in self._names and uid not in self._missing:
+            self._look()
+            self._missing.add(uid)
+        return self._names.get(uid) or Pod("", uid)
+
+    def _look(self) -> None:
+        try:
+            folders = [one.name for one in self._folder.iterdir()]
+        except OSError:
+            self.is_readable = False
+            return
+        self.is_readable = True
+        found = filter(None, map(_FOLDER.fullmatch, folders))
+        self._names = {uid: Pod(namespace, name) for namespace, name, uid in (one.groups() for one in found)}
+
+
+# Pods, by cgroup driver of the kubelet: systemd has `kubepods-burstable-pod<uid>.slice` with `_` for `-` in the uid, cgroupfs
+# has `/kubepods/burstable/pod<uid>`. The uid of a static pod is a hash without dashes. Runtimes only add a container below.
+# A reader in a control group namespace of its own sees paths from its own group, such as `/../../pod<uid>`.
+_POD: Final = re.compile(
+    r"(?:kubepods[^:]*?[/-]|^(?:/\.\.)+/(?:burstable/|besteffort/)?)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice|[/:]|$)"
+)
+_USER: Final = re.compile(r"/user\.slice/(user-\d+\.slice)")
+_UNIT: Final = re.compile(r"/([^/]+\.(?:service|scope))(?=/|$)")
+_CONTAINER: Final = re.compile(r"/([^/]+/[0-9a-f]{64})(?=/|$)")
+_LONG_ID: Final = re.compile(r"([0-9a-f]{12})[0-9a-f]{52}")
+_DIGITS: Final = re.compile(r"[0-9]+")
+_TRANSIENT: Final = re.compile(r"run-[^/]+\.service")
+_SYSTEMD: Final = "name=systemd"
+
+
+class Group(NamedTuple):
+    """The pod or unit of a control group."""
+
+    pod_uid: str = ""  # of the Kubernetes pod, with dashes. Empty outside of pods
+    unit: str = ""  # systemd unit, slice of a user, or container. Empty in pods and for the kernel's threads
+
+
+def group_of(text: str) -> Group:
+    """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
+    # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but can have every other line end of `splitlines`.
+    parts = [line.split(":", 2) for line in text.split("\n")]
+    paths = {one[1]: one[2] for one in parts if len(one) == 3}
+    for path in paths.values():
+        pod = None if "/user.slice/" in path else _POD.search(path)
+        if pod is not None:
+            return Group(pod_uid=pod[1].replace("_", "-"))
+    path = paths.get(_SYSTEMD) or paths.get("", "")
+    return Group(unit=_unit(path))
+
+
+def _unit(path: str) -> str:
+    """Return the unit of a path, with `*` in place of a number that belongs to a single run."""
+    if user := _USER.search(path):
+        return user[1]
+    if unit := _UNIT.search(path):
+        return _without_numbers(unit[1])
+    container = _CONTAINER.search(path)
+    return "" if container is None else _LONG_ID.sub(r"\1", container[1])
+
+
+def _without_numbers(unit: str) -> str:
+    short = _LONG_ID.sub(r"\1", unit)
+    if short != unit:
+        return short
+    if _TRANSIENT.fullmatch(unit):
+        return "run-*.service"
+    return _DIGITS.sub("*", unit) if unit.endswith(".scope") else unit
+
+
+_KERNEL_THREAD: Final = 0x00200000
+# PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat.
+
+_MOST_KEPT: Final = 20_000
+_RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))
+
+
+class Identity(NamedTuple):
+    """The labels of a load: name of the process, and pod or unit."""
+
+    process: str  # name of the process, of a thread whose process is gone the name of the thread
+    namespace: str = ""  # of the pod; empty outside of pods
+    pod: str = ""  # name of the pod, its uid where the name is not known
+    unit: str = ""  # systemd unit outside of pods
+
+
+class SeenThread(NamedTuple):
+    """Labels and user of a thread, as last seen in `/proc`."""
+
+    identity: Identity  # of the thread
+    user: int | None  # number of the user; None where the thread was gone
+
+
+class Identities:
+    """Identities of threads, remembered while the tables name the threads. `procfs` has the host's processes.
+
+    `is_readable` says whether the last look could read process 1, which always lives.
+    """
+
+    def __init__(self, procfs: Path, pods: Pods) -> None:
+        self.is_readable = True
+        self._procfs = procfs
+        self._pods = pods
+        self._seen: dict[Thread, tuple[_Stat, SeenThread]] = {}
+
+    def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
+        """Return the identity of each thread with load since the last look."""
+        self._pods.begin()
+        self.is_readable = self._stat("1") is not None
+        found = {thread: self._of(thread) for thread in threads}
+        while len(self._seen) > _MOST_KEPT:
+            del self._seen[next(iter(self._seen))]
+        return found
+
+    def _of(self, thread: Thread) -> SeenThread:
+        if not thread.number:
+            return SeenThread(Identity(thread.name), None)
+        last_stat, seen = self._seen.get(thread, (None, None))
+        stat = self._stat(str(thread.number))
+        if stat is None:
+            return seen or SeenThread(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None)
+        if seen is None or stat != last_stat:
+            seen = self._resolved(str(thread.number), stat)
+            if seen.identity.namespace or not seen.identity.pod:
+                # A pod without a name may have one at the next look.
+                self._seen[thread] = stat, seen
+        return seen
+
+    def _resolved(self, number: str, stat: "_Stat") -> SeenThread:
+        if stat.is_kernel:
+            return SeenThread(Identity(KERNEL.name), 0)
+        status = dict(line.split(":", 1) for line in self._text(number, "status").split("\n") if ":" in line)
+        leader = self._stat(status.get("Tgid", number).strip())
+        group = group_of(self._text(number, "cgroup"))
+        pod = self._pods.of(group.pod_uid) if group.pod_uid else None
+        name = shown((leader or stat).name)
+        identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
+        user = status.get("Uid", "").split()
+        return SeenThread(identity, int(user[0]) if user else None)
+
+    def _stat(self, number: str) -> "_Stat | None":
+        return _parsed(self._text(number, "stat"))
+
+    def _text(self, number: str, name: str) -> str:
+        try:
+            return (self._procfs / number / name).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+
+class _Stat(NamedTuple):
+    name: str
+    is_kernel: bool  # whether the thread belongs to the kernel
+    started: int  # clock ticks from boot to the start of the thread
+
+
+def _parsed(text: str) -> _Stat | None:
+    """Parse the fields of `/proc/PID/stat` (proc(5)). The name is in parentheses and may contain parentheses."""
+    _, _, rest = text.partition("(")
+    name, parenthesis, after = rest.rpartition(")")
+    fields = after.split()
+    if not parenthesis or len(fields) < 20 or not (fields[6].isdecimal() and fields[19].isdecimal()):
+        return None
+    return _Stat(name, bool(int(fields[6]) & _KERNEL_THREAD), int(fields[19]))
+
+
+def shown(name: str) -> str:
+    """Return the name of a process as a label. A name that looks like a row of the exporter gets a mark."""
+    return f"{name} (process)" if name in _RESERVED else name

@@ -1,0 +1,227 @@
+"""One set-up of the triggers that count by thread, and looks at their tables. Each part fails for itself."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from fss_kernel_counting import tracefs
+from fss_kernel_counting.clients import ClientAddresses
+from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
+from fss_kernel_counting.instance_tables import EventTables
+from fss_kernel_counting.processes import thread_tables
+from fss_kernel_counting.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
+from fss_kernel_counting.sizes import size_triggers
+from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, fields
+
+_LOG = logging.getLogger(__name__)
+
+READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
+
+
+class Tables(NamedTuple):
+    """The tables of one event, for one part."""
+
+    event: str
+    keys: Mapping[str, str]  # keys of the rows by condition of the table
+    fraction: int  # the tables have the rows of the largest table divided by this number
+    fields: frozenset[str]  # fields of the event that the part needs
+
+
+_THREAD: Final = "dev,common_pid.execname"
+_SIZES: Final = thread_tables.sizes_by(_THREAD, "count")
+_CALLS: Final = dict.fromkeys(thread_tables.VERSIONS.values(), "client_id,common_pid.execname,procname")
+# A thread has more procedures than classes of sizes. Few threads rename or open, and new RPC clients are few.
+_TABLES: Final[Mapping[str, Tables]] = {
+    READS: Tables(thread_tables.READS, _SIZES, 2, frozenset(("dev", "count"))),
+    WRITES: Tables(thread_tables.WRITES, _SIZES, 2, frozenset(("dev", "count", "fileid"))),
+    CALLS: Tables(size_triggers.CALLS, _CALLS, 1, frozenset(("client_id", "version", "progname", "procname"))),
+    **{
+        procedure: Tables(event, {"": _THREAD}, 4, frozenset(("dev",)))
+        for procedure, event in thread_tables.CLAIMED_BY.items()
+    },
+    CLIENTS: Tables(
+        size_triggers.BIRTHS, {thread_tables.BORN: "client_id,addr"}, 8, frozenset(("client_id", "addr", "program"))
+    ),
+}
+PARTS_WITHOUT_JOIN: Final = tuple(_TABLES)
+PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
+"""Parts that fail separately. A part with the name of a call gives the call back to the process."""
+
+REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
+
+_LOOKS_AT_FILES = 6
+
+Found = TypeVar("Found")
+
+
+class Names(NamedTuple):
+    """Names in tracefs that belong to one program."""
+
+    instance: str  # for the tables of each look
+    writers: str  # the instance of the join
+    joint: str  # the synthetic event of the join
+
+
+OF_AGENT: Final = Names(tracefs.OF_PROCESSES, tracefs.OF_WRITERS, "nfswho")
+OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_iostat")
+
+
+class ProcessSession:
+    """Triggers in place, whose largest table has `size` rows. With `writers`, delayed writes count for the process that wrote.
+
+    Attributes:
+        refused: parts that the kernel refused, with the reason.
+        troubles: parts without counts at the last look, with the reason.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(
+        self, root: Path, names: Names, size: int, *, writers: bool, addresses: ClientAddresses, files: Files = FILES
+    ) -> None:
+        check_client(root, files=files)
+        self.refused: dict[str, str] = {}
+        self.troubles: dict[str, str] = {}
+        self._addresses = addresses
+        self._join: thread_tables.WriteBackJoin | None = None
+        self._looks = 0
+        self._tables: dict[str, EventTables] = {}
+        self._instance = Instance(root, names.instance, files)
+        try:
+            self._set_up(size)
+            if writers:
+                self._set_up_join(root, names, size // 2, files)
+            addresses.learn_all()
+        except BaseException:
+            self.end()
+            raise
+
+    def _set_up(self, size: int) -> None:
+        for part, tables in _TABLES.items():
+            self._add(part, tables.event, size // tables.fraction, tables.keys)
+        if not self._tables.keys() & {READS, WRITES, CALLS}:
+            raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
+
+    def _add(self, part: str, event: str, rows: int, keys: Mapping[str, str]) -> None:
+        try:
+            self._tables[part] = EventTables(self._instance, event, rows, keys)
+        except OSError as error:
+            self.refused[part] = str(advice(error, self._instance.path))
+            self._instance.clear(event)
+
+    def _set_up_join(self, root: Path, names: Names, rows: int, files: Files) -> None:
+        try:
+            with advised(root):
+                self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)
+        except Unavailable as reason:
+            self.refused[WRITERS] = str(reason)
+            return
+        self._add(DIRTIERS, self._join.dirtied, rows, {thread_tables.NOT_A_DISK: "name,common_pid.execname"})
+        if DIRTIERS in self._tables:
+            self._tables[WRITERS] = self._join.tables
+        else:
+            self.refused[WRITERS] = self.refused[DIRTIERS]
+            self._join.end()
+            self._join = None
+
+    def look(self, places: Places) -> Counted:
+        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
+        self.troubles = {}
+        device = places.by_device.get
+        counted = Counted(joined=self._try(WRITERS, partial(self._joined, device=device)) or {})
+        for procedure in thread_tables.CLAIMED_BY:
+            claims = partial(thread_tables.claims, procedure=procedure, place_of=device)
+            counted.claims.update(self._try(procedure, claims) or {})
+        counted.reads = self._try(READS, partial(thread_tables.sent, place_of=device)) or {}
+        counted.writes = self._try(WRITES, partial(thread_tables.sent, place_of=device)) or {}
+        self._try(CLIENTS, lambda _: self._addresses.learn(self._tables[CLIENTS].rows(thread_tables.BORN)))
+        counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
+        self._looks += 1
+        return counted
+
+    def _try(self, part: str, convert: Callable[[dict[str, Grown]], Found]) -> Found | None:
+        """Return the converted growth of a part's tables. After a failure return None and add to `troubles`."""
+        tables = self._tables.get(part)
+        if tables is None:
+            return None
+        try:
+            found = convert(tables.added())
+        except Lost as error:
+            self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
+            _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
+            return None
+        if tables.dropped:
+            self.troubles[part] = FULL
+        return found
+
+    def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> TransfersBy:
+        self._try(DIRTIERS, lambda _: None)
+        dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(thread_tables.NOT_A_DISK))
+        return thread_tables.joined(added, dirtiers, device)
+
+    def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:
+        found: CallsBy = Counter()
+        for version, condition in thread_tables.VERSIONS.items():
+            found.update(thread_tables.calls(added[condition], partial(self._place, places, version)))
+        return found
+
+    def _place(self, places: Places, version: int, client: int) -> Place | None:
+        return places.of(self._addresses.of(str(client)), version)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether the triggers have to be set again: a table is nearly full, or another program has removed a trigger.
+
+        The check of the large tables of the join is expensive, so only every sixth look runs it.
+        """
+        if GONE in self.troubles.values() or any(one.dropped or one.is_nearly_full for one in self._tables.values()):
+            return True
+        if self._join is None or self._looks % _LOOKS_AT_FILES:
+            return False
+        try:
+            return self._join.is_nearly_full()
+        except Lost:
+            return True
+
+    @property
+    def active(self) -> frozenset[str]:
+        """Parts that count."""
+        return frozenset(self._tables.keys() - self.troubles.keys())
+
+    def end(self) -> None:
+        """Take everything down."""
+        if self._join is not None:
+            self._join.end()
+        self._instance.remove()
+
+
+_NO_EVENT: Final = "the kernel has no event {}"
+
+
+def missing(root: Path, files: Files = FILES) -> dict[str, str]:
+    """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
+    found: dict[str, str] = {}
+    for part, (event, _, _, needed) in _TABLES.items():
+        try:
+            known = fields(root, event, files)
+        except Unavailable as reason:
+            found[part] = str(reason)
+            continue
+        if not known:
+            found[part] = _NO_EVENT.format(event)
+        elif lacking := needed - known.keys():
+            found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
+    try:
+        with advised(root):
+            if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
+                found[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
+            elif not files.is_there(root / "dynamic_events"):
+                found[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
+    except Unavailable as reason:
+        found[WRITERS] = str(reason)
+    return found

@@ -1,0 +1,188 @@
+"""The tables that count by thread, from triggers to rows, and the join that names the writer behind delayed write-back.
+
+Every form was tried on Linux 6.1 and 6.12. docs/cost-model.md lists the cost of each. A trigger counts READs and WRITEs by
+device, thread and size class, in two tables as in `size_triggers.py` of exact mode. Other triggers count calls by RPC client,
+thread and procedure, and calls that a worker of the kernel carries out for a thread.
+
+In the join, one trigger remembers the last thread that dirtied each file. A second trigger sees a worker of the kernel send
+a WRITE of the file and passes both to a synthetic event. The tables of files are large, so the tables have a separate
+instance. Synthetic events exist once in the whole machine, so each program uses another name.
+
+`place_of` knows the place of a device or of an RPC client. Rows of unknown places are left out: the mount is gone, or no
+visible mount names the superblock. Each function that takes rows raises `Lost` for a key of another layout.
+"""
+
+import errno
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.model.operations import BLOCK_BYTES
+from fss_kernel_counting.hist_tables import Grown, HistRow, Key, number, parts
+from fss_kernel_counting.instance_tables import EventTables
+from fss_kernel_counting.processes.attribution import CallsBy, Place, Thread, TransfersBy
+from fss_kernel_counting.sizes.size_counts import CountedTransfers, device_of
+from fss_kernel_counting.sizes.size_triggers import blocks_started, size_conditions
+from fss_kernel_counting.tracefs import Files, Instance
+
+READS: Final = "nfs/nfs_initiate_read"
+WRITES: Final = "nfs/nfs_initiate_write"
+CLAIMED_BY: Final[Mapping[str, str]] = {"RENAME": "nfs/nfs_rename_enter", "OPEN": "nfs/nfs_atomic_open_enter"}
+DIRTIED: Final = ("writeback/writeback_dirty_folio", "writeback/writeback_dirty_page")  # Since 5.18, and before
+
+VERSIONS: Final[Mapping[int, str]] = {version: f'progname == "nfs" && version == {version}' for version in (3, 4)}
+"""Condition of the table of calls by NFS version."""
+
+BORN: Final = 'program == "nfs"'
+NOT_A_DISK: Final = 'name ~ "[0]:*"'
+# NFS superblocks have major 0. A pattern that begins with a digit would be an index.
+
+_BY_WORKERS: Final = 'comm ~ "kworker*"'
+_JOIN_FIELDS: Final = "u64 ino; pid_t pid; u32 cnt; u32 dv"
+_MOST_FILES: Final = 16384
+
+
+def sizes_by(keys: str, size: str) -> dict[str, str]:
+    """Return the keys of tables of READs or WRITEs by size class. `size` is the field with the bytes."""
+    return dict.fromkeys(size_conditions(size), f"{keys},{size}.buckets={BLOCK_BYTES}:vals={size}")
+
+
+PlaceOf = Callable[[int], Place | None]
+
+
+def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
+    """Return READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
+    rows = []
+    for condition, grown in tables.items():
+        for key, row in grown:
+            device, name, thread, lower = parts(key, 4)
+            blocks = blocks_started(number(lower), condition)
+            rows.append((place_of(number(device)), Thread(number(thread), name), blocks, row))
+    return _transfers(rows)
+
+
+def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str], place_of: PlaceOf) -> TransfersBy:
+    """Return WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
+
+    The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
+    only if `dirtiers` has the name of the thread by this device and the number of the thread.
+    """
+    rows = []
+    for condition, grown in tables.items():
+        for key, row in grown:
+            device, thread, lower = map(number, parts(key, 3))
+            name = dirtiers.get((device, thread))
+            if name is not None:
+                rows.append((place_of(device), Thread(thread, name), blocks_started(lower, condition), row))
+    return _transfers(rows)
+
+
+def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> TransfersBy:
+    """Add up rows of place, thread and started blocks."""
+    blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
+    payload: Counter[tuple[Place, Thread]] = Counter()
+    for place, thread, started, row in rows:
+        if place is not None:
+            blocks[place, thread][started] += row.hits
+            payload[place, thread] += row.value
+    return {key: CountedTransfers.of_sizes(sizes, payload[key]) for key, sizes in blocks.items()}
+
+
+def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
+    """Return names of threads that dirtied pages, by device and thread number. Keys: `major:minor`, name, thread."""
+    found = {}
+    for key in keys:
+        device, name, thread = parts(key, 3)
+        found[device_of(device), number(thread)] = name
+    return found
+
+
+def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
+    """Return calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
+    return _calls(((parts(key, 4), row) for key, row in rows), place_of)
+
+
+def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> CallsBy:
+    """Return calls of one procedure by the thread that began the call. Keys: device, name, thread."""
+    return _calls((((*parts(key, 3), procedure), row) for key, row in tables[""]), place_of)
+
+
+def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
+    found: CallsBy = Counter()
+    for (source, name, thread, procedure), row in rows:
+        place = place_of(number(source))
+        if place is not None:
+            found[place, Thread(number(thread), name), procedure] += row.hits
+    return found
+
+
+def _in_order(joint: str, *dirtied: str) -> tuple[str, ...]:
+    """The kernel keeps a trigger while another trigger needs its variable. So the trigger that needs the variable goes first."""
+    return (f"synthetic/{joint}", WRITES, *dirtied)
+
+
+def clear_join(root: Path, name: str, joint: str, files: Files) -> None:
+    """Clear the triggers of a join that a killed program has left, because the kernel removes no instance with them."""
+    for event in _in_order(joint, *DIRTIED):
+        with suppress(OSError):
+            files.clear(root / "instances" / name / "events" / event / "trigger")
+
+
+class WriteBackJoin:
+    """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
+
+    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
+
+    Attributes:
+        dirtied: the event of this kernel for a dirtied page.
+        tables: joined WRITEs by device, thread and size.
+
+    Raises:
+        Unavailable: the instance cannot be made.
+        OSError: the kernel refuses the event or a trigger.
+    """
+
+    def __init__(self, root: Path, name: str, joint: str, rows: int, files: Files) -> None:
+        self._events = root / "dynamic_events"
+        self._joint = joint
+        self._files = files
+        found = (event for event in DIRTIED if files.is_there(root / "events" / event))
+        dirtied = self.dirtied = next(found, DIRTIED[0])
+        self._in_order = _in_order(joint, dirtied)
+        clear_join(root, name, joint, files)
+        self._instance = Instance(root, name, files)
+        try:
+            try:
+                files.append(self._events, f"s:{joint} {_JOIN_FIELDS}")
+            except OSError as error:
+                if error.errno != errno.EEXIST:  # a program that was killed has left the event behind
+                    raise
+            action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"
+            self._by_file = (
+                EventTables(self._instance, dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"}),
+                EventTables(self._instance, WRITES, _MOST_FILES, {_BY_WORKERS: f"fileid:c=count,d=dev:{action}"}),
+            )
+            self.tables = EventTables(self._instance, f"synthetic/{joint}", rows, sizes_by("dv,pid", "cnt"))
+        except BaseException:
+            self.end()
+            raise
+
+    def is_nearly_full(self) -> bool:
+        """Whether the tables of files are nearly full, so that new files soon lose their writer. The check reads large tables.
+
+        Raises:
+            Lost: a table is unreadable.
+        """
+        for one in self._by_file:
+            one.added()
+        return any(one.dropped or one.is_nearly_full for one in self._by_file)
+
+    def end(self) -> None:
+        """Remove the triggers, the instance and the event."""
+        for event in self._in_order:
+            self._instance.clear(event)
+        self._instance.remove()
+        with suppress(OSError):
+            self._files.append(self._events, f"-:{self._joint}")

@@ -1,0 +1,139 @@
+"""The processes with the highest cost of each address, in a bounded number of series, now and over time.
+
+Each address has N rows and the row `other`. Three rules keep every counter growing and `increase()` right:
+
+- A process enters if a row is free, or if the process costs twice as much as the cheapest row. The new row starts at 0.
+- A row leaves after an hour without load, or for a more expensive process. At most N rows an hour leave for another process.
+- The counts of a leaving row end with the series. The counts never move to `other`, because a server has already seen the
+  counts, and a jump of `other` would count them twice.
+
+So rates and increases over all rows of an address are right for the address. The sum of the counters has no meaning.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from fss_kernel_counting.processes.identities import Identity
+
+OTHER: Final = Identity("other")  # All processes without a row of their own
+
+IDLE_SECONDS: Final = 3600.0  # A row without load for so long leaves
+
+HALF_LIFE_SECONDS: Final = 600.0  # What a load counts for the order of the rows halves in this time
+
+_DEARER: Final = 2.0
+_OUTSIDERS_A_ROW: Final = 20
+_NEGLIGIBLE: Final = 0.01
+
+
+class Amount(NamedTuple):
+    """A load added up."""
+
+    operations: int = 0  # NFS calls
+    io_operations: float = 0.0  # mount-target I/O operations; 0 where the service publishes no cost
+    read_bytes: int = 0  # requested by READs
+    written_bytes: int = 0  # sent by WRITEs
+
+    def plus(self, other: "Amount") -> "Amount":
+        """Add two amounts."""
+        return Amount(
+            self.operations + other.operations,
+            self.io_operations + other.io_operations,
+            self.read_bytes + other.read_bytes,
+            self.written_bytes + other.written_bytes,
+        )
+
+    @property
+    def weight(self) -> float:
+        """Return the sort value of a row: the cost, or the calls if the service publishes no cost."""
+        return self.io_operations or float(self.operations)
+
+
+NO_AMOUNT: Final = Amount()
+
+
+@dataclass(slots=True)
+class TopRow:
+    """A process with its own series."""
+
+    total: Amount  # since the row began
+    weight: float  # sum of the weights of all loads, each halved every `HALF_LIFE_SECONDS`
+    busy_at: float  # last time with load
+    answers: int = 0  # answers to servers so far; a new row shows zeros in its first
+
+
+@dataclass(slots=True)
+class Address:
+    """The rows of one address."""
+
+    rows: dict[Identity, TopRow] = field(default_factory=dict)  # processes with series of their own
+    other: Amount = NO_AMOUNT  # all others
+    priced: bool = False  # whether the service behind the address publishes what operations cost
+    outsiders: dict[Identity, float] = field(default_factory=dict)  # faded weights of processes without a row
+    replacements: float = 0.0  # rows that may leave for another process now
+    mounted_at: float = 0.0  # last time with a mount
+
+
+class TopProcesses:
+    """Rows by address, at most `most` rows of an address beside `other`."""
+
+    def __init__(self, most: int) -> None:
+        self.addresses: dict[str, Address] = {}
+        self._most = most
+        self._at: float | None = None
+
+    def add(self, loads: Mapping[str, Mapping[Identity, Amount]], priced: Mapping[str, bool], now: float) -> None:
+        """Add one interval. `priced` says for each address of a mount whether the service publishes costs."""
+        seconds = 0.0 if self._at is None else now - self._at
+        self._at = now
+        for name, has_cost in priced.items():
+            one = self.addresses.setdefault(name, Address(replacements=float(self._most), mounted_at=now))
+            one.priced, one.mounted_at = has_cost, now
+        for name, one in list(self.addresses.items()):
+            amounts = loads.get(name, {})
+            self._age(one, amounts, seconds, now)
+            self._take(one, amounts, now)
+            if now - one.mounted_at > IDLE_SECONDS:
+                del self.addresses[name]
+
+    def _age(self, one: Address, busy: Collection[Identity], seconds: float, now: float) -> None:
+        fade = 0.5 ** (seconds / HALF_LIFE_SECONDS)
+        one.rows = {who: row for who, row in one.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
+        for row in one.rows.values():
+            row.weight *= fade
+        faded = {who: weight * fade for who, weight in one.outsiders.items()}
+        one.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
+        one.replacements = min(float(self._most), one.replacements + self._most * seconds / IDLE_SECONDS)
+
+    def _take(self, one: Address, amounts: Mapping[Identity, Amount], now: float) -> None:
+        for who, amount in amounts.items():
+            if who in one.rows:
+                one.rows[who].weight += amount.weight
+                one.rows[who].busy_at = now
+            else:
+                one.outsiders[who] = one.outsiders.get(who, 0.0) + amount.weight
+        waiting = [who for who in amounts if who not in one.rows]
+        for who in sorted(waiting, key=one.outsiders.__getitem__, reverse=True):
+            if not self._has_place(one, one.outsiders[who]):
+                break
+            one.rows[who] = TopRow(NO_AMOUNT, one.outsiders.pop(who), now)
+        for who, amount in amounts.items():
+            if who in one.rows:
+                one.rows[who].total = one.rows[who].total.plus(amount)
+            else:
+                one.other = one.other.plus(amount)
+        kept = sorted(one.outsiders, key=one.outsiders.__getitem__, reverse=True)
+        for who in kept[self._most * _OUTSIDERS_A_ROW :]:
+            del one.outsiders[who]
+
+    def _has_place(self, one: Address, weight: float) -> bool:
+        """Whether a process gets a row in the table of the top processes. The cheapest row leaves for a process with twice the cost."""
+        if len(one.rows) < self._most:
+            return True
+        cheapest = min(one.rows, key=lambda name: one.rows[name].weight)
+        if one.replacements < 1.0 or weight <= _DEARER * one.rows[cheapest].weight:
+            return False
+        one.replacements -= 1.0
+        one.outsiders[cheapest] = one.rows.pop(cheapest).weight
+        return True

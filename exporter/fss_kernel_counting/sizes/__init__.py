@@ -1,0 +1,1 @@
+"""READs and WRITEs by size, and their exact cost."""

@@ -1,0 +1,248 @@
+"""The cost source of exact mode: the kernel's counts by size give the cost of READs and WRITEs.
+
+Counters in the kernel's tables are cumulative. If a tick cannot read the tables, the tick is estimated, and the next good
+look has the counts of both ticks. By then the estimate is charged, and a scraped counter must not fall. So the estimate is
+an advance: the counts are charged minus the advance, and not at all if the advance was higher. The totals are then exact
+again, or as far above the truth as the estimate was.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fss_exporter.catalogue import Family, family
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.nfs.accounts import EstimatedCosts
+from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting.sizes.size_counts import (
+    NO_TRANSFERS,
+    ByAddressAndProcedure,
+    CountedTransfers,
+    Counts,
+    exact_cost,
+)
+
+_BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
+# 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
+
+LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
+ACL_PROCEDURES = ("GETACL", "SETACL")
+# Exported at zero for every visible mount, so that a reader who takes rates sees the first call.
+
+
+def _no_seconds() -> dict[str, float]:
+    return {"exact": 0.0, "estimated": 0.0}
+
+
+@dataclass(slots=True)
+class CountedTotals:
+    """Totals of everything counted."""
+
+    sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)  # by address and operation
+    # by operation, of superblocks without a visible mount
+    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
+    locks: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    acls: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
+    failed: Counter[str] = field(default_factory=Counter)  # by check
+    active: bool = False  # whether the counting was in place at the last reading
+    # by mount of the last reading: whether its last interval was counted
+    exact: dict[SeriesKey, bool] = field(default_factory=dict)
+    # by mount and mode: seconds in which READs and WRITEs were counted (`exact`), and in which they were `estimated`
+    seconds: dict[SeriesKey, dict[str, float]] = field(default_factory=lambda: defaultdict(_no_seconds))
+
+    def add(self, counts: Counts, mounts: Mapping[str, SeriesKey], seconds: float) -> None:
+        """Add one interval. `mounts` are keys by `major:minor`, of superblocks with a known cost."""
+        self.active = counts.active
+        self.failed.update(counts.failed)
+        if counts.has_sizes:
+            self._add_sizes(counts, mounts)
+        for operation in (READ, WRITE):
+            before = self.invisible.get(operation, NO_TRANSFERS)
+            self.invisible[operation] = before.plus(counts.invisible.get(operation, NO_TRANSFERS))
+        _add_calls(self.locks, counts.locks, counts.addresses, LOCK_PROCEDURES)
+        _add_calls(self.acls, counts.acls, counts.addresses, ACL_PROCEDURES)
+        self.exact = {}
+        for number, key in mounts.items():
+            self.exact[key] = self.exact.get(key, True) and number in counts.superblocks
+        for key, exact in self.exact.items():
+            self.seconds[key]["exact" if exact else "estimated"] += seconds
+
+    def forget(self, keys: Collection[SeriesKey]) -> None:
+        """Drop the totals of mounts without series, and the totals of addresses without a mount."""
+        gone = {key.address for key in keys}
+        for key in keys:
+            self.seconds.pop(key, None)
+        gone -= {key.address for key in self.seconds}
+        self.sizes = {place: one for place, one in self.sizes.items() if place[0] not in gone}
+        for calls in (self.locks, self.acls):
+            for place in [place for place in calls if place[0] in gone]:
+                del calls[place]
+
+    def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
+        for operation in (READ, WRITE):
+            for number, transfers in counts.transfers.get(operation, {}).items():
+                if number in mounts and number in counts.superblocks:
+                    place = (mounts[number].address, operation)
+                    self.sizes[place] = self.sizes.get(place, NO_TRANSFERS).plus(transfers)
+            for address in {mounts[number].address for number in counts.superblocks if number in mounts}:
+                self.sizes.setdefault((address, operation), NO_TRANSFERS)
+
+
+def _add_calls(
+    totals: Counter[tuple[str, str]],
+    calls: ByAddressAndProcedure | None,
+    addresses: Iterable[str],
+    announced: tuple[str, ...],
+) -> None:
+    if calls is None:
+        return
+    for address in addresses:
+        for procedure in announced:
+            totals.setdefault((address, procedure), 0)
+    totals.update(calls)
+
+
+def counted_families(
+    totals: CountedTotals,
+    overrides: CostOverrides,
+    new_mounts: Collection[SeriesKey] = (),
+    new_addresses: Collection[str] = (),
+) -> Iterator[Family]:
+    """Return the metric families of exact mode. New mounts and addresses show zeros in this answer."""
+    locks, acls = (
+        {place: 0 if place[0] in new_addresses else count for place, count in calls.items()}
+        for calls in (totals.locks, totals.acls)
+    )
+    seconds_by_mount = {key: _no_seconds() if key in new_mounts else one for key, one in totals.seconds.items()}
+    yield family("fss_client_cost_exact", ((key, float(exact)) for key, exact in totals.exact.items()))
+    yield family(
+        "fss_client_cost_seconds_total",
+        (((*key, mode), seconds[mode]) for key, seconds in seconds_by_mount.items() for mode in ("exact", "estimated")),
+    )
+    yield _sizes(totals, new_addresses)
+    yield family("fss_client_lock_operations_total", locks.items())
+    lock_costs: dict[str, float] = defaultdict(float)
+    for (address, procedure), count in locks.items():
+        lock_costs[address] += count * overrides.lock_cost(procedure)
+    yield family("fss_client_lock_io_operations_total", (((address,), cost) for address, cost in lock_costs.items()))
+    yield family("fss_client_acl_operations_total", acls.items())
+    invisible = totals.invisible.items()
+    yield family("fss_client_invisible_operations_total", (((name,), one.operations) for name, one in invisible))
+    yield family(
+        "fss_client_invisible_io_operations_total",
+        (((name,), overrides.scaled(name, exact_cost(name, one)).point) for name, one in invisible),
+    )
+    yield family("fss_nfs_exact_active", [((), float(totals.active))])
+    yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+
+
+def _sizes(totals: CountedTotals, new_addresses: Collection[str]) -> Family:
+    result = family("fss_client_io_size_bytes")
+    for (address, operation), counted in totals.sizes.items():
+        transfers = NO_TRANSFERS if address in new_addresses else counted
+        buckets = [
+            (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
+            for bound in _BOUNDS_BLOCKS
+        ]
+        everything = (math.inf, sum(transfers.by_blocks.values()))
+        result.add_histogram((address, operation), (*buckets, everything), transfers.payload_bytes)
+    return result
+
+
+_Transfer = tuple[str, str]
+# Superblock and operation.
+
+
+class _Advance(NamedTuple):
+    """READs or WRITEs estimated ahead of their counts."""
+
+    charged: Bounds = NO_COST  # I/O operations of the estimate
+    retransmissions: int = 0  # without a cost so far, because an estimate has none for them
+
+    def rest(self, counted: Bounds) -> Bounds:
+        """Return the uncharged part of a counted cost."""
+        return Bounds(*(max(0.0, whole - paid) for whole, paid in zip(counted, self.charged, strict=True)))
+
+
+_NO_ADVANCE = _Advance()
+
+
+class CountedCosts(EstimatedCosts):
+    """Costs from the counts of the last reading, or estimates for a superblock without counts.
+
+    `overrides` are for lock calls. The accounts apply overrides of READs and WRITEs.
+    """
+
+    def __init__(self, last_counts: Callable[[], Counts], overrides: CostOverrides = NO_OVERRIDES) -> None:
+        self._overrides = overrides
+        self.totals = CountedTotals()
+        self._last_counts = last_counts
+        self._counts = Counts()
+        self._changes: dict[_Transfer, TransferChange] = {}
+        self._advances: dict[_Transfer, _Advance] = {}
+        self._unread: frozenset[str] = frozenset()
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether a later look at the tables brings the counts of this look."""
+        return self._counts.deferred
+
+    def begin(self, reading: Reading) -> None:
+        """Take the counts of a reading."""
+        self._counts = self._last_counts()
+        self._changes = {}
+        self._unread = reading.present - {superblock.number for superblock in reading.superblocks}
+        if not (self._counts.deferred or self._counts.transfers):
+            # The tables are new and do not have the earlier counts.
+            self._advances.clear()
+
+    def cost(self, change: TransferChange) -> Bounds:
+        """Return the estimate, or no cost for a counted superblock, because `end` returns the counted cost."""
+        transfer = (change.superblock, change.operation)
+        if change.superblock in self._counts.superblocks:
+            self._changes[transfer] = change
+            return NO_COST
+        cost = estimated_cost(change)
+        if self._counts.deferred:
+            charged, again = self._advances.get(transfer, _NO_ADVANCE)
+            self._advances[transfer] = _Advance(charged.plus(cost), again + change.retransmissions)
+        return cost
+
+    def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:
+        """Counted costs. The counts are added to the totals of exact mode."""
+        counted = [
+            (number, operation, self._counted(number, operation, by_superblock.get(number, NO_TRANSFERS)))
+            for number in mounts
+            if number in self._counts.superblocks
+            for operation, by_superblock in self._counts.transfers.items()
+        ]
+        if not self._counts.deferred:
+            # Advances are settled, or void if the counts do not hold. Those of an unread record wait for a later reading.
+            self._advances = {key: open_ for key, open_ in self._advances.items() if key[0] in self._unread}
+        self.totals.add(self._counts, mounts, seconds)
+        return counted
+
+    def _counted(self, number: str, operation: str, transfers: CountedTransfers) -> Bounds:
+        """Return the cost of counted READs or WRITEs. No table counts retransmissions by size, so each costs the mean."""
+        change = self._changes.get((number, operation))
+        advance = self._advances.get((number, operation), _NO_ADVANCE)
+        cost = exact_cost(operation, transfers)
+        again = advance.retransmissions + (change.retransmissions if change else 0)
+        if again and transfers.operations:
+            cost = exact_cost(operation, transfers, again * cost.point / transfers.operations)
+        elif again and change and change.operations:
+            cost = exact_cost(operation, transfers, again * (estimated_cost(change).point / change.operations))
+        return advance.rest(cost)
+
+    def forget(self, keys: Collection[SeriesKey]) -> None:
+        """Drop the totals of mounts."""
+        self.totals.forget(keys)
+
+    def families(self, new_mounts: Collection[SeriesKey], new_addresses: Collection[str]) -> Iterable[Family]:
+        """Everything counted."""
+        return counted_families(self.totals, self._overrides, new_mounts, new_addresses)

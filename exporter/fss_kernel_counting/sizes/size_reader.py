@@ -1,0 +1,148 @@
+"""Read mountstats in exact mode, together with the counts of the kernel's tables."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from fss_exporter.background import Worker
+from fss_exporter.nfs.superblocks import NO_READING, Reading
+from fss_kernel_counting.clients import ClientAddresses
+from fss_kernel_counting.hist_tables import Lost
+from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
+from fss_kernel_counting.sizes.size_counts import Agreement, ByOperation, Counts, none_yet, sort, weighted
+from fss_kernel_counting.sizes.size_triggers import SizeSession
+from fss_kernel_counting.tracefs import NotYet, Sources
+
+log = logging.getLogger(__name__)
+
+_FEWEST_ROWS = 2048  # serve 60 superblocks
+
+_MOST_UNREADABLE = 60
+# Most unreadable looks in a row. A later look has the counts of all, and until then their records take memory.
+
+_CLASSES = 34
+# Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
+
+
+@dataclass(eq=False, repr=False)
+class ExactReader:
+    """Read mountstats, and add the counts since the last reading.
+
+    If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
+    cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
+    """
+
+    mountstats: Callable[[], Reading]  # reads mountstats once. Raises SourceError
+    sources: Sources  # places of the kernel's files
+    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    clock: Callable[[], float] = time.monotonic  # seconds that never go back
+    counts: Counts = field(default_factory=Counts, init=False)  # of the tables between the last two readings
+    interval_s: Callable[[], float] = field(default_factory=lambda: lambda: 1.0, init=False)  # between two readings
+    _look: TablesLook | None = field(default=None, init=False)
+    _agreement: Agreement = field(default_factory=Agreement, init=False)
+    _carried: ByOperation = field(default_factory=none_yet, init=False)
+    _reading: Reading = field(default=NO_READING, init=False)
+
+    def __post_init__(self) -> None:
+        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
+        self._triggers = TriggerSetUp(
+            lambda root, rows: SizeSession(root, rows, self.sources.files),
+            self.sources,
+            _FEWEST_ROWS,
+            MOST_ROWS,
+            self.clock,
+            counted="READ and WRITE are counted by size",
+            otherwise="READ and WRITE are estimated, not counted",
+            most_unreadable=_MOST_UNREADABLE,
+        )
+        # The looks run in the loop that reads mountstats. The worker is their guard and heartbeat.
+        self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
+
+    def open(self) -> None:
+        """Set up as much as possible now.
+
+        Raises:
+            Unavailable: exact mode is impossible here. A client without a first mount is no reason.
+        """
+        try:
+            self._triggers.begin()
+        except NotYet as reason:
+            log.info("exact mode waits: %s", reason)
+
+    def close(self) -> None:
+        """Remove everything for good. A look in progress sets nothing up again."""
+        self._triggers.close()
+
+    def read(self) -> Reading:
+        """Read mountstats and the tables once. `counts` has the counts since the last call.
+
+        Raises:
+            SourceError: mountstats is unreadable.
+        """
+        self._reading = self.mountstats()
+        self.counts = Counts()  # if the round breaks off: this interval is estimated
+        self.loop.run_once()
+        return self._reading
+
+    def _round(self) -> None:
+        """Look at the tables. After an unexpected error the next look is a first look, so that no call counts twice."""
+        before, self._look = self._look, None
+        failed: tuple[str, ...] = ()
+        session = self._triggers.session
+        if session is not None and before is not None:
+            try:
+                self.counts = self._counted(session, before, self._reading)
+            except Lost as lost:
+                failed = (lost.check,)
+                if self._triggers.lose(lost):
+                    self._look = before
+                    self.counts = Counts(failed=failed, active=True, deferred=True)
+                    return
+            else:
+                return
+        session = self._triggers.ready(len(weighted(self._reading)) * _CLASSES)
+        if session is not None:
+            # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
+            self._reading = self.mountstats()
+            try:
+                self._begin_anew(session, self._reading)
+            except Lost as lost:
+                self._triggers.lose(lost)
+                failed = failed or (lost.check,)
+        self.counts = Counts(failed=failed, active=self._look is not None)
+
+    def _begin_anew(self, session: SizeSession, reading: Reading) -> None:
+        """Take the first look for the next comparison.
+
+        Raises:
+            Lost: the look fails.
+        """
+        self._addresses.learn_all()
+        self._agreement = Agreement()
+        self._carried = none_yet()
+        self._look = session.tables.look()
+        self._agreement.check(weighted(reading), self._carried)
+
+    def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
+        now = session.tables.look()
+        transfers, (locks, acls) = session.transfers(before, now), session.calls(before, now, self._addresses)
+        # Nothing can fail from here on, so that a failed look leaves everything as it was.
+        superblocks = weighted(reading)
+        found = sort(transfers, reading, self._agreement.known, self._carried)
+        failed = self._agreement.check(superblocks, found.known) if session.source.answered else {}
+        for number, check in failed.items():
+            log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
+        gone = {number for operation in found.known.values() for number in operation} - superblocks.keys()
+        self._look, self._carried, self._triggers.unreadable = now, found.unread, 0
+        return Counts(
+            superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
+            transfers=found.known,
+            invisible=found.invisible,
+            addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
+            locks=locks,
+            acls=acls,
+            has_sizes=session.form.has_sizes,
+            failed=tuple(failed.values()),
+            active=True,
+        )

@@ -1,0 +1,216 @@
+"""Triggers that count READs and WRITEs by size, and lock calls. Conversion of the rows to transfers and calls.
+
+There are two forms for sizes. *Buckets* uses two tables: whole multiples of 32 KiB, and all other sizes, each by 32 KiB
+class. So every request is in exactly one row with a known number of blocks. *Ladder* is for kernels without `.buckets`
+(before 5.15): a table for each bit of the size above 32 KiB, whose counts add up to the blocks. The distribution stays
+unknown. mountstats does not show calls of the Network Lock Manager and of NFSACL at all.
+"""
+
+import errno
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_kernel_counting.clients import ClientAddresses
+from fss_kernel_counting.hist_tables import Grown, number, parts
+from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
+from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
+from fss_kernel_counting.tracefs import FILES, OF_SIZES, Files, Instance, Unavailable, advice, check_client, fields
+
+CALLS = "sunrpc/rpc_stats_latency"
+BIRTHS = "sunrpc/rpc_clnt_new"
+LOCKS = 'progname == "lockd"'
+ACLS = 'progname == "nfsacl"'
+BORN = 'program == "lockd" || program == "nfsacl"'
+
+_NOT_OURS = frozenset(("NULL", "GRANTED", "GRANTED_MSG"))
+# A ping costs nothing, and a server of this host sends the messages about granted locks to its own clients.
+
+_BELOW_BLOCK = BLOCK_BYTES - 1
+_LADDER_BITS = range(6)
+# Blocks of 32 KiB up to 1 MiB, the kernel's largest transfer.
+
+_DEVICE_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SizeEvents:
+    """The trace events with sizes."""
+
+    events: Mapping[str, str]  # by operation, as `system/event`
+    size: str  # field with the bytes asked for
+    payload: str  # field with the bytes carried. Equal to `size` where only requests are traced
+    answered: bool  # whether the event stands for an answer, so that mountstats can check the counts
+
+
+SIZE_EVENTS = (
+    SizeEvents(
+        {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True
+    ),
+    SizeEvents({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
+)
+"""From best to worst: answers since kernel 5.6, requests before."""
+
+
+def size_conditions(size: str) -> tuple[str, str]:
+    """Conditions of two tables of sizes: of all other sizes, and of whole multiples of 32 KiB."""
+    return f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
+
+
+def blocks_started(lower: int, condition: str) -> int:
+    """Return the blocks of 32 KiB that a transfer starts. `lower` is the lower edge of the size class in bytes.
+
+    `condition` is of `size_conditions`.
+    """
+    return max(1, lower // BLOCK_BYTES) if condition.startswith("!") else lower // BLOCK_BYTES + 1
+
+
+class Buckets:
+    """Two tables by 32 KiB class, with `keys` of the rows by condition."""
+
+    has_sizes = True
+
+    def __init__(self, source: SizeEvents) -> None:
+        # A field that is a key with a modifier cannot be a value too.
+        values = "" if source.payload == source.size else f":vals={source.payload}"
+        keys = f"dev,{source.size}.buckets={BLOCK_BYTES}{values}"
+        self.keys = dict.fromkeys(size_conditions(source.size), keys)
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """Return transfers by device number, from the growth of each table (by condition).
+
+        Raises:
+            Lost: a key has another layout.
+        """
+        blocks: dict[int, Counter[int]] = defaultdict(Counter)
+        payload: Counter[int] = Counter()
+        for condition, rows in tables.items():
+            for key, row in rows:
+                device, lower = map(number, parts(key, 2))
+                blocks[device][blocks_started(lower, condition)] += row.hits
+                payload[device] += row.value
+        return {device: CountedTransfers.of_sizes(sizes, payload[device]) for device, sizes in blocks.items()}
+
+
+class Ladder:
+    """A table for each bit of the size, with `keys` of the rows by condition."""
+
+    has_sizes = False
+
+    def __init__(self, source: SizeEvents) -> None:
+        size = source.size
+        self._weights = {f"{size} & {_BELOW_BLOCK}": 1, f"{size} == 0": 1} | {
+            f"{size} & {BLOCK_BYTES << bit}": 1 << bit for bit in _LADDER_BITS
+        }
+        self.keys = {"": f"dev:vals={source.payload}"} | dict.fromkeys(self._weights, "dev")
+
+    def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
+        """Return transfers by device number, from the growth of each table (by condition)."""
+        sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for condition, rows in tables.items():
+            for key, row in rows:
+                one = sums[number(parts(key, 1)[0])]
+                if condition:
+                    one[1] += self._weights[condition] * row.hits
+                else:
+                    one[0] += row.hits
+                    one[2] += row.value
+        return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
+
+
+def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
+    """Return lock or NFSACL calls with a cost, by server address and procedure."""
+    calls: Counter[tuple[str, str]] = Counter()
+    for key, row in rows:
+        if len(key) == 2 and key[1] not in _NOT_OURS:
+            calls[addresses.of(key[0]), key[1]] += row.hits
+    return calls
+
+
+class SizeSession:
+    """Triggers in place that count sizes and lock calls, with tables of `rows` rows.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: this kernel cannot, or this process may not.
+    """
+
+    def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
+        self.source = source_of(root, files)
+        self.form, self.tables = _size_tables(root, self.source, rows, files)
+        self.counts_calls = self.tables.try_to_add(
+            CALLS, rows, dict.fromkeys((LOCKS, ACLS), "client_id,procname"), "lock calls are estimated"
+        )
+        self.sees_births = self.counts_calls and self.tables.try_to_add(
+            BIRTHS, rows, {BORN: "client_id,addr"}, "lock calls of short-lived mounts may lack their address"
+        )
+
+    def end(self) -> None:
+        """Remove the triggers."""
+        self.tables.instance.remove()
+
+    def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
+        """Return transfers between two looks by operation and device number in the kernel's encoding.
+
+        Raises:
+            Lost: a table was replaced, was full, or has keys of another layout.
+        """
+        return {
+            operation: self.form.transfers({where: now.since(before, (event, where)) for where in self.form.keys})
+            for operation, event in self.source.events.items()
+        }
+
+    def calls(
+        self, before: TablesLook, now: TablesLook, addresses: ClientAddresses
+    ) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
+        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted.
+
+        Raises:
+            Lost: a table was replaced, or was full.
+        """
+        if not self.counts_calls:
+            return None, None
+        if self.sees_births:
+            addresses.learn(now.tables[BIRTHS, BORN].rows)
+        locks, acls = (
+            calls_by_address(now.since(before, (CALLS, condition)), addresses) for condition in (LOCKS, ACLS)
+        )
+        return locks, acls
+
+
+def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tuple[Buckets | Ladder, InstanceTables]:
+    """Set the triggers of sizes, in the first form that the kernel accepts."""
+    refused: OSError | None = None
+    for form in (Buckets(source), Ladder(source)):
+        tables = InstanceTables(Instance(root, OF_SIZES, files))
+        try:
+            for event in source.events.values():
+                tables.add(event, rows, form.keys)
+        except OSError as error:
+            tables.instance.remove()
+            if error.errno != errno.EINVAL:
+                raise advice(error, tables.instance.path) from error
+            refused = error
+        except BaseException:
+            tables.instance.remove()
+            raise
+        else:
+            return form, tables
+    raise Unavailable(f"{root}: the kernel refuses every known form of counting sizes") from refused
+
+
+def source_of(root: Path, files: Files = FILES) -> SizeEvents:
+    """Return this kernel's events with sizes, without setting a trigger.
+
+    Raises:
+        NotYet: the NFS client is not loaded.
+        Unavailable: the kernel cannot count sizes, or this process may not.
+    """
+    check_client(root, files=files)
+    for source in SIZE_EVENTS:
+        known = [fields(root, event, files) for event in source.events.values()]
+        if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
+            return source
+    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")

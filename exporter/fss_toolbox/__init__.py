@@ -1,0 +1,1 @@
+"""The toolbox: the commands at the prompt beside the exporter, and the work behind them."""

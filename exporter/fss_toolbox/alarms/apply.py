@@ -1,0 +1,157 @@
+"""Carry out a plan, and list the existing alarms.
+
+Three guards protect against parallel changes:
+
+- The retry token of a creation depends on the content, so that neither a repeated request nor a second `apply` makes a second alarm.
+- An update or deletion names the etag of the plan, so that a manual edit is never overwritten.
+- An alarm with a parallel change costs only the alarm. After any other refusal the run stops, because the next alarm would
+  meet the same refusal.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.iam import statement
+from fss_toolbox.alarms.alarm_plan import Existing, Plan, Step, ours
+from fss_toolbox.alarms.pack import KEY_TAG, has_alarm_fields
+
+_GONE: Final = ("DELETING", "DELETED")
+_CONFLICT: Final = 409
+_EDITED: Final = (_CONFLICT, 412)
+_NOT_FOUND: Final = 404
+
+
+@dataclass(eq=False, repr=False)
+class Alarms:
+    """Alarms of one region."""
+
+    session: Session  # calls in that region
+    auth: str  # how it signs; decides whom a policy statement names
+    step: Callable[[], None] = lambda: None  # is called after each alarm that was read
+
+    def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
+        """Yield summaries of all alarms in the compartment, without deleted alarms."""
+        for page in self.session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
+            for summary in page:
+                if not has_alarm_fields(summary) or not isinstance(summary.get("id"), str):
+                    raise BrokenAnswer("ListAlarms: an element of the answer is no alarm", operation="ListAlarms")
+                if summary.get("lifecycleState") not in _GONE:
+                    yield summary
+
+    def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:
+        """Return the whole alarm and the etag."""
+        answer = self.session.call("monitoring", "get_alarm", alarm_id)
+        etag = answer.headers.get("etag")
+        if not has_alarm_fields(answer.data) or answer.data.get("freeformTags") is None or not etag:
+            raise BrokenAnswer(f"GetAlarm {alarm_id}: the answer is no alarm with an etag", operation="GetAlarm")
+        self.step()
+        return answer.data, etag
+
+    def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
+        """Create an alarm and return the OCID. A repeated request with an equal token makes no second alarm."""
+        try:
+            answer = self.session.call("monitoring", "create_alarm", dict(body), opc_retry_token=retry_token)
+        except NotAuthorized as refused:
+            raise self._explained(refused, body) from refused
+        if not isinstance(answer.data, Mapping) or "id" not in answer.data:
+            raise BrokenAnswer(
+                "CreateAlarm: the answer is no alarm. OCI may have created the alarm", operation="CreateAlarm"
+            )
+        return str(answer.data["id"])
+
+    def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
+        """Return the refusal with all three policy statements, because OCI does not name the missing statement."""
+        needed = (
+            statement("CreateAlarm", self.auth, body["compartmentId"]),
+            statement("SummarizeMetricsData", self.auth, body["metricCompartmentId"], body["namespace"]),
+            statement("PublishMessage", self.auth),
+        )
+        return NotAuthorized(
+            f"{refused} It takes all of: {'; '.join(needed)}",
+            operation=refused.operation,
+            status=refused.status,
+            request_id=refused.request_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """The result of a step. `error` is None after success. `tried` is False for a step that was not begun."""
+
+    step: Step
+    error: CloudError | None = None
+    tried: bool = True
+
+
+def existing_alarms(service: Alarms, compartment_id: str, name: str) -> tuple[tuple[Existing, ...], dict[str, str]]:
+    """Return the alarms of the pack `name`, whole, and the display names of all others with their OCIDs."""
+    owned, foreign = [], {}
+    for summary in service.list_alarms(compartment_id):
+        if ours(summary.get("freeformTags"), name):
+            body, etag = service.get_alarm(summary["id"])
+            if ours(body.get("freeformTags"), name):  # an operator may remove the tags after the listing
+                owned.append(Existing(summary["id"], body, etag))
+                continue
+        foreign[str(summary.get("displayName"))] = str(summary["id"])
+    return tuple(owned), foreign
+
+
+def apply(
+    plan: Plan, service: Alarms, report: Callable[[StepOutcome], None] = lambda _: None
+) -> tuple[StepOutcome, ...]:
+    """Take the steps of a plan in order, and call `report` after each step."""
+    outcomes: list[StepOutcome] = []
+    stopped = False
+    for step in plan.changes:
+        outcome = StepOutcome(step, tried=False) if stopped else _take(step, service)
+        stopped = stopped or not _costs_only_itself(outcome)
+        outcomes.append(outcome)
+        report(outcome)
+    return tuple(outcomes)
+
+
+def duplicates(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
+    """Return the OCIDs of duplicate alarms of the pack `name`, by display name."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for summary in service.list_alarms(compartment_id):
+        tags = summary.get("freeformTags") or {}
+        if ours(tags, name):
+            found.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
+    several = [listed for listed in found.values() if len(listed) > 1]
+    return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}
+
+
+def _costs_only_itself(outcome: StepOutcome) -> bool:
+    if outcome.error is None or outcome.error.status in _EDITED:
+        return True
+    return outcome.error.status == _NOT_FOUND and outcome.step.kind != "create"
+
+
+def _create(body: Mapping[str, Any], service: Alarms) -> None:
+    content = json.dumps(body, sort_keys=True).encode()
+    try:
+        service.create_alarm(body, hashlib.sha256(content).hexdigest())
+    except CloudError as error:
+        # OCI remembers a token for 24 hours. The alarm it stands for was deleted or edited since: this is a new one.
+        if error.status != _CONFLICT or "InvalidatedRetryToken" not in str(error):
+            raise
+        service.create_alarm(body, str(uuid4()))
+
+
+def _take(step: Step, service: Alarms) -> StepOutcome:
+    try:
+        if step.kind == "create":
+            _create(step.body, service)
+        elif step.kind == "update":
+            service.session.call("monitoring", "update_alarm", step.ocid, dict(step.body), if_match=step.etag)
+        else:
+            service.session.call("monitoring", "delete_alarm", step.ocid, if_match=step.etag)
+    except CloudError as error:
+        return StepOutcome(step, error)
+    return StepOutcome(step)

@@ -1,0 +1,206 @@
+"""The wanted alarms: each template of the pack, filled in for the existing mount targets and ceilings.
+
+MQL can neither divide by a ceiling nor select by shape. With different ceilings, a template gives an alarm for each ceiling,
+with the OCIDs of the mount targets. With a common ceiling, the alarm names no mount target and covers future mount targets.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from fss_exporter import RUNBOOK
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
+from fss_exporter.oci import mql
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
+from fss_exporter.oci.metric_table import is_success
+from fss_exporter.oci.oci_inventory import ServiceResource
+from fss_toolbox.alarms import figures
+from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
+from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
+
+_REPLACED = frozenset((*CEILING_ALARMS, "mount-target-slow", "mount-target-failing"))
+"""Templates whose place an alarm on published metrics takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A mount target: OCID, name of the shape, and ceilings with the configuration applied."""
+
+    ocid: str
+    shape: str
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmScope:
+    """The compartments of the alarms and of their metrics, and the destinations of notifications."""
+
+    alarm_compartment: str  # OCID of the compartment the alarms are in
+    metric_compartment: str  # OCID of the compartment the mount targets are in; the tenancy's with `in_subtree`
+    destinations: tuple[str, ...]  # at most one topic and one stream
+    in_subtree: bool = False  # whether compartments below count; OCI allows it for the tenancy only
+    name: str = "fss"  # first word of every display name, and value of the tag that marks the pack's alarms
+    runbook: str = RUNBOOK  # path or URL of the runbook in texts
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """The resources and settings behind the thresholds and OCIDs in the alarms."""
+
+    # present mount targets. Without any, the pack has the standard shape's alarms
+    targets: Sequence[Target] = ()
+    # file systems and volumes of other services; None if they were not listed: the alarms of the shipped files
+    service_resources: Sequence[ServiceResource] | None = None
+    # interval in seconds of each replication by its OCID; none: the default interval's alarm
+    replications: Mapping[str, float] = field(default_factory=dict)
+    # ceilings of each shape, configuration included
+    shape_limits: Mapping[str, Limits] = field(
+        default_factory=lambda: {name: shape.limits for name, shape in SHAPES.items()}
+    )
+    # latency objectives in seconds by kind and size class; the others keep the default
+    objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # whether the exporter publishes metrics. Alarms on them then replace those on ceilings, latency and success
+    published: bool = False
+    # how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    # event types a metric has been seen with, by its documented name, successes included
+    error_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[Alarm, ...]:
+    """Return the wanted alarms, sorted by key: the templates of the pack for some resources and settings."""
+    fitted = (alarm for template in pack for alarm in _fitted(template, estate))
+    return tuple(sorted((_placed(alarm, scope, estate.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
+
+
+def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+    if estate.published and template.key in _REPLACED:  # one incident, one alarm
+        return
+    if template.key in CEILING_ALARMS:
+        yield from _of_ceiling(template, estate)
+    elif template.key in SERVICE_CEILING_ALARMS:
+        yield from _of_service_ceiling(template, estate.service_resources)
+    elif template.key == REPLICATION:
+        yield from _of_replications(template, estate.replications)
+    elif template.body["namespace"] != PUBLISHED:
+        yield fill(template, _common(template, estate))
+    elif estate.published:
+        yield fill(template, figures.published_figures(template.key))
+
+
+def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+    ceiling = CEILING_ALARMS[template.key]
+    targets = estate.targets or [Target("", STANDARD.name, estate.shape_limits[STANDARD.name])]
+    groups: dict[tuple[str, float], list[str]] = {}
+    for target in targets:
+        value = ceiling.of(target.limits)
+        if value is not None:
+            groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
+    for (shape, value), ocids in sorted(groups.items()):
+        usual = ceiling.of(estate.shape_limits.get(shape or STANDARD.name, Limits()))
+        key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
+        named = [] if len(ocids) == len(targets) else ocids
+        for part, ids in _parts(key, named):
+            yield _filled(template, part, ids, ceiling.figures(shape, value))
+
+
+def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
+    """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
+    ceiling = SERVICE_CEILING_ALARMS[template.key]
+    groups: dict[float, list[str]] = {} if resources is not None else {ceiling.stated: []}
+    for one in resources or ():
+        value = ceiling.of(one) if one.service == ceiling.service else None
+        if value is not None:
+            groups.setdefault(value, []).append(one.id)
+    for value, ocids in sorted(groups.items()):
+        key = template.key if value == ceiling.stated else f"{template.key}-{figures.literal(value)}"
+        for part, ids in _parts(key, ocids, ceiling.most_ids):
+            yield _filled(template, part, ids, ceiling.figures(value, ids))
+
+
+def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
+    """Yield an alarm for each interval. Two hours without a copy are late for one replication and normal for another."""
+    usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
+    groups: dict[float, list[str]] = {}
+    for ocid, interval in intervals.items():
+        groups.setdefault(interval, []).append(ocid)
+    for interval, ocids in sorted(groups.items() or [(usual, [])]):
+        key = REPLICATION if interval == usual else f"{REPLICATION}-{figures.literal(interval / 60)}m"
+        named = [] if len(groups) < 2 else ocids
+        for part, ids in _parts(key, named):
+            yield _filled(template, part, ids, figures.replication_figures(interval))
+
+
+def _parts(key: str, ocids: Sequence[str], most: int = MOST_IDS) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield key and OCIDs of each alarm, at most `most` OCIDs in one. No OCIDs means every resource, in one alarm."""
+    ordered = sorted(ocids)
+    for number, start in enumerate(range(0, max(len(ordered), 1), most), 1):
+        yield key if number == 1 else f"{key}-part-{number}", ordered[start : start + most]
+
+
+def _filled(template: Alarm, key: str, ids: Sequence[str], values: Figures) -> Alarm:
+    return Alarm(key, fill(template, {**values, **figures.resources(ids)}).body)
+
+
+def _common(template: Alarm, estate: Estate) -> Figures:
+    """Return the figures of templates without single resources."""
+    values = {"LEAST_ERRORS": str(figures.LEAST_ERRORS)}
+    if template.key == "mount-target-failing":
+        values |= figures.success_figures()
+    if template.key == "mount-target-slow":
+        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives})
+    for metric, placeholder in (("KerberosErrors", "KERBEROS_FAILURES"), ("LdapConnectionErrors", "LDAP_FAILURES")):
+        values[placeholder] = _missed(template, metric, placeholder, estate.error_types.get(metric, ()))
+    return values
+
+
+def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str]) -> str:
+    """Return `|A|B` for known failures that the patterns of the template do not match."""
+    query = str(template.body["query"])
+    if f"${{{placeholder}}}" not in query:
+        return ""
+    plain = fill(
+        template, {"KERBEROS_FAILURES": "", "LDAP_FAILURES": "", "LEAST_ERRORS": str(figures.LEAST_ERRORS)}
+    ).body["query"]
+    patterns = [
+        pattern
+        for one in mql.metrics(mql.parse(plain))
+        for selector in one.selectors
+        if one.name == metric and selector.dimension == "errorType"
+        for pattern in selector.value.split("|")
+    ]
+    missed = [value for value in seen if not (is_success(value) or any(fnmatchcase(value, one) for one in patterns))]
+    return "".join(f"|{pattern}" for pattern in map(_pattern, missed) if pattern.strip("*"))
+
+
+def _pattern(value: str) -> str:
+    """Return a pattern for a value from OCI, with `*` for characters that MQL or a placeholder `${ABC}` would interpret."""
+    return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
+
+
+def _placed(alarm: Alarm, scope: AlarmScope, spellings: Mapping[str, str]) -> Alarm:
+    values = {"ALARM_COMPARTMENT_OCID": scope.alarm_compartment, "METRIC_COMPARTMENT_OCID": scope.metric_compartment}
+    body: dict[str, Any] = {
+        **fill(alarm, values).body,
+        "displayName": f"{scope.name}-{alarm.key}",
+        "destinations": list(scope.destinations),
+        "metricCompartmentIdInSubtree": scope.in_subtree,
+    }
+    body = _rule(body, scope.runbook, spellings)
+    body["overrides"] = [_rule(rule, scope.runbook, spellings) for rule in body.get("overrides") or ()]
+    if any(".stream." in destination for destination in scope.destinations):
+        body["messageFormat"] = "RAW"  # OCI sets the same format for a stream
+    body["freeformTags"] = {**(body.get("freeformTags") or {}), PACK_TAG: scope.name, KEY_TAG: alarm.key}
+    return Alarm(alarm.key, body)
+
+
+def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -> dict[str, Any]:
+    """Return a rule with the tenancy's names of metrics and a link to the runbook."""
+    changed = dict(rule)
+    if "query" in rule:
+        changed["query"] = str(mql.respelled(mql.parse(str(rule["query"])), spellings))
+    if runbook != RUNBOOK and "body" in rule:
+        changed["body"] = str(rule["body"]).replace(f" {RUNBOOK}#", f" {runbook}#")
+    return changed

@@ -1,0 +1,100 @@
+"""A plan and the results of the steps, as text for people."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from fss_exporter.terminal_text import printable
+from fss_toolbox.alarms.alarm_plan import FieldChange, Plan, Step, StepKind
+from fss_toolbox.alarms.apply import StepOutcome
+
+SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
+_DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """Yield the plan: changes with fields, clashes, and the totals."""
+    for step in plan.steps:
+        if step.kind != "unchanged":
+            yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
+            yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
+        if step.kept:
+            if step.kind == "unchanged":
+                yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
+            yield from (
+                f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays, and may silence the alarm)"
+                for one in step.kept
+            )
+    kinds: tuple[tuple[StepKind, str], ...] = (
+        ("create", "to create"),
+        ("update", "to update"),
+        ("delete", "to delete"),
+        ("unchanged", "unchanged"),
+        ("clash", "left alone"),
+    )
+    counts = [(len(plan.of(kind)), words) for kind, words in kinds]
+    counts.append((sum(bool(step.kept) for step in plan.steps), "with a setting that may silence it"))
+    always = ("to create", "to update", "to delete", "unchanged")
+    yield "Plan: " + ", ".join(f"{count} {words}" for count, words in counts if count or words in always) + "."
+
+
+def outcome_line(outcome: StepOutcome) -> str:
+    """Return the result of a step, tried or not."""
+    step = outcome.step
+    if not outcome.tried:
+        return f"  . {printable(step.name):<44} not tried"
+    if outcome.error is None:
+        return f"  {SIGNS[step.kind]} {printable(step.name):<44} {_DONE[step.kind]}"
+    return f"  ! {printable(step.name):<44} not {_DONE[step.kind]}: {outcome.error}"
+
+
+def summary(outcomes: Sequence[StepOutcome]) -> str:
+    """Return how many steps were done, failed or not tried, and the next step."""
+    done = [outcome for outcome in outcomes if outcome.tried and outcome.error is None]
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    untried = len(outcomes) - len(done) - len(failed)
+    if not failed:
+        return f"Done: {len(done)} of {len(outcomes)}."
+    return (
+        f"Stopped: {len(done)} done, {len(failed)} failed, {untried} not tried. The done steps stay. "
+        "Run apply again when the cause is gone, to do the rest."
+    )
+
+
+def _what(step: Step) -> str:
+    return {"delete": f"delete: {step.reason}", "clash": f"left alone: {step.reason}"}.get(step.kind, step.kind)
+
+
+def _change_lines(change: FieldChange) -> Iterator[str]:
+    if isinstance(change.old, str) and isinstance(change.new, str) and len(change.old) + len(change.new) > 80:
+        yield f"{change.name}:"
+        yield f"  - {change.old}"
+        yield f"  + {change.new}"
+    elif isinstance(change.old, list) and isinstance(change.new, list) and change.name == "overrides":
+        yield f"{change.name}:"
+        yield from _rule_lines(change.old, change.new)
+    else:
+        yield f"{change.name}: {_short(change.old)} -> {_short(change.new)}"
+
+
+def _rule_lines(old: list[dict[str, object]], new: list[dict[str, object]]) -> Iterator[str]:
+    before = {str(rule.get("ruleName")): rule for rule in old}
+    after = {str(rule.get("ruleName")): rule for rule in new}
+    for name in dict.fromkeys((*before, *after)):
+        if name not in after:
+            yield f"  - {name}"
+        elif name not in before:
+            yield f"  + {name}: {_short(after[name].get('query'))}"
+        else:
+            for key in dict.fromkeys((*before[name], *after[name])):
+                one, other = before[name].get(key), after[name].get(key)
+                if one != other:
+                    for line in _change_lines(FieldChange(f"{name}.{key}", one, other)):
+                        yield f"  {line}"
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "(not set)"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value) if not isinstance(value, list) else ", ".join(map(str, value))

@@ -1,0 +1,1 @@
+"""Commands of the toolbox, with their flags and wiring, a file for each command."""

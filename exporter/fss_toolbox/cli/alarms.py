@@ -1,0 +1,246 @@
+"""`fss-exporter alarms`: the OCI alarm pack, rendered, planned, applied and destroyed."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from fss_exporter.cli.flags import FOLDER, NEW_FILE, write_file
+from fss_exporter.cli.terminal import CommandGroup, echo, writing
+from fss_exporter.errors import FssError, UsageError
+from fss_exporter.flag_records import argument, flag, switch, takes
+from fss_toolbox import tables
+from fss_toolbox.alarms import alarm_plan, render as rendering, show
+from fss_toolbox.alarms.alarm_plan import Plan, SavedPlan, removal
+from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, duplicates, existing_alarms
+from fss_toolbox.alarms.desired import desired
+from fss_toolbox.alarms.pack import Alarm, placeholders
+from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
+
+CHANGES: Final = 2
+"""Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
+
+
+class _Mistake(click.UsageError):
+    exit_code = 1
+
+
+class _Planner(click.Command):
+    """A command that exits with 2 for changes, and with 1 for a mistake."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        detailed = "--detailed-exitcode" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as wrong:
+            if detailed:
+                raise _Mistake(wrong.message, wrong.ctx) from wrong
+            raise
+
+
+@click.group(cls=CommandGroup)
+def alarms() -> None:
+    """Plan, apply and destroy OCI alarms for mount targets."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenderFlags(AlarmFlags):
+    """The flags of `alarms render`."""
+
+    form: rendering.Form = flag("--format", "", "json", type=click.Choice(("json", "cli", "terraform")))
+    output: Path | None = flag("--output", "One file for each alarm.", type=FOLDER, metavar="DIR")
+    from_inventory: bool = switch("--from-inventory", "Fit the alarms to the mount targets of the tenancy.")
+    stated: tuple[str, ...] = flag(
+        "--mount-target", "Fit the alarms to this mount target. Repeatable.", (), metavar="OCID=SHAPE"
+    )
+
+
+@alarms.command()
+@takes(RenderFlags)
+def render(flags: RenderFlags) -> None:
+    """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
+    if flags.from_inventory and flags.stated:
+        raise UsageError("--from-inventory and --mount-target both name the mount targets: give one")
+    settings = flags.settings()
+    if flags.from_inventory:
+        session = session_of(settings)
+        scope = flags.scope(session.region)
+        estate = flags.estate(settings, session, scope, flags.pack())
+    else:
+        scope = flags.planned_scope()
+        estate = replace(flags.planned_estate(settings), targets=stated_targets(flags.stated, settings))
+    wanted = desired(flags.pack(), scope, estate)
+    _write(wanted, flags.form, flags.output)
+    left = sorted({name for alarm in wanted for name in placeholders(alarm)})
+    if left:
+        tables.note(f"still to be filled in: {', '.join(left)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmPlanFlags(AlarmFlags):
+    """The flags of `alarms plan`."""
+
+    detailed: bool = switch("--detailed-exitcode", "Exit with 0: no changes, 2: changes, 1: error.")
+    out: Path | None = flag("--out", "Keep the plan, for `apply FILE`.", type=NEW_FILE)
+
+
+@alarms.command(cls=_Planner)
+@takes(AlarmPlanFlags)
+def plan(flags: AlarmPlanFlags) -> int:
+    """Show what `apply` would do. Nothing is changed."""
+    try:
+        saved, _ = _planned(flags)
+        if flags.out is not None:
+            write_file("--out", flags.out, alarm_plan.saved_json(saved))
+    except UsageError as wrong:
+        if flags.detailed:
+            raise FssError(wrong.lines[0], wrong.lines[1:]) from wrong  # 2 means changes here
+        raise
+    for line in show.plan_lines(saved.plan):
+        echo(line)
+    if not flags.detailed:
+        return 0
+    return CHANGES if saved.plan.changes else int(bool(saved.plan.of("clash")))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyFlags(AlarmFlags):
+    """The flags of `alarms apply`."""
+
+    file: Path | None = argument(metavar="[PLAN]", required=False, type=NEW_FILE)
+    yes: bool = switch("--yes", "Do not ask before deleting.")
+
+
+@alarms.command()
+@takes(ApplyFlags)
+def apply(flags: ApplyFlags) -> int:
+    """Create, update and delete alarms until they match the templates. A second run changes nothing.
+
+    With PLAN, a file from `plan --out`, make exactly the planned changes or none.
+    """
+    saved, service = _planned(flags) if flags.file is None else _kept(flags.file, flags)
+    code = _carried_out(saved.plan, service, yes=flags.yes)
+    if code == 0 and saved.plan.of("create"):
+        return _warn_of_duplicates(service, saved.alarm_compartment, saved.name)
+    return code
+
+
+@dataclass(frozen=True, kw_only=True)
+class DestroyFlags(AlarmFlags):
+    """The flags of `alarms destroy`."""
+
+    yes: bool = switch("--yes", "Do not ask.")
+
+
+@alarms.command()
+@takes(DestroyFlags)
+def destroy(flags: DestroyFlags) -> int:
+    """Delete the alarms of the pack with the name --name, and no other alarm."""
+    check_ocid("--compartment", flags.compartment)
+    check_ocid("--alarm-compartment", flags.alarm_compartment)
+    compartment = flags.alarm_compartment or flags.compartment
+    if not compartment:
+        raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
+    settings = flags.settings()
+    service = Alarms(session_of(settings), settings.oci.auth)
+    owned, _ = existing_alarms(service, compartment, flags.name)
+    return _carried_out(removal(owned), service, yes=flags.yes)
+
+
+def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
+    pack = options.pack()
+    settings = options.settings()
+    session = session_of(settings)
+    scope = options.scope(session.region)
+    with tables.progress() as progress:
+        progress.phase(f"{session.region}: listing mount targets and metrics")
+        estate = options.estate(settings, session, scope, pack)
+        wanted = desired(pack, scope, estate)
+        _check_filled(wanted)
+        progress.phase(f"{session.region}: reading alarms", len(wanted))
+        service = Alarms(session, settings.oci.auth, progress.step)
+        owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
+    _note_missing_iops(wanted, estate.spellings)
+    planned = alarm_plan.plan(wanted, owned, foreign)
+    return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
+
+
+def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
+    try:
+        saved = alarm_plan.read_saved(str(file), file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
+    settings = options.settings()
+    session = session_of(settings)
+    if saved.region != session.region:
+        raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
+    service = Alarms(session, settings.oci.auth)
+    owned, _ = existing_alarms(service, saved.alarm_compartment, saved.name)
+    alarm_plan.check_current(saved, owned)
+    return saved, service
+
+
+def _check_filled(wanted: Sequence[Alarm]) -> None:
+    for alarm in wanted:
+        if left := sorted(placeholders(alarm)):
+            raise UsageError(f"{alarm.name}: no value for {', '.join(left)}. Write the OCID into the file")
+
+
+def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) -> None:
+    """Warn about alarms on MountTargetIOPS if the tenancy lacks the undocumented metric. Such alarms never fire."""
+    if spellings and "mounttargetiops" not in spellings:
+        affected = [alarm.name for alarm in wanted if "MountTargetIOPS[" in alarm.body["query"]]
+        if affected:
+            tables.note(
+                f"{', '.join(affected)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
+                "serve --oci.publish and --published watch an estimate"
+            )
+
+
+def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
+    for line in show.plan_lines(planned):
+        echo(line)
+    if not planned.changes:
+        return int(bool(planned.of("clash")))
+    deletions = len(planned.of("delete"))
+    if deletions and not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(f"{deletions} alarms would be deleted, and no terminal can confirm: give --yes")
+        click.confirm(f"Delete {deletions} alarms?", abort=True)
+
+    def report(outcome: StepOutcome) -> None:
+        with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
+            echo(show.outcome_line(outcome))
+
+    outcomes = carry_out(planned, service, report)
+    echo(show.summary(outcomes))
+    failed = any(outcome.error is not None for outcome in outcomes)
+    return int(failed or bool(planned.of("clash")))
+
+
+def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:
+    """Look for duplicates again, because another `apply` at the same time may have created equal alarms."""
+    found = duplicates(service, compartment, name)
+    for alarm, ocids in found.items():
+        tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
+    if found:
+        tables.note("another apply ran at the same time. Run apply again, which offers to delete the younger alarms")
+    return int(bool(found))
+
+
+def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:
+    texts = rendering.files(wanted, form)
+    if output is None:
+        echo(rendering.document(wanted, form), end=False)
+        return
+    for name, text in texts.items():
+        with writing(output / name):
+            output.mkdir(parents=True, exist_ok=True)
+            (output / name).write_text(text, encoding="utf-8")
+    click.echo(f"{output}: {len(texts)} files", err=True)

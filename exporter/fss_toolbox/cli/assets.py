@@ -1,0 +1,78 @@
+"""`fss-exporter assets DIR`: write the rules, dashboards, alarms and units of this version as plain files.
+
+In a checkout `assets/` links to the edited folders. A wheel contains the files.
+"""
+
+import os
+from collections import Counter
+from importlib import resources
+from pathlib import Path, PurePosixPath
+
+import click
+
+from fss_exporter import RUNBOOK
+from fss_exporter.cli.flags import FOLDER, link_base
+from fss_exporter.cli.terminal import echo, writing
+from fss_exporter.errors import UsageError
+
+
+def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
+    """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content. `runbook_url` is the base of links."""
+    root = Path(str(resources.files("fss_toolbox") / "assets"))
+    files = (Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names)
+    return {
+        PurePosixPath(path.relative_to(root)): path.read_bytes().replace(
+            f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()
+        )
+        for path in sorted(files)
+    }
+
+
+def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) -> int:
+    """Write the shipped files below `target`.
+
+    All checks run before the first write, so a refusal leaves the folder unchanged.
+
+    Returns:
+        Number of new or changed files. Files with the shipped content stay untouched.
+
+    Raises:
+        UsageError: a file was edited and `overwrite` is False, or the folder is not writable.
+        FssError: the disk is full.
+    """
+    files = {target / path: content for path, content in shipped(runbook_url).items()}
+    with writing(target):
+        blocked = {str(folder) for path in files for folder in path.parents if folder.is_file()}
+        if blocked:
+            raise UsageError(f"DIR: a file has the name of a needed folder: {', '.join(sorted(blocked))}")
+        outdated = {
+            path: content for path, content in files.items() if not path.is_file() or path.read_bytes() != content
+        }
+        edited = sorted(str(path) for path in outdated if path.exists())
+    if edited and not overwrite:
+        message = "These files differ from the shipped ones; --overwrite replaces them:"
+        raise UsageError(message, tuple(f"  {path}" for path in edited))
+    for path, content in outdated.items():
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    return len(outdated)
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=FOLDER)
+@click.option("--overwrite", is_flag=True, help="Replace files in DIR that were edited.")
+@click.option(
+    "--runbook-url",
+    type=link_base,
+    metavar="URL",
+    default=RUNBOOK,
+    show_default=True,
+    help="Where you publish docs/runbook.md: the base of the links in alerts, dashboards and alarms.",
+)
+def assets(directory: Path, *, overwrite: bool, runbook_url: str) -> None:
+    """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
+    written = write(directory, overwrite=overwrite, runbook_url=runbook_url)
+    for top, count in sorted(Counter(path.parts[0] for path in shipped()).items()):
+        echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
+    echo(f"{written} written, {len(shipped()) - written} already up to date")

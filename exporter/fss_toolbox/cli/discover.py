@@ -1,0 +1,177 @@
+"""`fss-exporter discover`: the mount targets of an account as a table, for service discovery, or as a configuration."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import click
+import yaml
+
+from fss_exporter import units
+from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.flags import CompartmentFlags
+from fss_exporter.cli.oci_polling import selection_of
+from fss_exporter.errors import CloudError, SourceError
+from fss_exporter.flag_records import flag, takes
+from fss_exporter.oci.client import SdkClient, Session, read_credentials
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.settings import LimitOverrides, Settings
+from fss_exporter.terminal_text import printable, printable_lines
+from fss_toolbox import discovery, tables
+from fss_toolbox.tables import Column, Figure
+
+_NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscoverFlags(CompartmentFlags):
+    """The flags of `discover`."""
+
+    output: str = flag(
+        "--output",
+        "For people, for programs, for Prometheus' http_sd or file_sd, as a configuration of this exporter.",
+        "table",
+        type=click.Choice(("table", "json", "http_sd", "config")),
+    )
+
+
+@click.command()
+@takes(DiscoverFlags)
+def discover(flags: DiscoverFlags) -> int:
+    """List the mount targets of an OCI account with exports, addresses, shapes and ceilings.
+
+    Exit code 1: a listing failed. The output has the rest.
+    """
+    settings = flags.settings()
+    sessions = sessions_of(settings, read_credentials(settings.oci))
+    selection = replace(selection_of(settings), services=(), optional_services=())
+    found: list[discovery.DiscoveredMountTarget] = []
+    failures: list[str] = []
+    for session in sessions:
+        inventory, failed = list_resources(session, selection)
+        found += discovery.found_in(session.region, inventory, settings)
+        failures += failed
+    for failure in dict.fromkeys(failures):
+        tables.note(f"incomplete: {failure}")
+    if failures and not found:
+        raise SourceError("no mount target could be listed")
+    if flags.output == "table":
+        _show(found)
+    elif flags.output == "json":
+        click.echo(tables.as_json({"mount_targets": [_document(one) for one in found]}))
+    elif flags.output == "http_sd":
+        click.echo(tables.as_json(discovery.http_sd(found)))
+    else:
+        click.echo(configuration(settings, [session.region for session in sessions], found), nl=False)
+    return 1 if failures else 0
+
+
+def list_resources(session: Session, selection: InventorySelection) -> tuple[Inventory, list[str]]:
+    """Return the resources of one region, and a line for each operation that failed and each mistake of the settings."""
+    failures: dict[str, str] = {}
+
+    def report(operation: str, error: Exception | None) -> None:
+        if error is not None and operation not in _NOT_SHOWN:
+            # one line for the calls of an operation, and one for each mistake of the settings
+            failures.setdefault(operation if isinstance(error, CloudError) else str(error), str(error))
+
+    refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
+    with tables.progress() as progress, suppress(CloudError):  # reported
+        discovery.refresh_with_progress(refresh, progress)
+    return refresh.state.inventory or Inventory(), list(failures.values())
+
+
+_FIGURES = (
+    Figure(Column("mount target", left=True), lambda one: one.target.name),
+    Figure(Column("region", 6, left=True), lambda one: one.region),
+    Figure(Column("address", left=True), lambda one: one.target.address or units.NOT_KNOWN),
+    Figure(Column("shape", 1, left=True), lambda one: one.shape),
+    Figure(Column("IOPS", 2), lambda one: one.limits.iops, units.number),
+    Figure(Column("read MB/s", 2), lambda one: one.limits.read_bytes_per_second, units.megabytes),
+    Figure(Column("write MB/s", 3), lambda one: one.limits.write_bytes_per_second, units.megabytes),
+    Figure(Column("connections", 7), lambda one: one.limits.connections, units.number),
+    Figure(Column("state", 4, left=True), lambda one: one.target.state),
+    Figure(Column("compartment", 5, left=True), lambda one: one.compartment),
+    Figure(Column("availability domain", 8, left=True), lambda one: one.target.availability_domain),
+    Figure(
+        Column("exports", 3, left=True),
+        lambda one: ", ".join(f"{path} ({system})" for path, system in one.exports.items()),
+    ),
+)
+
+
+def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
+    out = tables.console()
+    tables.show_figures(out, _FIGURES, found)
+    tables.say(
+        out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
+    )
+    for one in discovery.sharing_an_address(found):
+        tables.note(
+            f"{one.target.name}: {one.target.address} is also the address of another mount target. See --output config"
+        )
+
+
+def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
+    target = one.target
+    return {
+        "region": one.region,
+        "id": target.id,
+        "name": target.name,
+        "compartment": one.compartment,
+        "availability_domain": target.availability_domain,
+        "state": target.state,
+        "address": target.address or None,
+        "fqdn": target.fqdn or None,
+        "shape": one.shape,
+        "limits": {name: getattr(one.limits, name) for name in LimitOverrides.model_fields},
+        "exports": [{"path": path, "file_system": system} for path, system in one.exports.items()],
+    }
+
+
+def configuration(settings: Settings, regions: Sequence[str], found: Sequence[discovery.DiscoveredMountTarget]) -> str:
+    """Return a configuration of `serve` for the found resources, as YAML."""
+    oci: dict[str, Any] = {"auth": settings.oci.auth}
+    if settings.oci.auth == "config_file":
+        oci |= {"config_file": str(settings.oci.config_file), "profile": settings.oci.profile}
+    oci["regions"] = list(regions)
+    chosen = {
+        "tenancy": settings.oci.tenancy,
+        "compartments": list(settings.oci.compartments),
+        "endpoint": settings.oci.endpoint,
+        "endpoints": settings.oci.endpoints.model_dump(exclude_none=True),
+        "include": settings.oci.include.model_dump() if settings.oci.include.tags else None,
+        "exclude": settings.oci.exclude.model_dump() if settings.oci.exclude.tags else None,
+    }
+    oci |= {name: value for name, value in chosen.items() if value}
+    parts = [
+        "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
+        _dumped({"oci": oci}),
+        _about_ceilings(found),
+        _about_addresses(discovery.sharing_an_address(found)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    """Return YAML with readable letters. If a character could control a terminal, all special characters are escaped."""
+    text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
+
+
+def _about_ceilings(found: Sequence[discovery.DiscoveredMountTarget]) -> str:
+    shapes = sorted({one.shape for one in found if one.limits.iops is None})
+    lines = "".join(f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes)
+    head = "# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n# limits:\n#   shapes:\n"
+    return head + lines if shapes else ""
+
+
+def _about_addresses(shared: Sequence[discovery.DiscoveredMountTarget]) -> str:
+    """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
+    lines = "".join(printable(f"#   {one.target.id}: {one.target.address}") + "\n" for one in shared)
+    head = "# These mount targets share an address. Say what the clients of each mount, and take the # away:\n# addresses:\n"
+    return head + lines if shared else ""

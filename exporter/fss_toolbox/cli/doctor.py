@@ -1,0 +1,132 @@
+"""`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fss_exporter import __version__
+from fss_exporter.cli.ceilings import judge, mount_settings
+from fss_exporter.cli.flags import (
+    CompartmentFlags,
+    OutputFlags,
+    ShapeFlags,
+    check_new_file,
+    check_url,
+    duration,
+    write_file,
+)
+from fss_exporter.errors import INSTALL_OCI, UsageError
+from fss_exporter.flag_records import flag, takes
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.settings import Settings
+from fss_toolbox import tables
+from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
+from fss_toolbox.doctor.client_probe import ClientFlags, read_client
+from fss_toolbox.doctor.findings import Finding, document, exit_code, found, show
+from fss_toolbox.doctor.kernel_counting import check_exact, check_load_by_process
+from fss_toolbox.doctor.running_exporter import METRICS_URL, check_running
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fss_toolbox.doctor.account_facts import RegionFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
+    """The flags of `doctor`; times in seconds."""
+
+    client: bool = flag("--client/--no-client", "Look at this client.", default=True)
+    account: bool | None = flag("--account/--no-account", "Ask OCI.  [default: where there are credentials]")
+    exporter_url: str = flag(
+        "--exporter-url",
+        "Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
+        METRICS_URL,
+    )
+    wait_s: float | None = flag(
+        "--wait",
+        "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
+        type=duration,
+    )
+    record: Path | None = flag("--record", "Write the facts about the account, without OCIDs and names, to a file.")
+
+    @property
+    def names_an_account(self) -> bool:
+        """Whether a flag or a configuration names an account."""
+        return any((self.config_file, self.record, self.wait_s is not None, *self.overrides().values()))
+
+
+@click.command()
+@takes(DoctorFlags)
+def doctor(flags: DoctorFlags) -> int:
+    """Check this client, its exporter and the OCI account, and name a fix for each problem.
+
+    A separate process counts the entries of each DIRECTORY. The command touches nothing else of any file system.
+
+    Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
+    """
+    settings = flags.settings()
+    _check_flags(flags)
+    regions, about_account = _account(flags, settings)
+    if not flags.client and not about_account:
+        raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
+    about_client: list[Finding] = []
+    if flags.client:
+        domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
+        mounts = mount_settings(settings)
+        source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
+        facts = read_client(flags, source, domains)
+        limits = judge(flags.shape, settings).limits
+        about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
+        about_client += (*check_exact(facts), *check_load_by_process(facts))
+    running = check_running(flags.exporter_url) if flags.client and flags.exporter_url else ()
+    parts = {"client": about_client, "exporter": running, "account": about_account}
+    findings = [(about, finding) for about, part in parts.items() for finding in part]
+    code = exit_code(finding for _, finding in findings)
+    if flags.output == "json":
+        click.echo(tables.as_json(document(__version__, code, findings)))
+    else:
+        show(tables.console(), findings)
+    if flags.record is not None:
+        _write(flags.record, regions)
+    return code
+
+
+def _check_flags(flags: DoctorFlags) -> None:
+    """Refuse impossible flags before the checks take a minute."""
+    for name, url in (("--metadata-url", flags.metadata_url), ("--exporter-url", flags.exporter_url)):
+        if url:
+            check_url(name, url)
+    if flags.record is not None:
+        if flags.account is False:
+            raise UsageError("--record writes what the account has: leave out --no-account")
+        check_new_file("--record", flags.record)
+    if flags.wait_s is not None and flags.account is False:
+        raise UsageError("--wait waits for metrics of the account: leave out --no-account")
+
+
+def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts], list[Finding]]":
+    """Return the answers of the account. With a skipped account, say so and return nothing."""
+    wanted = flags.account
+    if wanted is None:
+        wanted = flags.names_an_account or settings.oci.config_file.expanduser().is_file()
+        if not wanted:
+            tables.note(
+                "the account is not checked: no credentials. Give --oci.auth or --oci.config-file, or --no-account"
+            )
+    if not wanted:
+        return [], []
+    try:
+        from fss_toolbox.cli.doctor_account import ask_account  # noqa: PLC0415  # an agent has no OCI SDK
+    except ModuleNotFoundError as missing:
+        return [], [found("credentials.no-sdk", module=missing.name, install=INSTALL_OCI)]
+    return ask_account(settings, flags.wait_s or 0.0)
+
+
+def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
+    from fss_toolbox.doctor.account_facts import record  # noqa: PLC0415  # only where there is an account
+
+    write_file("--record", path, record(__version__, regions))
+    tables.note(f"{path}: written. Read the file before you attach it")

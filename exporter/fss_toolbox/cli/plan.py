@@ -1,0 +1,257 @@
+"""`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fss_exporter.cli.ceilings import Judge, MountSettings, judge, mount_settings
+from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags, check_url, is_given
+from fss_exporter.errors import UsageError
+from fss_exporter.fetch import get
+from fss_exporter.flag_records import takes
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
+from fss_exporter.model.service_table import Service, ServiceChoice
+from fss_toolbox import tables
+from fss_toolbox.cli.saved_files import saved_interval, text_of
+from fss_toolbox.plan.comparison import Pricing, parse_prices, shipped_prices
+from fss_toolbox.plan.fleet import fleet_advice
+from fss_toolbox.plan.history import of_service
+from fss_toolbox.plan.inputs import PlanInputs, check_inputs, has_workload
+from fss_toolbox.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
+from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
+from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services
+from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.plan.scenario import Case, Scenario, what_if
+from fss_toolbox.plan.scrape_pair import between_scrapes
+from fss_toolbox.plan.service_answer import (
+    ceilings_document,
+    service_case,
+    service_document,
+    show_ceilings,
+    show_service,
+)
+from fss_toolbox.readings.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.readings.rates import traffic as traffic_between
+from fss_toolbox.sizing.options import Option, Price, options
+
+if TYPE_CHECKING:
+    from fss_exporter.settings import Settings
+    from fss_toolbox.sizing.advice import Advice
+
+SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFlags(PlanInputs, ServiceFlags, ShapeFlags, OutputFlags):
+    """The flags of `plan`, with ceilings and output."""
+
+
+@click.command()
+@takes(PlanFlags)
+def plan(flags: PlanFlags) -> None:
+    """Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.
+
+    Give the workload in rates and sizes, or a recorded workload with --mountstats, --nfsiostat, --scrapes or --prometheus.
+    Sizes with --concurrency and --latency, without a rate, answer how much the requests in flight achieve. --files or
+    --bytes answer how long a job takes.
+
+    With --service the answer is the capacity to buy of another storage service for the reads and writes of the workload.
+    --service and --capacity without a workload answer what this capacity gives.
+
+    --what-if takes nconnect, clients, concurrency, latency, network-rtt, client-bandwidth, mount-targets, target or
+    shape.
+    """
+    choice = flags.service_choice()
+    if choice is not None and choice.capacity_bytes and not has_workload(flags):
+        if flags.output == "json":
+            click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
+        else:
+            show_ceilings(tables.console(), choice)
+        return
+    check_inputs(flags)
+    if choice is not None:
+        _answer_for_service(choice, flags)
+        return
+    if flags.volumes is not None:
+        raise UsageError("--volumes and --server-network go with --service block-volume")
+    if flags.concurrency and not flags.latency and not any(one.startswith("latency=") for one in flags.changes):
+        raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
+    settings = flags.configuration()
+    of_shape, mounts = _of_shapes(flags.shape, settings), mount_settings(settings)
+    advice: list[Advice] = []
+    loads = _loads(
+        flags,
+        mounts,
+        lambda api: _of_week(api, of_shape, flags, advice),
+        lambda: stated_load(flags, overrides=mounts.overrides),
+    )
+    comparison = Pricing(_prices(flags), time.time())
+    cases = [
+        _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
+    ]
+    cases.sort(key=_share, reverse=True)
+    _print(flags, cases, comparison, advice)
+
+
+def _of_week(
+    prometheus: Prometheus, of_shape: Callable[[str], Judge], flags: PlanFlags, advice: "list[Advice]"
+) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target. A note names the addresses of other services.
+
+    With --advice the changes are put into `advice`.
+    """
+    for where, service in other_services(prometheus, flags.address).items():
+        tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
+    loads = of_mount_targets(
+        prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), flags.address
+    )
+    if flags.advice:
+        known = {name: (load, _limits(of_shape(load.shape), name, load.limits)) for name, load in loads.items()}
+        advice.extend(fleet_advice(prometheus, known))
+    return loads
+
+
+def _print(flags: PlanFlags, cases: list[Case], comparison: Pricing, advice: "list[Advice]") -> None:
+    if flags.output == "json":
+        document = {**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}
+        click.echo(tables.as_json(document | ({"advice": [asdict(one) for one in advice]} if flags.advice else {})))
+        return
+    for case in cases:
+        show_case(tables.console(), case, comparison)
+    if flags.advice:
+        show_advice(tables.console(), advice)
+
+
+def _prices(flags: PlanFlags) -> Mapping[str, Price]:
+    return shipped_prices() if flags.prices is None else parse_prices(str(flags.prices), text_of(flags.prices))
+
+
+def _share(case: Case) -> float:
+    first = fullest(case.scenario.answer().mount_target)
+    return (first.ratio or 0.0) if first else 0.0
+
+
+def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
+    if flags.operations or flags.changes:
+        raise UsageError(
+            "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
+            " --operation and --what-if"
+        )
+    if flags.compare or flags.advice:
+        raise UsageError("--compare and --advice are about mount targets: leave out --service")
+    if is_given("shape"):
+        raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
+    inputs = with_stated_latency(flags, choice)
+    largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
+    found = _loads(
+        inputs,
+        mount_settings(flags.configuration()),
+        lambda api: of_service(api, choice.service.name, choice.ceilings, inputs.address),
+        lambda: stated_load(inputs, largest),
+        choice.service,
+    )
+    cases = [service_case(choice, inputs, name, load) for name, load in _chosen(found, inputs)]
+    if flags.output == "json":
+        documents = [service_document(case) for case in cases]
+        click.echo(tables.as_json({**SCHEMA, **(documents[0] if inputs.is_stated else {"plans": documents})}))
+        return
+    for number, case in enumerate(cases):
+        if number:
+            click.echo()
+        show_service(tables.console(), case)
+
+
+def _loads(
+    inputs: PlanInputs,
+    mounts: MountSettings,
+    from_prometheus: Callable[[Prometheus], dict[str, Load]],
+    stated: Callable[[], Load],
+    service: Service | None = None,
+) -> Mapping[str, Load]:
+    """Return the workload by address or resource. A stated workload has none."""
+    if inputs.mountstats is not None:
+        return _recorded(inputs.mountstats, inputs, mounts, service)
+    if inputs.nfsiostat is not None:
+        return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
+    if inputs.scrapes is not None:
+        before, after = inputs.scrapes
+        return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
+    if inputs.prometheus is not None:
+        base = check_url("--prometheus", inputs.prometheus).rstrip("/")
+        return from_prometheus(Prometheus(lambda path: get(f"{base}{path}", "application/json")))
+    return {"": stated()}
+
+
+def _recorded(
+    files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
+) -> dict[str, Load]:
+    """Return loads by address, of the mounts of a service. Without any, all mounts count, as if they moved there."""
+    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, mounts)
+    for line in between.notes:
+        tables.note(line)
+    every = traffic_between({}, between.accounts.mounts, between.seconds)
+    own = {key: load for key, load in every.items() if service is not None and key.service == service.name}
+    source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
+    return loads_by_address(source, ((key.address, load) for key, load in (own or every).items()))
+
+
+def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
+    """By address, from the last report of a saved output."""
+    text = text_of(file)
+    if not is_nfsiostat_output(text):
+        raise UsageError(f"{file}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
+    report = parse_nfsiostat_output(str(file), text)
+    for line in report.notes:
+        tables.note(line)
+    priced = ((key.address or key.server, overrides.priced(traffic)) for key, traffic in report.traffic.items())
+    return loads_by_address(str(file), priced)
+
+
+def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
+    """Return the loads of `--address`, or all loads. With --files or --bytes as jobs."""
+    if inputs.address is not None and inputs.address not in loads:
+        raise UsageError(f"--address={inputs.address}: not in this load. It has {', '.join(sorted(loads)) or 'none'}")
+    # The queries to Prometheus name the address, and several loads can have the address.
+    every = inputs.prometheus is not None or inputs.address is None
+    chosen = [(name, load) for name, load in loads.items() if every or name == inputs.address]
+    return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
+
+
+def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judge]:
+    """Return the ceilings by shape. --shape on the command line, or an unknown shape, stands for the ceilings of --shape."""
+    known = () if is_given("shape") else SHAPES
+    return cache(lambda shape: judge(shape if shape in known else stated, settings))
+
+
+def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
+    """Return the ceilings of a mount target: stated at the prompt or in the configuration, else those that Prometheus has."""
+    if known is None or is_given("shape") or address in own.by_address:
+        return own.at(address)
+    return known
+
+
+def _case(
+    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, comparison: Pricing
+) -> Case:
+    clients = flags.hosts
+    load = without_costs(load) if own.shape == NO_SHAPE else load
+    if load.connections and clients.count is None and clients.nconnect == 1:
+        clients = replace(clients, count=round(load.connections))
+    scenario = Scenario(load, own.shape, _limits(own, name, load.limits), clients, flags.target, flags.mount_targets)
+    changed = tuple(
+        (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
+    )
+    found: tuple[Option, ...] = ()
+    if flags.compare:
+
+        def limits_of(shape: str) -> Limits:
+            return _limits(own, name, load.limits) if shape == own.shape else judge(shape, settings).limits
+
+        found = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
+    return Case(name, scenario, changed, found)

@@ -1,0 +1,96 @@
+"""The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from math import inf, pi, sin
+from zlib import crc32
+
+from fss_toolbox.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, Tenancy
+
+
+def chance(*parts: int) -> float:
+    """Return a number in [0, 1) that depends only on the parts."""
+    mixed = 0
+    for part in parts:
+        mixed = ((mixed ^ part) * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFF_FFFF_FFFF_FFFF
+        mixed ^= mixed >> 29
+    return ((mixed * 0xBF58476D1CE4E5B9 & 0xFFFF_FFFF_FFFF_FFFF) >> 11) / (1 << 53)
+
+
+def wave(seed: int, minute: int) -> float:
+    """Demand of a minute as a share of the average: a half-hour swing of 4 % with 1.5 % noise."""
+    swing = sin(2 * pi * (minute / 30 + chance(seed)))
+    return 1 + 0.04 * swing + 0.03 * (chance(seed, minute) - 0.5)
+
+
+class Activity:
+    """The requests of a tenancy. Deterministic: the same commands give the same minutes."""
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        self.tenancy = tenancy
+        self.mount_targets = {mount_target.id: mount_target for mount_target in tenancy.mount_targets}
+        self.file_systems = {file_system.id: file_system for file_system in tenancy.file_systems}
+        self.links_of: dict[str, list[Link]] = {mount_target_id: [] for mount_target_id in self.mount_targets}
+        for link in tenancy.links:
+            self.links_of[link.mount_target_id].append(link)
+        self._seeds = {link.id: crc32(link.id.encode()) for link in tenancy.links}
+        self._scales: dict[str, list[tuple[int, float]]] = {}
+        self._gone: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self.pressure = lru_cache(maxsize=65536)(self._pressure)
+
+    def scale(self, mount_target_id: str, factor: float, since_minute: int) -> None:
+        """From a minute on, clients of a mount target ask `factor` times their usual requests."""
+        if mount_target_id not in self.mount_targets:
+            raise LookupError(f"no mount target {mount_target_id}")
+        if not 0 <= factor <= 1000:
+            raise ValueError(f"a load of {factor} times the usual is not between 0 and 1000")
+        with self._lock:
+            earlier = [step for step in self._scales.get(mount_target_id, []) if step[0] < since_minute]
+            self._scales[mount_target_id] = [*earlier, (since_minute, factor)]
+            self.pressure.cache_clear()
+
+    def remove(self, resource_id: str, since_minute: int) -> None:
+        """From a minute on, a resource is gone and publishes nothing."""
+        with self._lock:
+            self._gone.setdefault(resource_id, since_minute)
+            self.pressure.cache_clear()
+
+    def lives(self, resource_id: str, minute: float = inf) -> bool:
+        """Return whether a resource exists in a minute. By default, whether it still exists."""
+        return resource_id not in self._gone or minute < self._gone[resource_id]
+
+    def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
+        """Return amount per second of some exports together, by minute."""
+        averages = [(link, of(link.requests)) for link in links]
+
+        def value(minute: int) -> float:
+            total = 0.0
+            for link, average in averages:
+                if average:
+                    served = min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))
+                    total += average * self._demand(link, minute) * served
+            return total
+
+        return value
+
+    def _demand(self, link: Link, minute: int) -> float:
+        """Return the requests of an export as a multiple of the average."""
+        if not (self.lives(link.mount_target_id, minute) and self.lives(link.file_system_id, minute)):
+            return 0.0
+        factor = 1.0
+        for since, scaled in self._scales.get(link.mount_target_id, ()):
+            factor = scaled if minute >= since else factor
+        return factor * wave(self._seeds[link.id], minute)
+
+    def _pressure(self, mount_target_id: str, minute: int) -> float:
+        """Demand on a mount target over the lowest ceiling: 1 is full, above 1 requests queue."""
+        target: DemoMountTarget = self.mount_targets[mount_target_id]
+        asked = dict.fromkeys(("iops", "read_bytes", "written_bytes"), 0.0)
+        for link in self.links_of[mount_target_id]:
+            demand = self._demand(link, minute)
+            asked["iops"] += link.requests.io_operations * demand
+            asked["read_bytes"] += link.requests.read_bytes * demand
+            asked["written_bytes"] += link.requests.written_bytes * demand
+        return max((asked[name] / most for name, most in target.ceilings.items()), default=0.0)

@@ -1,0 +1,248 @@
+"""The inventory APIs over a tenancy: File Storage (20171215), Identity and Core Services (20160918), Lustre (20250228).
+
+`resources.yml` has the fields of each model of the API reference, with attributes of the tenancy's records to fill in.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from fss_toolbox.demo.region import refusal
+from fss_toolbox.demo.region.activity import Activity
+from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler, read_table
+from fss_toolbox.demo.region.demo_tenancy import Tenancy
+from fss_toolbox.demo.region.wire import paged
+
+_MOUNT_TARGET_LIMIT = "mount-target-count"
+_NOT_FILTERS = {"limit", "page"}
+Body = dict[str, Any]
+_MODELS: Mapping[str, Body] = read_table(files(__package__).joinpath("resources.yml"))
+
+
+@lru_cache(maxsize=10_000)  # the streams of an answer have the same minutes
+def epoch(moment: datetime) -> float:
+    """Return epoch seconds. A time without zone is UTC."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def rfc3339(epoch_seconds: float) -> str:
+    """Return a time as OCI prints it: `2027-01-15T08:00:00.000Z`."""
+    moment = datetime.fromtimestamp(epoch_seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def etag(body: object) -> str:
+    """Return a version that changes with the body."""
+    return sha256(repr(body).encode()).hexdigest()[:32]
+
+
+class ResourceBody:
+    """A resource in the API's own names, by a model such as `MountTarget` and a record of the tenancy.
+
+    Only filters see `hidden` fields. `figures` are values of `$name` that are no attributes of the record.
+    """
+
+    def __init__(self, model: str, record: Any, hidden: Mapping[str, str] | None = None, **figures: Any) -> None:
+        self._summary, self._full = _MODELS[f"{model}Summary"], _MODELS.get(model, {})
+        self._record, self._hidden, self._figures = record, hidden or {}, figures
+
+    @property
+    def summary(self) -> Body:
+        """The resource as lists show the resource."""
+        filled: Body = _filled(self._summary, self._record, self._figures)
+        return filled
+
+    @property
+    def full(self) -> Body:
+        """The resource as Get shows the resource."""
+        further: Body = _filled(self._full, self._record, self._figures)
+        return self.summary | further
+
+    def has(self, name: str, value: object) -> bool:
+        """Return whether a filter of a list chooses the resource."""
+        template = self._full.get(name, self._summary.get(name))
+        return bool(self._hidden.get(name, _filled(template, self._record, self._figures)) == value)
+
+
+def _filled(template: Any, record: Any, figures: Mapping[str, Any]) -> Any:
+    if isinstance(template, dict):
+        return {name: _filled(value, record, figures) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, record, figures) for value in template]
+    if isinstance(template, str) and template.startswith("$"):
+        name = template[1:]
+        return figures[name] if name in figures else getattr(record, name)
+    return template
+
+
+Resources = Callable[[], Iterable[ResourceBody]]
+
+
+@dataclass(frozen=True)
+class InventoryApi:
+    """Lists and single resources."""
+
+    activity: Activity  # present and deleted resources
+    now: Callable[[], float]  # epoch seconds
+    largest_page: int  # most items of a page
+
+    @property
+    def tenancy(self) -> Tenancy:
+        """The tenancy whose resources are listed."""
+        return self.activity.tenancy
+
+    def handlers(self) -> Iterator[tuple[str, Handler]]:
+        """Return the handler of every list and every Get, by API operation."""
+        listed: Mapping[str, Resources] = {
+            "MountTargets": lambda: self._bodies("MountTarget", self.tenancy.mount_targets),
+            "FileSystems": self._file_systems,
+            "ExportSets": self._export_sets,
+            "Replications": self._replications,
+            "OutboundConnectors": lambda: self._bodies("OutboundConnector", self.tenancy.connectors),
+            "Exports": self._exports,
+            "Volumes": lambda: self._volumes(boot=False),
+            "BootVolumes": lambda: self._volumes(boot=True),
+        }
+        for name, resources in listed.items():
+            yield f"List{name}", self._lister(resources)
+        yield "GetMountTarget", self._getter(listed["MountTargets"])
+        yield "GetFileSystem", self._getter(listed["FileSystems"])
+        yield "GetPrivateIp", self._getter(self._private_ips)
+        yield "GetSubnet", self._getter(lambda: [ResourceBody("Subnet", one) for one in self.tenancy.subnets])
+        yield "ListLustreFileSystems", self._list_lustre
+        yield "ListPrivateIps", self._list_private_ips
+        yield "ListLimitValues", self._list_limits
+        yield "ListAvailabilityDomains", self._list_zones
+        yield "ListCompartments", self._list_compartments
+        yield "ListRegionSubscriptions", self._list_regions
+
+    # -- resources that exist
+
+    def _living(self, resources: Iterable[Any]) -> list[Any]:
+        return [resource for resource in resources if self.activity.lives(resource.id)]
+
+    def _bodies(self, model: str, resources: Iterable[Any]) -> list[ResourceBody]:
+        return [ResourceBody(model, one) for one in self._living(resources)]
+
+    def _file_systems(self) -> Iterator[ResourceBody]:
+        for one in self._living(self.tenancy.file_systems):
+            replications = sum(other.file_system_id == one.id for other in self.tenancy.replications)
+            yield ResourceBody("FileSystem", one, replications=replications)
+
+    def _export_sets(self) -> Iterator[ResourceBody]:
+        networks = {subnet.id: subnet.vcn_id for subnet in self.tenancy.subnets}
+        for one in self._living(self.tenancy.mount_targets):
+            yield ResourceBody("ExportSet", one, vcn_id=networks[one.subnet_id])
+
+    def _replications(self) -> Iterator[ResourceBody]:
+        minute = int(self.now() // 60)
+        for one in self._living(self.tenancy.replications):
+            point = rfc3339(minute * 60 - one.recovery_point_age(minute))  # moves with each snapshot only
+            yield ResourceBody("Replication", one, recovery_point=point)
+
+    def _exports(self) -> Iterator[ResourceBody]:
+        lives = self.activity.lives
+        for one in self.tenancy.links:
+            if lives(one.mount_target_id) and lives(one.file_system_id):
+                target = self.activity.mount_targets[one.mount_target_id]
+                hidden = {"compartmentId": target.compartment_id}
+                yield ResourceBody("Export", one, hidden=hidden, export_set_id=target.export_set_id)
+
+    def _private_ips(self) -> Iterator[ResourceBody]:
+        compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
+        for one in self._living(self.tenancy.mount_targets):
+            yield ResourceBody("PrivateIp", one, subnet_compartment_id=compartments[one.subnet_id])
+
+    def _volumes(self, *, boot: bool) -> Iterator[ResourceBody]:
+        for one in self._living(self.tenancy.volumes):
+            if one.boot == boot:
+                yield ResourceBody("Volume", one, size_mb=one.size_gb * 1024)
+
+    # -- answers
+
+    def _getter(self, resources: Resources) -> Handler:
+        def get(call: Call) -> ApiAnswer:
+            for one in resources():
+                if one.has("id", call.path["id"]):
+                    return ApiAnswer(one.full, headers={"etag": etag(one.full)})
+            raise refusal.not_authorized_or_not_found()
+
+        return get
+
+    def _lister(self, resources: Resources) -> Handler:
+        def show(call: Call) -> ApiAnswer:
+            wanted = call.query.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
+            self._check_scope(wanted)
+            filters = {name: value for name, value in wanted.items() if name not in _NOT_FILTERS}
+            return self._page((one for one in resources() if all(one.has(*pair) for pair in filters.items())), call)
+
+        return show
+
+    def _page(self, found: Iterable[ResourceBody], call: Call) -> ApiAnswer:
+        page = paged(list(found), call.query, self.largest_page)
+        return ApiAnswer([one.summary for one in page.body], headers=page.headers)
+
+    def _check_scope(self, wanted: Mapping[str, str]) -> None:
+        """Refuse an unknown compartment or availability domain: the list would not be empty."""
+        tenancy = self.tenancy
+        if not any(wanted.get(name) for name in ("compartmentId", "exportSetId", "fileSystemId", "availabilityDomain")):
+            raise refusal.missing("one of compartmentId, exportSetId and fileSystemId is required")
+        if wanted.get("availabilityDomain", tenancy.availability_domains[0]) not in tenancy.availability_domains:
+            zone = wanted["availabilityDomain"]
+            raise refusal.invalid(f"query parameter availabilityDomain: this region has no {zone}")
+        if wanted.get("compartmentId", tenancy.id) not in tenancy.compartment_ids:
+            raise refusal.not_authorized_or_not_found("compartment")
+
+    def _list_lustre(self, call: Call) -> ApiAnswer:
+        """Wrap the page, as the newer APIs do."""
+        listed = self._lister(lambda: self._bodies("LustreFileSystem", self.tenancy.lustre_file_systems))
+        answer = listed(call)
+        return ApiAnswer({"items": answer.body}, headers=answer.headers)
+
+    def _list_private_ips(self, call: Call) -> ApiAnswer:
+        subnet_id = call.query.subnet_id
+        if all(subnet.id != subnet_id for subnet in self.tenancy.subnets):
+            raise refusal.not_authorized_or_not_found("subnet")
+        return self._page((one for one in self._private_ips() if one.has("subnetId", subnet_id)), call)
+
+    def _list_limits(self, call: Call) -> ApiAnswer:
+        """List the limit of mount targets by availability domain. A tenancy of more than 100 has a raised limit."""
+        self._check_tenancy(call.query.compartment_id)
+        if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
+            return ApiAnswer([])
+        count = len(self.tenancy.mount_targets)
+        limit = {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "value": 100 if count <= 100 else 2 * count}
+        rows = [limit | {"availabilityDomain": zone} for zone in self.tenancy.availability_domains]
+        return paged(rows, call.query, self.largest_page)
+
+    def _list_zones(self, call: Call) -> ApiAnswer:
+        self._check_scope({"compartmentId": call.query.compartment_id})
+        ids = {name: f"ocid1.availabilitydomain.oc1..{name.lower()}" for name in self.tenancy.availability_domains}
+        return ApiAnswer([{"name": name, "id": id_, "compartmentId": self.tenancy.id} for name, id_ in ids.items()])
+
+    def _list_compartments(self, call: Call) -> ApiAnswer:
+        """List first-level children, or the whole tree from the tenancy, and never the tenancy itself."""
+        query = call.query
+        self._check_scope({"compartmentId": query.compartment_id})
+        if query.compartment_id_in_subtree and query.compartment_id != self.tenancy.id:
+            raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
+        found = [
+            ResourceBody("Compartment", one)
+            for one in self.tenancy.compartments
+            if query.compartment_id_in_subtree or one.parent_id == query.compartment_id
+            if query.name in (None, one.name) and query.lifecycle_state in (None, "ACTIVE")
+        ]
+        return self._page(found, call)
+
+    def _list_regions(self, call: Call) -> ApiAnswer:
+        self._check_tenancy(call.path["id"])
+        region = {"regionKey": "FRA", "regionName": self.tenancy.region, "isHomeRegion": True, "status": "READY"}
+        return ApiAnswer([region])
+
+    def _check_tenancy(self, ocid: str) -> None:
+        if ocid != self.tenancy.id:
+            raise refusal.not_authorized_or_not_found("tenancy")

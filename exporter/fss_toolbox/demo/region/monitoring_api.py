@@ -1,0 +1,227 @@
+"""Monitoring (20180401), metrics: ListMetrics and SummarizeMetricsData."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import translate
+from functools import partial
+from typing import Any
+
+from fss_exporter.errors import MqlError
+from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
+from fss_toolbox.demo.region import refusal
+from fss_toolbox.demo.region.activity import Activity
+from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
+from fss_toolbox.demo.region.evaluate import RawStream, ResultStream, evaluate
+from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
+from fss_toolbox.demo.region.point_store import Definition, PointStore
+from fss_toolbox.demo.region.posted_metrics import PostedMetrics
+from fss_toolbox.demo.region.wire import paged
+
+
+@dataclass(frozen=True, slots=True)
+class RegionLimits:
+    """Documented limits of an answer."""
+
+    streams: int = 2000  # in one answer of SummarizeMetricsData, documented: MetricData
+    points: int = 100_000  # likewise
+    page: int = 1000  # most items of a page, documented default of ListMetrics and ListAlarms
+
+
+DEFAULT_RANGE_MINUTES = 180
+HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
+"""Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
+
+_SORTED_BY = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}
+_RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
+
+
+@dataclass(frozen=True)
+class MonitoringApi:
+    """Metrics of a region."""
+
+    activity: Activity  # the tenancy
+    store: PointStore  # its points
+    now: Callable[[], float]  # epoch seconds
+    limits: RegionLimits  # most streams, points and items of an answer
+    posted: PostedMetrics  # custom metrics
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers by API operation."""
+        return {
+            "ListMetrics": self.list_metrics,
+            "SummarizeMetricsData": self.summarize,
+            "PostMetricData": self.posted.post,
+        }
+
+    def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
+        """Return compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
+        tenancy = self.activity.tenancy
+        known = tenancy.compartment_ids
+        if compartment_id not in known:
+            raise refusal.not_authorized_or_not_found("compartment")
+        if subtree and compartment_id != tenancy.id:
+            raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
+        return known if subtree else frozenset({compartment_id})
+
+    @property
+    def minute(self) -> int:
+        """The current epoch minute."""
+        return int(self.now() // 60)
+
+    # -- ListMetrics
+
+    def list_metrics(self, call: Call) -> ApiAnswer:
+        """ListMetrics. Deleted resources stay listed, documented."""
+        query, wanted = call.query, call.body
+        scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
+        entries = self.definitions(
+            scope, wanted.name, first_only=bool(wanted.group_by) and not wanted.dimension_filters
+        )
+        found = [
+            entry
+            for entry in entries
+            if wanted.namespace in (None, entry.namespace)
+            and wanted.name in (None, entry.name)
+            and wanted.resource_group in (None, entry.resource_group)
+            and (wanted.dimension_filters or {}).items() <= entry.dimensions.items()
+        ]
+        bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
+        if wanted.sort_by:
+            field = _SORTED_BY[wanted.sort_by]
+            bodies.sort(key=lambda body: body[field] or "", reverse=wanted.sort_order == "DESC")
+        return paged(bodies, query, self.limits.page)
+
+    def definitions(self, scope: frozenset[str], name: str | None, *, first_only: bool) -> Iterator[Definition]:
+        """Yield the streams of some compartments, of one metric or of all. `first_only`: one of each metric is enough."""
+        yield from self.store.definitions(self.minute, scope, name, first_only=first_only)
+        yield from self.posted.definitions(scope)
+
+    # -- SummarizeMetricsData
+
+    def summarize(self, call: Call) -> ApiAnswer:
+        """SummarizeMetricsData: one array element for each stream that has a point. It has no pages."""
+        query, details = call.query, call.body
+        scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
+        expression = parsed_query(details.query)
+        minutes = self._window(details, expression)
+        found = self.results(expression, details.namespace, details.resource_group, scope, minutes)
+        points = sum(len(one.points) for one in found)
+        if len(found) > self.limits.streams:
+            raise refusal.invalid(
+                f"The query yields {len(found)} metric streams, more than {self.limits.streams}: "
+                "narrow it by dimensions or split it."
+            )
+        if points > self.limits.points:
+            raise refusal.invalid(
+                f"The query yields {points} data points, more than {self.limits.points}: shorten the time range."
+            )
+        return ApiAnswer([_metric_data(details, one) for one in found])
+
+    def results(
+        self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
+    ) -> list[ResultStream]:
+        """Evaluate an expression over the streams of some compartments."""
+        return evaluate(expression, lambda metric: self.selected_streams(metric, namespace, group, scope), minutes)
+
+    def selected_streams(
+        self, metric: QueriedMetric, namespace: str, group: str | None, scope: frozenset[str]
+    ) -> Iterator[RawStream]:
+        """Yield streams that a metric of a query selects, by exact name.
+
+        A null resource group matches only metrics without one. Documented: MetricData.
+        """
+        chosen = [_selects(selector) for selector in metric.selectors]
+        group = metric.resource_group or group
+        for stream in self.streams(namespace, group, metric.name):
+            if stream.compartment_id in scope and all(fits(stream.dimensions) for fits in chosen):
+                yield stream
+
+    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+        """Yield the streams of a metric. The region's own metrics have no resource group."""
+        yield from self.posted.streams(namespace, group, name)
+        published = self.store.documented(namespace, name, self.minute) if group is None else None
+        if published is not None:
+            now = self.now()
+            for stream in self.store.streams(published):
+                arrived = partial(self.store.arrived, stream, now)
+                yield RawStream(name, stream.compartment_id, stream.dimensions, published.metadata, arrived)
+
+    def _window(self, details: Any, expression: Expression) -> range:
+        """Return minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
+
+        The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
+        """
+        shortest = min((metric.interval.minutes for metric in metrics(expression)), default=1)
+        if details.resolution is not None and not _RESOLUTION.fullmatch(details.resolution):
+            raise refusal.invalid(f"field resolution: {details.resolution!r} is not 1m to 60m, 1h to 24h or 1d")
+        given = details.resolution
+        step = shortest if given is None else Duration(int(given[:-1]), given[-1]).minutes
+        if step > shortest:
+            raise refusal.invalid(f"field resolution: {given} is longer than the interval of the query")
+        now = self.now()
+        end = now if details.end_time is None else epoch(details.end_time)
+        start = now - DEFAULT_RANGE_MINUTES * 60 if details.start_time is None else epoch(details.start_time)
+        if start >= end:
+            raise refusal.invalid("field startTime must be before endTime")
+        days = next(days for least, days in HISTORY_DAYS if step >= least)
+        first = max(-int(-start // 60), self.minute - days * 1440)
+        last = min(-int(-end // 60), self.minute + 1)
+        return range(first + -first % step, last, step)
+
+
+def parsed_query(text: str) -> Expression:
+    """Return a query, or 400 with the place of the mistake."""
+    try:
+        return parse(text)
+    except MqlError as wrong:
+        raise refusal.invalid(f"field query: {wrong}") from None
+
+
+def _wildcard(pattern: str) -> Callable[[str], bool]:
+    """`*` stands for any run of characters, `|` for or. Nothing else is special."""
+    literal = re.sub(r"[][?]", lambda found: f"[{found[0]}]", pattern)
+    compiled = re.compile("|".join(translate(part.strip()) for part in literal.split("|")))
+    return lambda text: compiled.match(text) is not None
+
+
+def _selects(selector: Selector) -> Callable[[Mapping[str, str]], bool]:
+    name, value = selector.dimension, selector.value
+    if selector.operator == "=":
+        return lambda dimensions: dimensions.get(name) == value
+    fits = _wildcard(value)
+    return lambda dimensions: name in dimensions and fits(dimensions[name])
+
+
+def _metric(entry: Definition) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "namespace": entry.namespace,
+        "resourceGroup": entry.resource_group,
+        "compartmentId": entry.compartment_id,
+        "dimensions": dict(entry.dimensions),
+    }
+
+
+def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
+    """Return one entry for each combination of the fields. The other fields are null."""
+    kept = set(fields)
+    shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in found}
+    blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))
+    return [blank | dict(entry) for entry in shown]
+
+
+def _metric_data(details: Any, one: ResultStream) -> dict[str, Any]:
+    """MetricData. Recorded answers of the real service have `resolution: null` and times with `.000Z`."""
+    return {
+        "namespace": details.namespace,
+        "resourceGroup": details.resource_group,
+        "compartmentId": one.compartment_id,
+        "name": one.name,
+        "dimensions": dict(one.dimensions),
+        "metadata": dict(one.metadata),
+        "resolution": None,
+        "aggregatedDatapoints": [
+            {"timestamp": rfc3339(minute * 60), "value": value} for minute, value in one.points.items()
+        ],
+    }

@@ -1,0 +1,108 @@
+"""Custom metrics: what PostMetricData takes, kept in memory. Documented: PostMetricData."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+from fss_toolbox.demo.region import refusal
+from fss_toolbox.demo.region.api_operations import ApiAnswer, Call
+from fss_toolbox.demo.region.evaluate import Observation, RawStream
+from fss_toolbox.demo.region.inventory_api import epoch
+from fss_toolbox.demo.region.point_store import Definition
+
+MOST_POSTED_STREAMS = 50  # in one PostMetricData, documented: PostMetricData
+RETENTION_MINUTES = 90 * 1440  # Longest history of any resolution. Documented: MetricData.
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A custom metric stream and the posted observations by minute."""
+
+    definition: Definition
+    observations: dict[int, list[Observation]]
+
+    def __call__(self, minute: int) -> Sequence[Observation]:
+        """Return observations of a minute."""
+        return self.observations.get(minute, ())
+
+
+@dataclass(frozen=True)
+class PostedMetrics:
+    """The custom metrics of a region."""
+
+    compartment_ids: frozenset[str]  # compartments that a stream can be posted to
+    now: Callable[[], float]  # epoch seconds
+    _posted: dict[tuple[object, ...], Posted] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def definitions(self, scope: frozenset[str]) -> Iterator[Definition]:
+        """Yield the streams of some compartments."""
+        with self._lock:
+            posted = list(self._posted.values())
+        yield from (entry.definition for entry in posted if entry.definition.compartment_id in scope)
+
+    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+        """Yield the streams of a metric."""
+        with self._lock:
+            posted = [posted for key, posted in self._posted.items() if key[:3] == (namespace, group, name)]
+        for one in posted:
+            entry = one.definition
+            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, one)
+
+    def post(self, call: Call) -> ApiAnswer:
+        """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""
+        details = call.body
+        if len(details.metric_data) > MOST_POSTED_STREAMS:
+            raise refusal.invalid(f"field metricData: more than {MOST_POSTED_STREAMS} metric streams in one call")
+        verdicts = [(entry, self._mistake(entry)) for entry in details.metric_data]
+        failed = [
+            {"message": mistake, "metricData": entry.model_dump(mode="json", by_alias=True)}
+            for entry, mistake in verdicts
+            if mistake
+        ]
+        if failed and (details.batch_atomicity == "ATOMIC" or len(failed) == len(verdicts)):
+            raise refusal.invalid(f"field metricData: {failed[0]['message']}")
+        for entry, mistake in verdicts:
+            if not mistake:
+                self._take(entry)
+        return ApiAnswer({"failedMetricsCount": len(failed), "failedMetrics": failed})
+
+    def _mistake(self, entry: Any) -> str:
+        """Return the first mistake in a posted stream, or nothing. Rules documented: MetricDataDetails, Datapoint."""
+        now = self.now()
+        namespace, name = entry.namespace, entry.name
+        moments = [epoch(point.timestamp) for point in entry.datapoints]
+        rules = {
+            "namespace: letters, digits and underscores, a letter first": re.fullmatch(r"(?a:[A-Za-z]\w*)", namespace),
+            "namespace: the prefixes oci_ and oracle_ are reserved": not namespace.startswith(("oci_", "oracle_")),
+            "name: letters, digits and . _ - $, a letter first": re.fullmatch(r"(?a:[A-Za-z][\w.$-]*)", name),
+            "dimensions: 1 to 20 are needed": 1 <= len(entry.dimensions) <= 20,
+            "dimensions: a key or value is not allowed": all(
+                re.fullmatch(r"[!-~]{1,256}", key) and len(value) <= 512 for key, value in entry.dimensions.items()
+            ),
+            "datapoints: the list is empty": entry.datapoints,
+            "timestamp: must be less than two hours in the past and less than 10 minutes in the future": all(
+                now - 7200 < moment < now + 600 for moment in moments
+            ),
+            "compartmentId: not authorized, or no such compartment": entry.compartment_id in self.compartment_ids,
+        }
+        return next((message for message, holds in rules.items() if not holds), "")
+
+    def _take(self, entry: Any) -> None:
+        where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
+        definition = Definition(*where, entry.dimensions, entry.metadata or {})
+        for point in entry.datapoints:
+            self._add(definition, -int(-epoch(point.timestamp) // 60), (point.value, point.count))
+
+    def _add(self, definition: Definition, minute: int, observation: Observation) -> None:
+        """Add one observation of a custom metric."""
+        dimensions = tuple(sorted(definition.dimensions.items()))
+        key = definition.namespace, definition.resource_group, definition.name, definition.compartment_id, dimensions
+        with self._lock:
+            posted = self._posted.setdefault(key, Posted(definition, defaultdict(list)))
+            posted.observations[minute].append(observation)
+            for old in [at for at in posted.observations if at < minute - RETENTION_MINUTES]:
+                del posted.observations[old]

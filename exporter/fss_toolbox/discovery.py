@@ -1,0 +1,93 @@
+"""Make one inventory for a command, and convert the inventory to rows of a table or `http_sd` targets.
+
+`http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/. Labels that begin with `__meta_` exist for relabelling only.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
+from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.mount_target_settings import limits_of
+from fss_exporter.oci.oci_inventory import ACTIVE, Inventory, MountTarget
+from fss_exporter.settings import Settings
+from fss_toolbox.tables import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredMountTarget:
+    """One mount target."""
+
+    region: str  # the region's name
+    target: MountTarget  # the mount target
+    compartment: str  # name of its compartment
+    shape: str  # name of its shape
+    limits: Limits  # its limits
+    exports: Mapping[str, str]  # path to name of the file system behind it
+
+
+def refresh_with_progress(refresh: InventoryRefresh, progress: Progress) -> None:
+    """Make one inventory, and show listings and address lookups as phases. For errors see `InventoryRefresh.run`."""
+    region, shown = refresh.client.region, False
+    progress.phase(f"{region}: listing resources")
+
+    def step() -> None:
+        nonlocal shown
+        if refresh.state.inventory is not None and not shown:
+            shown, count = True, refresh.look_ups(len(refresh.state.inventory.mount_targets))
+            progress.phase(f"{region}: looking up addresses of {count} mount targets", count)
+        progress.step()
+
+    refresh.run(step)
+
+
+def found_in(region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:
+    """Return every mount target of a region, by name."""
+    paths: dict[str, dict[str, str]] = {}
+    for export in inventory.exports:
+        system = inventory.file_systems[export.file_system_id]
+        paths.setdefault(export.mount_target_id, {})[export.path] = system.name
+    return [
+        DiscoveredMountTarget(
+            region,
+            target,
+            inventory.compartment(target.compartment_id),
+            shape_of(target.observed_throughput_gbps).name,
+            limits_of(target, settings),
+            dict(sorted(paths.get(target.id, {}).items())),
+        )
+        for target in sorted(inventory.mount_targets.values(), key=lambda one: (one.name, one.id))
+    ]
+
+
+def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
+    """Return every active mount target with an address as a target on its NFS port."""
+    return [
+        {
+            "targets": [_endpoint(one.target.address)],
+            "labels": {
+                "__meta_fss_region": one.region,
+                "__meta_fss_mount_target": one.target.name,
+                "__meta_fss_mount_target_id": one.target.id,
+                "__meta_fss_compartment": one.compartment,
+                "__meta_fss_availability_domain": one.target.availability_domain,
+                "__meta_fss_fqdn": one.target.fqdn,
+                "__meta_fss_shape": one.shape,
+                "__meta_fss_address": one.target.address,
+            },
+        }
+        for one in found
+        if one.target.address and one.target.state == ACTIVE
+    ]
+
+
+def _endpoint(address: str) -> str:
+    return f"[{address}]:{NFS_PORT}" if ":" in address else f"{address}:{NFS_PORT}"
+
+
+def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
+    """Return the mount targets that share an address (overlapping networks). Their clients look alike."""
+    uses = Counter(one.target.address for one in found)
+    return [one for one in found if one.target.address and uses[one.target.address] > 1]

@@ -1,0 +1,195 @@
+"""Checks of an account: credentials, permissions, clock, metrics and undocumented behaviour of OCI Monitoring. Pure."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Final
+
+from fss_toolbox.doctor.account_facts import (
+    CallOutcome,
+    Lag,
+    MetricFacts,
+    RegionFacts,
+    Subscriptions,
+    Tried,
+    holds_names,
+)
+from fss_toolbox.doctor.findings import Finding, Severity, found
+
+_SKEW_REFUSED: Final = 300.0  # Age of a signature in seconds from which OCI refuses the signature
+_SKEW_NOTED: Final = 60.0
+
+_LATE: Final = 300.0
+# Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes.
+
+_YOUNG: Final = 55.0
+# Most seconds after the stamp of a point that is stamped with the start of the minute, with five seconds for clocks.
+
+_PARTS: Final = (
+    "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLimitValues ListLustreFileSystems ListVolumes"
+    " ListBootVolumes"
+)
+_LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
+# Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything.
+
+_NAMED: Final = 3
+
+
+def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
+    """Compare the checked regions with the subscribed regions of the tenancy."""
+    if subscriptions.found is None:
+        return
+    known = {region: subscriptions.of(region) for region in regions}
+    for region, one in known.items():
+        if one is None:
+            yield found("regions.not-subscribed", region)
+        elif one.status != "READY":
+            yield found("regions.not-ready", region, status=one.status or "without a status")
+    ready = [one.region for one in known.values() if one is not None and one.status == "READY"]
+    if ready:
+        yield found("regions.ready", regions=", ".join(ready))
+    others = sorted({one.region for one in subscriptions.found} - {one.region for one in known.values() if one})
+    if others:
+        yield found("regions.others", regions=", ".join(others))
+
+
+def check_region(facts: RegionFacts) -> Iterator[Finding]:
+    """Check one region."""
+    yield from _operations(facts)
+    yield from _clock(facts)
+    yield from _resources(facts)
+    yield from _metrics(facts)
+    yield from _lag(facts)
+    yield from _discovered(facts)
+
+
+def _operations(facts: RegionFacts) -> Iterator[Finding]:
+    answered = sorted(name for name, tried in facts.tried.items() if tried.outcome is CallOutcome.OK)
+    for name, tried in facts.tried.items():
+        if tried.outcome is not CallOutcome.OK:
+            finding = found(_failure(tried), f"{facts.region} {name}", error=tried.error)
+            severity = finding.severity if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, finding.severity)
+            if tried.is_optional:
+                severity = Severity.ADVICE
+            if tried.outcome is CallOutcome.LATE and answered:  # the network works, and the account is not at fault
+                severity = Severity.WARNING
+            yield replace(finding, severity=severity)
+    if answered:
+        yield found("api.answered", facts.region, count=len(answered), operations=", ".join(answered))
+
+
+def _failure(tried: Tried) -> str:
+    if tried.outcome is CallOutcome.REFUSED:
+        return "permissions.policy" if "Allow " in tried.error else "permissions.signature"
+    return {CallOutcome.SILENT: "api.silent", CallOutcome.LATE: "api.late"}.get(tried.outcome, "api.failed")
+
+
+def _clock(facts: RegionFacts) -> Iterator[Finding]:
+    ahead = facts.clock_ahead_seconds
+    if ahead is None:
+        return
+    seconds, direction = abs(ahead), "ahead of" if ahead > 0 else "behind"
+    case = "agrees" if seconds < _SKEW_NOTED else "off" if seconds < _SKEW_REFUSED else "refused"
+    yield found(f"clock.{case}", facts.region, seconds=seconds, direction=direction)
+
+
+def _resources(facts: RegionFacts) -> Iterator[Finding]:
+    if facts.mount_targets is not None:
+        case = "none" if not facts.mount_targets else "all" if facts.all_addresses else "few-addresses"
+        yield found(f"inventory.{case}", facts.region, count=facts.mount_targets)
+
+
+def _metrics(facts: RegionFacts) -> Iterator[Finding]:
+    listed = facts.tried.get("ListMetrics")
+    is_whole = listed is not None and listed.outcome is CallOutcome.OK
+    if not is_whole and not facts.metrics:
+        return
+    if not facts.metrics:
+        yield found("metrics.none", facts.region)
+        return
+    for metric in facts.metrics:
+        yield from _metric(f"{facts.region} {metric.spelling}", metric)
+    asked = [metric for metric in facts.metrics if metric.streams is not None]
+    active = sum(1 for metric in asked if metric.streams)
+    yield found("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
+    if is_whole and "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
+        yield found("metrics.no-iops", facts.region)
+
+
+def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
+    if metric.error:
+        yield found("metrics.failed", subject, error=metric.error)
+    if metric.is_large:
+        yield found("metrics.large", subject, count=metric.listed)
+    if not metric.documented:
+        yield found("metrics.undocumented", subject)
+    elif metric.spelling != metric.documented:
+        yield found("metrics.spelled", subject, name=metric.documented)
+    elif metric.is_steady and metric.streams == 0:
+        yield found("metrics.silent", subject)
+
+
+def _lag(facts: RegionFacts) -> Iterator[Finding]:
+    steady = [metric for metric in facts.metrics if metric.is_steady]
+    ages = [(one.newest_age_seconds, one.spelling) for one in steady if one.newest_age_seconds is not None]
+    if facts.lags:
+        yield from _measured(facts.region, facts.lags)
+    elif ages:
+        message = f"newest minutes ended {_span(ages)} ago. --wait 90s measures how late a minute comes"
+        yield _judged(facts.region, max(ages)[0], message)
+
+
+def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
+    came = [(lag.at_most, lag.metric) for lag in lags if lag.at_most is not None]
+    if came:
+        yield _judged(region, max(came)[0], f"a new minute could be read within {_span(came)} of its end")
+    missing = [(lag.at_least, lag.metric) for lag in lags if lag.at_most is None]
+    if missing:
+        names = ", ".join(name for _, name in missing[:_NAMED])
+        names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        message = f"no new minute came of {names}. The next one ended {max(missing)[0]:.0f} s ago"
+        yield _judged(region, max(missing)[0], message)
+
+
+def _span(seconds: Collection[tuple[float, str]]) -> str:
+    """Return the least and the most seconds, each with the metric."""
+    least, most = min(seconds), max(seconds)
+    return f"{least[0]:.0f} s ({least[1]})" + (f" to {most[0]:.0f} s ({most[1]})" if most != least else "")
+
+
+def _judged(region: str, seconds: float, message: str) -> Finding:
+    return found("ingestion-lag.fine" if seconds <= _LATE else "ingestion-lag.late", region, message=message)
+
+
+def _discovered(facts: RegionFacts) -> Iterator[Finding]:
+    """Yield dimension values and undocumented behaviour of one region. `--record` saves all of them."""
+    values: dict[str, set[str]] = {}
+    for metric in facts.metrics:
+        for name, distinct in metric.dimensions.items():
+            if not holds_names(name, distinct):
+                values.setdefault(name, set()).update(distinct)
+    of = " among the streams of the first page" if any(metric.is_large for metric in facts.metrics) else ""
+    throughputs = (f"{gbps} ({count})" for gbps, count in facts.observed_throughputs.items())
+    answers = {f"values of {name}{of}": ", ".join(sorted(distinct)) for name, distinct in sorted(values.items())} | {
+        "points are stamped with the end of their minute": _stamped_at_the_end(facts),
+        "streams without points are answered": _answers_empty_streams(facts),
+        "observedThroughput of mount targets": ", ".join(throughputs),
+        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
+        "two metrics added in one query": facts.arithmetic,
+        "&& and || without parentheses": facts.join_order,
+        "names of limits": ", ".join(facts.limit_names),
+    }
+    for what, answer in answers.items():
+        if answer:
+            yield found("discovered.values", facts.region, what=what, answer=answer)
+
+
+def _stamped_at_the_end(facts: RegionFacts) -> str:
+    young = any(lag.at_most is not None and lag.at_most < _YOUNG for lag in facts.lags)
+    return "yes, some could be read within a minute" if young else ""
+
+
+def _answers_empty_streams(facts: RegionFacts) -> str:
+    if any(one.empty_streams for one in facts.metrics):
+        return "yes"
+    whole = (one for one in facts.metrics if not one.is_merged)
+    return "no" if any(one.streams is not None and one.streams < one.listed for one in whole) else ""

@@ -1,0 +1,253 @@
+"""Check the mounts, the network to the mount targets, and directories of this client. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from fss_exporter.model.limits import NFS_PORT, Limits
+from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
+from fss_exporter.nfs.superblocks import Superblock
+from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, whole_number
+from fss_toolbox.doctor.findings import Finding, found
+from fss_toolbox.sizing.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
+
+_LARGEST_TRANSFER: Final = 1 << 20
+_SHORTEST_SOFT_TIMEOUT: Final = 300  # deciseconds
+_NCONNECT: Final = 16
+_NCONNECT_KERNEL: Final = (5, 3)
+_ATTRIBUTE_CACHES: Final = ("acregmin", "acregmax", "acdirmin", "acdirmax")
+_NAS_SECONDS: Final = 0.010
+_FIRST_SLOTS: Final = "sunrpc.tcp_slot_table_entries"
+_MOST_SLOTS: Final = "sunrpc.tcp_max_slot_table_entries"
+_SLOTS: Final = 128
+# Slots that make 128 requests in flight possible. Apsara NAS takes so many at a time, and states 10 ms of a 4 KiB write.
+
+_MUCH_QUEUEING: Final = 0.2
+# Share of the round-trip time that a request may wait before transmission. Assumption of this project, November 2026.
+
+_MS: Final = 1000
+_MB: Final = 1e6
+
+
+def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
+    """Check the mounts of this client."""
+    yield from _readable(facts)
+    for superblock in facts.reading.superblocks if facts.reading else ():
+        subject = f"{superblock.record.device} on {superblock.record.mount_point}"
+        for check in (_version, _soft, _transfer_sizes, _nconnect, _caching, _forwarder, _slots, _nas_listing):
+            yield from check(superblock, subject, facts)
+    if facts.reading is not None:
+        yield from _fstab(facts.fstab)
+
+
+def _readable(facts: ClientFacts) -> Iterator[Finding]:
+    reading = facts.reading
+    if reading is None:
+        yield found("mounts.unreadable", error=facts.reading_error)
+        return
+    for reason, count in Counter(reading.skipped).items():
+        yield found("mounts.skipped", count=count, reason=reason)
+    places = sum(len(superblock.mounts) for superblock in reading.superblocks)
+    kind = "mounts.readable" if reading.superblocks else "mounts.none"
+    yield found(kind, count=len(reading.superblocks), places=places)
+
+
+def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    version, fstype, known = superblock.record.options.get("vers", ""), superblock.record.fstype, superblock.known
+    if known.stated and known.service is not NONE:
+        yield found("service.stated", subject, service=known.service.title)
+    elif fstype != "nfs" or not version.startswith("3"):
+        yield found("version.other", subject, version=version or fstype)
+
+
+def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    if "soft" not in options and "softerr" not in options:
+        return
+    if "ro" not in options:
+        yield found("soft-mount.writable", subject)
+    elif whole_number(options.get("timeo")) < _SHORTEST_SOFT_TIMEOUT:
+        yield found("soft-mount.short", subject, timeo=options.get("timeo", "unknown"))
+
+
+def _transfer_sizes(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    sizes = {name: superblock.record.options.get(name) for name in ("rsize", "wsize")}
+    small = [f"{name}={size}" for name, size in sizes.items() if 0 < whole_number(size) < _LARGEST_TRANSFER]
+    if small:
+        yield found("transfer-size.small", subject, options=", ".join(small))
+
+
+def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    if superblock.record.fstype != "nfs" or options.get("proto", "tcp") not in {"tcp", "tcp6"}:
+        return
+    count = whole_number(options.get("nconnect")) or len(superblock.record.transports) or 1
+    if count >= _NCONNECT or superblock.known.service is not OCI_FSS:
+        # The advice is Oracle's. The document of another service has no advice about nconnect.
+        yield found("nconnect.enough", subject, connections=f"{count} connection{'s' if count > 1 else ''}")
+    elif count > 1:
+        yield found("nconnect.few", subject, count=count, most=_NCONNECT)
+    elif _has_nconnect(facts.kernel):
+        yield found("nconnect.one", subject, most=_NCONNECT)
+    elif facts.kernel:
+        yield found("nconnect.impossible", subject, kernel_release=facts.kernel)
+
+
+def _has_nconnect(kernel: str) -> bool:
+    match = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", kernel)
+    if not match:
+        return False
+    version = (int(match[1]), int(match[2]))
+    return version >= _NCONNECT_KERNEL or (version == (4, 18) and ".el8" in kernel)
+
+
+def _caching(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    options = superblock.record.options
+    if "noac" in options or all(options.get(name) == "0" for name in _ATTRIBUTE_CACHES):
+        yield found("attribute-cache.off", subject, share=_share(superblock, "GETATTR", "ACCESS", "LOOKUP"))
+    if "sync" in options:
+        yield found("sync.on", subject, share=_share(superblock, "WRITE"))
+
+
+def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    addresses = {mount.address for mount in superblock.mounts}
+    unresolved = addresses & (facts.reading.unresolved if facts.reading else frozenset())
+    for address in sorted(unresolved):
+        yield found("tls-forwarder.unknown", subject, address=address)
+    if superblock.encrypted and not unresolved:
+        yield found("tls-forwarder.known", subject)
+
+
+def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
+    """Check the slot table, because requests wait for a slot if the table is small.
+
+    A client of Apsara NAS with two requests in flight reaches only a few MB/s, even if no request waits yet.
+    """
+    first = facts.sysctls.get(_FIRST_SLOTS)
+    if first is None:
+        return
+    most = max(first, facts.sysctls.get(_MOST_SLOTS, first))  # Linux lets the table grow from the first to the second
+    if most >= _SLOTS:
+        return
+    of_table = {"first": first, "most": most, "wanted": _SLOTS, "setting": _FIRST_SLOTS}
+    if superblock.known.service is APSARA_NAS:
+        now, then = (slots / _NAS_SECONDS for slots in (most, _SLOTS))
+        yield found("slot-table.nas", subject, now=now, then=then, **of_table)
+        return
+    operations = superblock.record.operations.values()
+    queue, rtt = sum(one.queue_ms for one in operations), sum(one.rtt_ms for one in operations)
+    if rtt > 0 and queue > _MUCH_QUEUEING * rtt:
+        yield found("slot-table.small", subject, share=queue / rtt, **of_table)
+
+
+def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
+    """Check READDIRPLUS for Apsara NAS, because listing a large directory with attributes is slow there."""
+    if superblock.known.service is not APSARA_NAS or "nordirplus" in superblock.record.options:
+        return
+    many = superblock.record.operations.get("READDIRPLUS")
+    if many is not None and many.operations:
+        yield found("listing.nas", subject, count=many.operations)
+
+
+def _fstab(text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split()
+        if len(words) < 4 or words[0].startswith("#") or words[2] not in {"nfs", "nfs4"}:
+            continue
+        by_hand = [option for option in words[3].split(",") if option.startswith(("rsize=", "wsize="))]
+        if by_hand:
+            subject = f"{words[0]} on {words[1]}"
+            yield found("transfer-size.by-hand", subject, line=number, options=", ".join(by_hand))
+
+
+def _share(superblock: Superblock, *names: str) -> str:
+    operations = superblock.record.operations
+    whole = sum(counters.operations for counters in operations.values())
+    part = sum(operations[name].operations for name in names if name in operations)
+    return f"{part / whole:.0%}" if whole else "none"
+
+
+def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
+    """Check reachability, distance, bandwidth-delay product and availability domain of each mount target.
+
+    A client can want the whole read bandwidth of a mount target's ceilings.
+    """
+    superblocks = facts.reading.superblocks if facts.reading else ()
+    others = {one.key.address for one in superblocks if one.known.service is not OCI_FSS}
+    connections: Counter[str] = Counter()
+    for one in superblocks:
+        connections |= Counter({one.mounts[0].address: len(one.record.transports)})
+    for (address, port), connect in sorted(facts.connects.items()):
+        subject = address if port == NFS_PORT else f"{address} port {port}"
+        if connect.seconds is None:
+            yield found("reachable.no", subject, port=port, error=connect.error)
+            continue
+        yield _distance(subject, connect.seconds)
+        if address not in others:
+            yield from _window(subject, connect.seconds, max(1, connections[address]), facts, limits)
+    yield from _availability_domains(facts)
+    yield from _own_network(facts, limits)
+
+
+def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
+    """Check the network of the instance, because a client moves no more than the network card."""
+    own = facts.instance.network_bytes_per_second if facts.instance else None
+    if own is None:
+        return
+    wanted = limits.read_bytes_per_second or 0.0
+    kind = "client-network.enough" if own >= wanted else "client-network.small"
+    yield found(kind, gbps=own * 8 / 1e9, mb=own / _MB, wanted=wanted / _MB)
+
+
+def _distance(subject: str, seconds: float) -> Finding:
+    if seconds <= FAR_SECONDS:
+        return found("round-trip.near", subject, ms=seconds * _MS)
+    where = "another region" if seconds > OTHER_REGION_SECONDS else "another availability domain"
+    advice = distance_advice(seconds)
+    return found("round-trip.far", subject, ms=seconds * _MS, where=where, advice=advice, far_ms=FAR_SECONDS * _MS)
+
+
+def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
+    """Compare the bandwidth-delay product with the bytes that the connections can have in flight in one round trip."""
+    buffer = facts.sysctls.get("net.ipv4.tcp_rmem")
+    wanted = limits.read_bytes_per_second
+    if not buffer or not wanted or seconds <= 0:
+        return
+    possible = connections * buffer / 2 / seconds
+    yield found(
+        "bandwidth-delay.enough" if possible >= wanted else "bandwidth-delay.small",
+        subject,
+        connections=f"{connections} connection{'s' if connections > 1 else ''}",
+        window=buffer / 2 / 2**20,
+        possible=possible / _MB,
+        wanted=wanted / _MB,
+    )
+
+
+def _availability_domains(facts: ClientFacts) -> Iterator[Finding]:
+    here = facts.instance.availability_domain if facts.instance else ""
+    if not here or facts.reading is None:
+        return
+    for address in sorted({superblock.key.address for superblock in facts.reading.superblocks}):
+        there = facts.availability_domains.get(address)
+        if there is not None:
+            is_same = _bare(there) == _bare(here)
+            kind = "availability-domain.same" if is_same else "availability-domain.other"
+            yield found(kind, address, there=there, here=here)
+
+
+def _bare(domain: str) -> str:
+    """Return a domain without the prefix, because the prefix differs between tenancies."""
+    return domain.rpartition(":")[2].lower()
+
+
+def check_directories(facts: ClientFacts) -> Iterator[Finding]:
+    """Check the directories of the command line."""
+    for directory in facts.directories:
+        if directory.entries is None:
+            yield found("directory.uncounted", directory.path, error=directory.error)
+        elif directory.entries >= LARGE_DIRECTORY:
+            yield found("directory.large", directory.path, most=LARGE_DIRECTORY)
+        else:
+            yield found("directory.small", directory.path, count=directory.entries)

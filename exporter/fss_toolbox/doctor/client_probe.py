@@ -1,0 +1,150 @@
+"""Read the NFS mounts and settings of this client, connect to the mount targets, and count directories.
+
+Every probe has a deadline, and no probe touches a mount point in this process.
+"""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.cloud_instance import METADATA_URL
+from fss_exporter.errors import SourceError
+from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
+from fss_exporter.instance_metadata import read_instance_metadata
+from fss_exporter.model.limits import NFS_PORT
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.superblocks import Reading, is_forwarder
+from fss_exporter.units import latency
+from fss_kernel_counting.tracefs import PLACES
+from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
+from fss_toolbox.doctor.kernel_counting import look, read_text
+
+SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
+
+_HANDSHAKES: Final = 3
+_COUNTER: Final = """
+import os, sys
+count = 0
+with os.scandir(sys.argv[1]) as entries:
+    for _ in entries:
+        count += 1
+        if count > int(sys.argv[2]):
+            break
+print(count)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientFlags(ProcfsFlags, KernelFlags):
+    """The flags of `doctor` about this client; times in seconds."""
+
+    directories: tuple[str, ...] = argument(nargs=-1, metavar="[DIRECTORY]...")
+    connect: bool = flag("--connect/--no-connect", "Open a TCP connection to each mount target.", default=True)
+    deadline: float = flag("--deadline", "Longest time of each probe of this client.", 2.0, written="2s", type=latency)
+    metadata_url: str = flag("--metadata-url", "URL of the instance metadata. Empty: do not ask.", METADATA_URL)
+    fstab: Path = flag("--path.fstab", "", Path("/etc/fstab"))
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Folders to look for tracefs in. Empty with another host's procfs, because the kernel is another kernel."""
+        if self.tracefs is not None:
+            return (self.tracefs,)
+        return PLACES if self.procfs == PROCFS else ()
+
+
+def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mapping[str, str]) -> ClientFacts:
+    """Read the facts about this client. An unreadable fact is left out or carries the error.
+
+    The account knows the availability domains by address of a mount target.
+    """
+    reading, error = None, ""
+    try:
+        reading = source.read()
+    except SourceError as failed:
+        error = str(failed)
+    servers = _servers(reading) if flags.connect and reading else ()
+    counted = (count_entries(path, LARGE_DIRECTORY, flags.deadline) for path in flags.directories)
+    return ClientFacts(
+        reading=reading,
+        reading_error=error,
+        kernel=read_text(flags.procfs / "sys/kernel/osrelease").strip(),
+        fstab=read_text(flags.fstab),
+        sysctls=read_sysctls(flags.procfs),
+        connects={server: connect(*server, flags.deadline) for server in servers},
+        directories=tuple(counted),
+        exactness=look(flags.places, flags.sysfs) if flags.places else None,
+        instance=read_instance_metadata(flags.metadata_url, flags.deadline) if flags.metadata_url else None,
+        availability_domains=availability_domains,
+    )
+
+
+def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
+    """Return address and port of each server. TLS forwarders are left out, because a forwarder runs on this host."""
+    found = {
+        (mount.address, whole_number(mount.options.get("port")) or NFS_PORT)
+        for superblock in reading.superblocks
+        for mount in superblock.mounts
+        if mount.address and not is_forwarder(mount.address)
+    }
+    return tuple(sorted(found))
+
+
+def connect(address: str, port: int, deadline_s: float) -> Connect:
+    """Open and close a TCP connection three times. The shortest handshake is one round trip. No call is sent.
+
+    The first failure ends the probe, so that a silent server costs the deadline once.
+    """
+    shortest = deadline_s
+    for _ in range(_HANDSHAKES):
+        began = time.monotonic()
+        try:
+            with socket.create_connection((address, port), timeout=deadline_s):
+                shortest = min(shortest, time.monotonic() - began)
+        except TimeoutError:
+            return Connect(None, f"no answer within {deadline_s:g} s")
+        except OSError as error:
+            return Connect(None, error.strerror or str(error))
+        except (UnicodeError, OverflowError) as error:  # a name that is too long, or a port above 65535
+            return Connect(None, str(error))
+    return Connect(shortest)
+
+
+def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
+    """Count a directory up to `limit` plus 1, in a child process, because a dead server hangs the listing process.
+
+    A child that even SIGKILL does not end is left behind. The child ends when the server comes back.
+    """
+    child = subprocess.Popen(  # noqa: S603  # our own interpreter and text; the path is an argument
+        [sys.executable, "-I", "-S", "-c", _COUNTER, path, str(limit)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = child.communicate(timeout=deadline_s)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            child.communicate(timeout=1.0)
+        return Directory(path, None, f"no answer within {deadline_s:g} s")
+    if child.returncode or not out.strip().isdigit():
+        lines = err.strip().splitlines()
+        return Directory(path, None, lines[-1] if lines else "the listing failed")
+    return Directory(path, int(out))
+
+
+def read_sysctls(procfs: Path) -> dict[str, int]:
+    """Return the existing figures of `SYSCTLS`, and of several figures the last."""
+    found = {}
+    for name in SYSCTLS:
+        words = read_text(procfs / "sys" / name.replace(".", "/")).split()
+        if words and (last := whole_number(words[-1])):
+            found[name] = last
+    return found

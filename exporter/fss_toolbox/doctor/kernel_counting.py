@@ -1,0 +1,75 @@
+"""Check what the kernel of this client can count: sizes for exact mode, and the load of each process. Nothing is changed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from fss_kernel_counting.durations.request_durations import check_latency
+from fss_kernel_counting.processes.process_session import missing
+from fss_kernel_counting.sizes.size_triggers import source_of
+from fss_kernel_counting.tracefs import INSTANCES, NotYet, Unavailable, find
+from fss_toolbox.doctor.client_facts import ClientFacts, Exactness
+from fss_toolbox.doctor.findings import Finding, found
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a small file of this host. Empty for an unreadable file."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
+    """Read the requirements of exact mode and of the load by process on this host. `places` may be mount points of tracefs."""
+    found_at, reason, waits = None, "", False
+    try:
+        found_at = find(places, sysfs=sysfs)
+        source_of(found_at)
+    except Unavailable as error:
+        reason, waits = str(error), isinstance(error, NotYet)
+    return Exactness(
+        reason,
+        waits,
+        root=str(found_at or ""),
+        instances=tuple(name for name in INSTANCES if found_at and (found_at / "instances" / name).is_dir()),
+        latency_reason="" if found_at is None or (reason and not waits) else _latency_reason(found_at),
+        missing_parts=missing(found_at) if found_at else {},
+        selinux=read_text(sysfs / "fs/selinux/enforce").strip() == "1",
+    )
+
+
+def _latency_reason(root: Path) -> str:
+    try:
+        check_latency(root)
+    except Unavailable as error:
+        return "" if isinstance(error, NotYet) else str(error)
+    return ""
+
+
+def check_exact(facts: ClientFacts) -> Iterator[Finding]:
+    """Yield missing requirements of exact mode on this client, or the way to turn exact mode on."""
+    known = facts.exactness
+    if known is None:
+        return
+    if known.reason and not known.waits:
+        yield found("exact-mode.impossible", reason=known.reason)
+        return
+    if known.instances:
+        yield found("exact-mode.running", places=" ".join(f"{known.root}/instances/{name}" for name in known.instances))
+    else:
+        begin = "From the first NFS mount on the kernel" if known.waits else "The kernel"
+        yield found("exact-mode.possible", begin=begin)
+    if known.latency_reason:
+        yield found("exact-mode.no-durations", reason=known.latency_reason)
+    if known.selinux:
+        yield found("exact-mode.selinux")
+
+
+def check_load_by_process(facts: ClientFacts) -> Iterator[Finding]:
+    """Yield the command that shows the load by process, and the parts that this kernel cannot count."""
+    known = facts.exactness
+    if known is None or known.waits or (known.reason and not known.instances):
+        return
+    for part, reason in known.missing_parts.items():
+        yield found("load-by-process.part", part, part=part, reason=reason)
+    yield found("load-by-process.possible")

@@ -1,0 +1,209 @@
+"""Query every metric once, and try undocumented behaviour of Monitoring."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from itertools import islice
+from typing import Any, Final
+
+from fss_exporter.errors import CloudError, TooMuchData
+from fss_exporter.oci.client import Session
+from fss_exporter.oci.cloud_client import MetricRequest, Scope, dimensions_of, epoch_seconds
+from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.metric_table import METRICS, OciMetric
+from fss_toolbox.doctor.account_facts import MetricFacts
+from fss_toolbox.tables import Progress
+
+ASKED_MINUTES: Final = 15
+_VALUES_AT_MOST: Final = 50
+_READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
+
+
+@dataclass(eq=False, repr=False)
+class MetricProbe:
+    """Query the metrics of one region."""
+
+    session: Session  # where to ask
+    scopes: tuple[Scope, ...]  # compartments that the queries cover
+    _: KW_ONLY
+    now: Callable[[], float]  # epoch seconds
+    note: Callable[[str, Exception | None], None]  # is called with each operation and its error, None for success
+    progress: Progress  # counts the calls
+
+    def ask(self) -> tuple[MetricFacts, ...]:
+        """Return every metric of the namespace."""
+        self.progress.phase("names of metrics", len(self.scopes))
+        rows, _ = self._listed({"groupBy": ["name"]})
+        names = {str(row["name"]) for row in rows if isinstance(row.get("name"), str)}
+        self.progress.phase("metrics", 2 * len(names) * len(self.scopes))
+        return tuple(self._metric(spelling) for spelling in sorted(names))
+
+    def minutes(self, spelling: str) -> set[float]:
+        """Return timestamps of the readable points of one metric, epoch seconds, or raise the CloudError of a query."""
+        query = _merged(spelling)
+        return {
+            moment
+            for scope in self.scopes
+            for stream in self._summarized(query, scope, self.now())
+            for moment in _moments(stream)
+        }
+
+    def ignores_case(self, metrics: Iterable[MetricFacts]) -> bool | None:
+        """Return whether MQL accepts a metric name in lower case. None if no metric has points to try."""
+        known = next((one for one in metrics if one.streams and one.documented == _READS), None)
+        if known is None:
+            return None
+        try:
+            return bool(self._summarized(f"{known.spelling.lower()}[1m].mean()", self.scopes[0], self.now()))
+        except CloudError:
+            return False
+
+    def adds_up(self, metrics: Iterable[MetricFacts]) -> str:
+        """Return the result of adding two metrics in one query. Empty if no metric has points to try."""
+        spellings = {one.documented: one.spelling for one in metrics if one.streams}
+        if not {_READS, _WRITES} <= spellings.keys():
+            return ""
+        query = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
+        try:
+            return f"{len(self._summarized(query, self.scopes[0], self.now()))} streams"
+        except CloudError as error:
+            return f"refused: {error}"
+
+    def join_order(self, metrics: Iterable[MetricFacts]) -> str:
+        """Return which of `&&` and `||` binds tighter in a query without parentheses. Empty if no metric has points to try.
+
+        No document says it. With T true and F false, `F && F || T` is false only if `||` binds tighter, and
+        `T || F && F` is true only if `&&` does, or if the service reads from right to left.
+        """
+        known = next((one for one in metrics if one.streams and one.documented == _READS), None)
+        if known is None:
+            return ""
+        true, false = f"{known.spelling}[1m].mean() >= 0", f"{known.spelling}[1m].mean() < 0"
+        answers = []
+        for query in (f"{false} && {false} || {true}", f"{true} || {false} && {false}"):
+            try:
+                rows = self._summarized(query, self.scopes[0], self.now())
+            except CloudError as error:
+                return f"refused: {error}"
+            values = [value for row in rows for value in _values(row)]
+            if not values:
+                return "no stream in the answer"
+            answers.append(all(values))
+        return JOIN_ORDERS[answers[0], answers[1]]
+
+    def limit_names(self) -> tuple[str, ...]:
+        """Return the names of the service limits of File Storage. Empty for a refused call."""
+        try:
+            pages = self.session.pages(
+                "limits", "list_limit_values", compartment_id=self.session.tenancy_id, service_name="filesystem"
+            )
+            return tuple(sorted({str(row["name"]) for page in pages for row in page if isinstance(row, dict)}))
+        except (CloudError, KeyError):
+            return ()
+
+    def _listed(self, wanted: dict[str, object]) -> tuple[list[dict[str, Any]], bool]:
+        """Return the first page of ListMetrics in each scope, up to 1,000 rows, and whether there are more pages."""
+        rows: list[dict[str, Any]] = []
+        has_more = False
+        for scope in self.scopes:
+            details = {"namespace": NAMESPACE, **wanted}
+            subtree = {"compartment_id_in_subtree": scope.subtree}
+            try:
+                pages = self.session.pages("monitoring", "list_metrics", scope.compartment_id, details, **subtree)
+                first, *others = islice(pages, 2)
+                rows += [row for row in first if isinstance(row, dict)]
+                has_more |= bool(others)
+            except CloudError as error:
+                self.note("ListMetrics", error)
+            else:
+                self.note("ListMetrics", None)
+            self.progress.step()
+        return rows, has_more
+
+    def _metric(self, spelling: str) -> MetricFacts:
+        metric = _documented(spelling)
+        rows, is_large = self._listed({"name": spelling})
+        dimensions = dimensions_of(rows).items()
+        answered: list[dict[str, Any]] = []
+        error = ""
+        asked_at = self.now()
+        for scope in self.scopes:
+            try:
+                answered += self._streams(spelling, scope, asked_at, merged=is_large)
+            except CloudError as failed:
+                self.note("SummarizeMetricsData", failed)
+                error = str(failed)
+        found = [set(_moments(stream)) for stream in answered]
+        moments = set().union(*found)
+        return MetricFacts(
+            spelling=spelling,
+            documented=metric.name if metric else "",
+            listed=len(rows),
+            dimensions={name: tuple(sorted(values)[:_VALUES_AT_MOST]) for name, values in sorted(dimensions)},
+            units=tuple(sorted(set(map(_unit, answered)) - {""})),
+            streams=None if error else sum(map(bool, found)),
+            empty_streams=sum(not one for one in found),
+            newest_age_seconds=asked_at - max(moments) if moments else None,
+            minutes=len(moments),
+            error=error,
+            is_large=is_large,
+        )
+
+    def _streams(self, spelling: str, scope: Scope, now: float, *, merged: bool) -> list[dict[str, Any]]:
+        """Return the streams of a metric, or a single merged stream if the number may be too large for an answer."""
+        try:
+            return self._summarized(_merged(spelling) if merged else _query(spelling), scope, now)
+        except TooMuchData:
+            return self._summarized(_merged(spelling), scope, now)
+
+    def _summarized(self, query: str, scope: Scope, now: float) -> list[dict[str, Any]]:
+        end = int(now // 60) * 60 + 60
+        details = MetricRequest(scope, NAMESPACE, query, end - ASKED_MINUTES * 60, end).details
+        options: dict[str, object] = {"compartment_id_in_subtree": True} if scope.subtree else {}
+        rows = self.session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
+        self.progress.step()
+        self.note("SummarizeMetricsData", None)
+        return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+JOIN_ORDERS: Final = {
+    (True, True): "&& binds tighter",
+    (False, False): "|| binds tighter",
+    (True, False): "read from left to right",
+    (False, True): "read from right to left",
+}
+"""Meaning of the answers to `F && F || T` and `T || F && F`."""
+
+
+def _values(stream: dict[str, Any]) -> Iterator[bool]:
+    points = stream.get("aggregatedDatapoints")
+    for point in points if isinstance(points, list) else ():
+        if isinstance(point, dict) and isinstance(point.get("value"), int | float):
+            yield bool(point["value"])
+
+
+def _documented(spelling: str) -> OciMetric | None:
+    return next((metric for name, metric in METRICS.items() if name.lower() == spelling.lower()), None)
+
+
+def _query(spelling: str) -> str:
+    metric = _documented(spelling)
+    return metric.query(spelling) if metric else f"{spelling}[1m].mean()"
+
+
+def _merged(spelling: str) -> str:
+    """Return the query that merges the streams of all resources."""
+    return f"{spelling}[1m].grouping().max()"
+
+
+def _unit(stream: dict[str, Any]) -> str:
+    metadata = stream.get("metadata")
+    return str(metadata.get("unit", "")) if isinstance(metadata, dict) else ""
+
+
+def _moments(stream: dict[str, Any]) -> Iterator[float]:
+    points = stream.get("aggregatedDatapoints")
+    for point in points if isinstance(points, list) else ():
+        try:
+            yield epoch_seconds(str(point["timestamp"]))
+        except (KeyError, TypeError, ValueError):
+            continue

@@ -1,0 +1,94 @@
+"""Check the exporter on this host by `/metrics` and `/-/healthy`."""
+
+import time
+from collections.abc import Iterator
+from urllib.error import URLError
+from urllib.parse import urlsplit
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter import DEFAULT_PORT
+from fss_exporter.errors import SourceError
+from fss_exporter.fetch import get, shown
+from fss_exporter.samples import Samples
+from fss_toolbox.doctor.findings import Finding, found
+
+METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
+
+_SUCCESS = "fss_collector_success"
+_LAST = "fss_collector_last_success_timestamp_seconds"
+_ERRORS = "fss_collector_errors_total"
+_EXACT = {
+    "sizes in exact mode": ("fss_nfs_exact_active", "fss_nfs_exact_checks_failed_total"),
+    "durations in exact mode": ("fss_nfs_latency_active", "fss_nfs_latency_checks_failed_total"),
+}
+
+
+def check_running(url: str) -> Iterator[Finding]:
+    """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
+    subject = shown(url)
+    try:
+        samples = Samples(text_string_to_metric_families(get(url, "text/plain")))
+    except SourceError as error:
+        yield found("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
+        return
+    except (ValueError, IndexError):  # the parser raises both
+        yield found("exporter.foreign", subject)
+        return
+    loops = samples.by(_SUCCESS, "collector")
+    if not loops:
+        yield found("exporter.no-loop", subject)
+    last, errors = samples.by(_LAST, "collector"), samples.by(_ERRORS, "collector")
+    for (name,), success in sorted(loops.items()):
+        since = time.time() - last.get((name,), 0.0)
+        when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
+        kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
+        yield found(kind, name, when=when, errors=errors.get((name,), 0.0))
+    yield from _coverage(samples)
+    yield from _parts(samples)
+    yield from _exact_mode(samples)
+    healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
+    try:
+        get(healthy)
+    except SourceError as error:
+        yield found("exporter.unhealthy", shown(healthy), error=error)
+
+
+def _is_not_connected(error: SourceError) -> bool:
+    """Return whether no connection was made. Some kernels answer a port without a server with a reset, not a refusal."""
+    cause = error.__cause__
+    return isinstance(cause, URLError) and isinstance(cause.reason, ConnectionRefusedError | ConnectionResetError)
+
+
+def _coverage(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each part of which the exporter sees less than it should, or one for all parts together."""
+    expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
+    less = {key: of for key, of in sorted(expected.items()) if seen.get(key, 0.0) < of}
+    for (region, part), of in less.items():
+        yield found("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
+    if expected and not less:
+        yield found("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+    for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
+        yield found("exporter.permission", region, permission=permission)
+
+
+def _parts(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each part of the load by process that counts nothing."""
+    failures = samples.by("fss_nfs_process_part_failures_total", "part", "reason")
+    for (part,), active in samples.by("fss_nfs_process_part_active", "part").items():
+        if not active:
+            why = ", ".join(reason for failed, reason in failures if failed == part) or "no reason yet"
+            yield found("exporter.idle-part", part, why=why)
+
+
+def _exact_mode(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each table of exact mode that counts nothing or has left out intervals."""
+    for subject, (metric, failures) in _EXACT.items():
+        failed = sorted(samples.by(failures, "check").items())
+        checks = ", ".join(f"{check} {count:.0f}" for (check,), count in failed if count)
+        active = samples.by(metric).get(())
+        if active == 0:
+            why = checks or "no check has failed, and no NFS mount may be there yet"
+            yield found("exporter.idle-table", subject, why=why)
+        elif active is not None and checks:
+            yield found("exporter.left-out", subject, checks=checks)

@@ -1,0 +1,222 @@
+"""Convert a report of fio to records: JSON (fio 3.x) or normal output. Terse output is refused.
+
+fio prints warnings around the JSON. With `--status-interval` fio prints one document after the other, and in client mode
+a list of clients. `--output-format=json+` only adds fields.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fss_exporter.errors import UsageError
+from fss_toolbox.fio import normal_output
+from fss_toolbox.sizing.benchmark import Direction, Job
+
+_NANOSECOND = 1e-9
+_TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;", re.MULTILINE)
+
+Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=10**18)]
+
+
+class _FioPart(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Latency(_FioPart):
+    mean: Amount = 0.0
+    percentile: dict[str, Amount] = Field(default_factory=dict)
+
+
+class _FioDirection(_FioPart):
+    io_bytes: Count = 0
+    bw_bytes: Amount = 0.0  # absent in old versions such as fio 3.1
+    bw: Amount = 0.0  # KiB per second
+    iops: Amount = 0.0
+    runtime: Count = 0
+    total_ios: Count = 0
+    short_ios: Count = 0
+    lat_ns: _Latency | None = None
+    clat_ns: _Latency | None = None
+
+
+class _FioJob(_FioPart):
+    jobname: str = ""
+    hostname: str = ""
+    groupid: int = 0
+    error: int = 0
+    job_runtime: Count = 0
+    options: dict[str, Any] = Field(default_factory=dict, alias="job options")
+    read: _FioDirection = _FioDirection()
+    write: _FioDirection = _FioDirection()
+    trim: _FioDirection = _FioDirection()
+    sync: _FioDirection = _FioDirection()
+
+
+class _FioReport(_FioPart):
+    version: str = Field(alias="fio version")
+    shared: dict[str, Any] = Field(default_factory=dict, alias="global options")
+    jobs: list[_FioJob] = Field(default_factory=list)
+    client_stats: list[_FioJob] = Field(default_factory=list)
+
+
+def read_report(source: str, text: str) -> tuple[Job, ...]:
+    """Return the jobs of a report: output of fio with `--output-format=json`, `json+` or `normal`. Messages name the source.
+
+    Raises:
+        UsageError: the text is no report, cut off, of another fio, or without any figures.
+    """
+    if '"fio version"' not in text:
+        if normal_output.is_normal_output(text):
+            return normal_output.read_normal_output(source, text)
+        if _TERSE.search(text):
+            raise UsageError(
+                f"{source}: terse output is not read, because its fields have no names and differ between versions of"
+                " fio. Run fio with --output-format=json"
+            )
+    document = _last_document(source, text)
+    version = str(document.get("fio version", ""))
+    if version and not version.startswith("fio-3"):
+        raise UsageError(f"{source}: written by {version[:40]!r}. Reports of fio 3 are read")
+    try:
+        report = _FioReport.model_validate(document)
+    except ValidationError as error:
+        first, *others = _mistakes(source, error)
+        raise UsageError(first, tuple(others)) from error
+    entries = report.jobs or [job for job in report.client_stats if job.jobname != normal_output.ALL_CLIENTS]
+    copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in entries)
+    jobs = tuple(
+        _job(entry, {**report.shared, **entry.options}, copies[entry.jobname, entry.hostname, entry.groupid])
+        for entry in entries
+    )
+    if not any(job.reads.count or job.writes.count for job in jobs):
+        failed = sorted({f"{entry.jobname}: error {entry.error}" for entry in entries if entry.error})
+        raise UsageError(f"{source}: no job has read or written anything {', '.join(failed)}".rstrip())
+    return jobs
+
+
+def _last_document(source: str, text: str) -> Mapping[str, Any]:
+    """Return the last JSON object, with the final figures. Text around the object is skipped."""
+    decoder = json.JSONDecoder()
+    found: Any = None
+    position = 0
+    while (start := _next_object(text, position)) is not None:
+        try:
+            found, position = decoder.raw_decode(text, start)
+        except RecursionError as error:
+            raise UsageError(f"{source}: nested too deeply for a report of fio") from error
+        except ValueError as error:
+            line = text.count("\n", 0, getattr(error, "pos", start)) + 1
+            raise UsageError(f"{source}: line {line}: not JSON, or cut off: {getattr(error, 'msg', error)}") from error
+    if not isinstance(found, dict) or "fio version" not in found:
+        raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
+    return found
+
+
+def _next_object(text: str, position: int) -> int | None:
+    """Return the start of the next line that opens an object."""
+    while True:
+        start = text.find("{", position)
+        if start < 0:
+            return None
+        if not text[text.rfind("\n", 0, start) + 1 : start].strip():
+            return start
+        position = start + 1
+
+
+def _mistakes(source: str, error: ValidationError) -> Iterator[str]:
+    """Yield a line for each of the first five mistakes."""
+    for detail in error.errors(include_url=False, include_input=False)[:5]:
+        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
+        yield f"{source}: {place}: {detail['msg'].removeprefix('Input ')}"
+
+
+def _job(entry: _FioJob, options: Mapping[str, Any], copies: int) -> Job:
+    one_size = not {"bssplit", "bsrange", "blocksize_range"} & options.keys()
+    depth, remarks = _depth(entry, options, copies)
+    job = Job(
+        name=f"{entry.hostname}/{entry.jobname}" if entry.hostname else entry.jobname,
+        group=entry.groupid,
+        reads=_direction(entry.read, one_size=one_size),
+        writes=_direction(entry.write, one_size=one_size),
+        depth=depth,
+        remarks=(*remarks, *_remarks(entry, options)),
+        directory=str(options.get("directory") or str(options.get("filename")).rpartition("/")[0]),
+        host=entry.hostname,
+    )
+    if depth is not None and (job.in_flight or 0.0) > depth * normal_output.MOST_IN_FLIGHT:
+        unlike = "unlike jobs reported as one: the report has the depth of one of them only"
+        return replace(job, depth=None, remarks=(*job.remarks, unlike))
+    return job
+
+
+def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
+    percentiles = (part.clat_ns or part.lat_ns or _Latency()).percentile
+    mean = (part.lat_ns or part.clat_ns or _Latency()).mean
+    return Direction(
+        operations=part.iops,
+        bytes_per_second=part.bw_bytes or part.bw * 1024,
+        count=part.total_ios,
+        total_bytes=part.io_bytes,
+        one_size=one_size,
+        mean_seconds=mean * _NANOSECOND if part.total_ios and mean else None,
+        percentiles={float(key): value * _NANOSECOND for key, value in percentiles.items() if _is_percent(key)},
+    )
+
+
+def _is_percent(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 100
+    except ValueError:
+        return False
+
+
+def _depth(entry: _FioJob, options: Mapping[str, Any], copies: int) -> tuple[int | None, Sequence[str]]:
+    """Return the configured requests in flight of an entry, with all threads."""
+    engine = str(options.get("ioengine", "psync"))
+    depth = _whole(options.get("iodepth", "1"))
+    if depth is None:
+        return None, ()
+    remarks = []
+    if engine in normal_output.SYNCHRONOUS and depth > 1:
+        remarks.append(f"{engine} waits for each request: iodepth={depth} has no effect")
+        depth = 1
+    return depth * _threads(entry, options, copies), remarks
+
+
+def _threads(entry: _FioJob, options: Mapping[str, Any], copies: int) -> int:
+    """Return the threads of an entry. With group reporting, an entry contains all threads, and the run time is their
+    sum.
+    """
+    runtime = max(entry.read.runtime, entry.write.runtime, entry.trim.runtime)
+    if entry.job_runtime and runtime:
+        return max(1, round(entry.job_runtime / runtime))
+    return max(1, (_whole(options.get("numjobs", "1")) or 1) // copies)
+
+
+def _whole(value: Any) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 10 else None
+
+
+def _remarks(entry: _FioJob, options: Mapping[str, Any]) -> list[str]:
+    remarks = []
+    if entry.error:
+        remarks.append(f"ended with error {entry.error}")
+    if str(options.get("direct", "0")) != "1" and str(options.get("buffered", "1")) != "0":
+        remarks.append(
+            "buffered: the page cache merges and absorbs requests, so the cost is that of what fio asked for"
+        )
+    if entry.trim.total_ios:
+        remarks.append(f"{entry.trim.total_ios} trims are not judged")
+    if entry.sync.total_ios:
+        remarks.append(f"{entry.sync.total_ios} syncs are not counted, at most one COMMIT (1 I/O operation) each")
+    short = entry.read.short_ios + entry.write.short_ios
+    if short:
+        remarks.append(f"{short} requests were cut short: the end of a file, or a full one")
+    return remarks

@@ -1,0 +1,211 @@
+"""The answer of `plan` in sentences."""
+
+from collections.abc import Iterator
+
+from fss_exporter import units
+from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, NO_SHAPE, SHAPES
+from fss_toolbox.plan.scenario import Scenario
+from fss_toolbox.sizing import capacity
+
+NO_CACHE = (
+    "a mount target does not cache files that other mount targets export too. Serial, latency-bound work gets slower."
+    " Spread the clients evenly"
+)
+PARALLEL_TOOLS = (
+    "latency binds: run more requests at a time, with parallel tools (partar for tar, parcp for cp, parrm for rm) or"
+    " more processes. More mount targets do not help"
+)
+
+
+def sentences(scenario: Scenario) -> Iterator[str]:
+    """Return the answer for one scenario, a sentence for each part."""
+    answer = scenario.answer()
+    if scenario.load.is_job:
+        yield from _job(scenario)
+    else:
+        yield from _rate(scenario, answer)
+    yield from _both_directions(scenario, answer)
+    yield from _connections(scenario, answer)
+    yield from _latency(scenario, answer)
+    locks = scenario.load.traffic.lock_iops
+    if locks:
+        yield f"not included: about {units.number(locks)} IOPS of locks (estimated)"
+
+
+def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    if answer.binds is None:
+        idle = not any(use.demand for use in answer.mount_target)
+        why = "no ceiling of this shape is published or given, so nothing is judged"
+        if scenario.shape == NO_SHAPE:
+            why = "--shape none has no ceiling and no cost table, so nothing is judged"
+        elif idle:
+            why = "the load is 0"
+        yield f"binds first: nothing, because {why}"
+    else:
+        yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)}"
+    if answer.best is not None:
+        judged = "" if _judged_by_all(answer) else " and by the known ceilings"
+        yield f"at this mix{judged}, one mount target serves at most {_most_text(scenario, answer.best)}"
+    yield from _mount_targets(scenario, answer)
+    if answer.client_bound and answer.attainable is not None:
+        yield f"more mount targets do not help the clients. The clients get {_most_text(scenario, answer.attainable)}"
+    in_flight = scenario.load.traffic.all_operations.execute_seconds
+    if in_flight:
+        yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
+
+
+def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    needed, worst, given = answer.mount_targets, answer.mount_targets_at_worst, scenario.mount_targets
+    if needed is None:
+        return
+    more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
+    all_known = _judged_by_all(answer)
+    share = units.percent(scenario.target)
+    yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
+    if given is not None:
+        yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
+    unpublished = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
+    if unpublished:
+        yield f"not judged, because no document states a ceiling: {unpublished}"
+    elif not all_known:
+        yield f"not judged, because the cost of the load is not known: {IOPS}"
+    count = max(needed, given or 1)
+    if count > 1:
+        yield f"scaling out costs: {NO_CACHE}"
+    allowed = SHAPES[scenario.shape].default_service_limit if scenario.shape in SHAPES else None
+    if allowed is not None and count > allowed:
+        yield (
+            f"{count} mount target{'s' if count > 1 else ''}: the service limit of shape {scenario.shape} is {allowed} in each"
+            " availability domain by default. Request a higher limit of File Storage first"
+        )
+
+
+def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    use, time = answer.both_directions, scenario.job_time()
+    share = use.ratio or 0.0 if use else 0.0
+    if use is None or share <= (time.seconds if time else scenario.target):
+        return
+    needed = capacity.pieces_for(share * (scenario.mount_targets or 1), scenario.target)
+    shares = f"{amount(use.demand, 'B/s')} are {units.percent(share)} of {amount(use.limit, 'B/s')}. "
+    then = f"the job takes {units.duration(share)}" if time else f"{needed} mount targets are needed"
+    yield (
+        f"{BOTH_DIRECTIONS}: {'' if time else shares}The"
+        " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
+        f" direction. If both directions share the bandwidth, {then}"
+    )
+
+
+def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    clients = scenario.clients
+    for use in answer.mount_target:
+        if use.resource not in capacity.CONNECTION_BOUNDS or use.limit is None or clients.count is None:
+            continue
+        if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < scenario.target:
+            continue
+        paper = "64 clients with TLS" if use.resource == capacity.ENCRYPTED_CONNECTIONS else "100,000 clients"
+        yield (
+            f"{use.resource}: {clients.count:,} clients x nconnect {clients.nconnect} = {clients.connections:,}. One mount"
+            f" target takes {use.limit:,.0f}, so {use.limit // clients.nconnect:,.0f} such clients (the white paper states"
+            f" {paper}, the service's metric counts connections)"
+        )
+
+
+def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    clients, time = scenario.clients, scenario.job_time()
+    bound = time.binds if time else answer.binds
+    if bound is not None and bound.resource == capacity.LATENCY:
+        yield PARALLEL_TOOLS
+    rtt = clients.network_rtt_seconds
+    advice = capacity.distance_advice(rtt) if rtt else ""
+    if rtt and advice:
+        where = "another region" if rtt > capacity.OTHER_REGION_SECONDS else "another availability domain"
+        yield (
+            f"a round trip of {units.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
+            f" {units.number(1 / rtt)} a second. White paper: {advice}"
+        )
+
+
+def _job(scenario: Scenario) -> Iterator[str]:
+    time = scenario.job_time()
+    if time is None:
+        yield "time: not known, because no ceiling, no latency and no network of the clients is known"
+        return
+    iops = scenario.load.traffic.iops
+    rates = (
+        f"{units.number(time.operations_per_second)} operations/s" if time.operations else "",
+        f"{units.number(iops.point / time.seconds)} IOPS" if iops else "",
+    )
+    means = ", ".join(filter(None, rates))
+    yield f"time: {units.duration(time.seconds)}, set by {time.binds.resource}{f': {means} on average' if means else ''}"
+
+
+def differences(before: Scenario, after: Scenario) -> list[str]:
+    """Return the changed figures."""
+    was, now = before.answer(), after.answer()
+    old = {use.resource: use for use in (*was.mount_target, *was.clients)}
+    lines = []
+    for use in (*now.mount_target, *now.clients):
+        one = old.get(use.resource)
+        if one is None or (one.demand, one.limit) != (use.demand, use.limit):
+            then = "" if one is None else f"{units.percent(one.ratio)} to "
+            lines.append(
+                f"{use.resource}: {then}{units.percent(use.ratio)} "
+                f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
+            )
+    if before.load.is_job:
+        lines = _time_difference(before, after)
+    else:
+        lines += _changed_results(was, now)
+    if not lines:
+        missing = (
+            ""
+            if was.clients or before.clients == after.clients
+            else ". Give --clients with --network-rtt or --latency to let it matter"
+        )
+        return [f"nothing changes{missing}"]
+    return lines
+
+
+def _time_difference(before: Scenario, after: Scenario) -> list[str]:
+    was, now = before.job_time(), after.job_time()
+    if now is None or (was is not None and (was.seconds, was.binds.resource) == (now.seconds, now.binds.resource)):
+        return []
+    earlier = units.duration(was.seconds) if was else "unknown"
+    return [f"time: {earlier} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
+
+
+def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAnswer) -> list[str]:
+    lines = []
+    names = tuple(one.binds.resource if one.binds else "nothing known" for one in (before, after))
+    if names[0] != names[1]:
+        lines.append(f"binds first: {names[1]} in place of {names[0]}")
+    if before.mount_targets != after.mount_targets:
+        was, now = ("unknown" if one.mount_targets is None else one.mount_targets for one in (before, after))
+        lines.append(f"mount targets: {now} in place of {was}")
+    return lines
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Return a figure with the unit. Bytes are MB/s."""
+    if value is None:
+        return units.NOT_KNOWN
+    return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
+
+
+def _most_text(scenario: Scenario, times: float) -> str:
+    traffic = scenario.load.traffic
+    every = traffic.all_operations
+    parts = (
+        f"{units.number(every.operations * times)} operations/s" if every.operations else "",
+        f"{units.number(every.iops.point * times)} IOPS" if every.iops else "",
+        f"{units.megabytes(traffic.read_bytes * times)} MB/s read",
+        f"{units.megabytes(traffic.written_bytes * times)} MB/s written",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def _judged_by_all(answer: capacity.CapacityAnswer) -> bool:
+    """Whether every ceiling of the mount target is known, and the cost of the load."""
+    return all(
+        use.limit is not None and (use.demand is not None or use.resource != IOPS) for use in answer.mount_target
+    )

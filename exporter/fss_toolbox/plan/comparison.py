@@ -1,0 +1,158 @@
+"""The table of options of `plan --compare`: shapes and Lustre sizes for one load, with price and date."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from importlib.resources import files
+from math import isfinite
+from typing import Any
+
+from rich.console import Console
+
+from fss_exporter import units
+from fss_exporter.errors import UsageError
+from fss_exporter.model.service_table import TIB
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_toolbox.plan.load import Load
+from fss_toolbox.sizing.growth import LEAST_DAYS
+from fss_toolbox.sizing.options import Option, Price
+from fss_toolbox.tables import Column, Row, colour, say, show as show_table
+
+_COLUMNS = (
+    Column("option", left=True),
+    Column("share"),
+    Column("fits", left=True),
+    Column("binds first", 3, left=True),
+    Column("allowed", 2),
+    Column("paid for", 1),
+    Column("USD a month"),
+    Column("full on", 4),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """What all tables of options of one answer share."""
+
+    prices: Mapping[str, Price]  # by option
+    now: float  # epoch seconds, from which dates count
+
+
+def shipped_prices() -> dict[str, Price]:
+    """Return the prices that the project ships."""
+    return parse_prices("prices.toml", files("fss_toolbox.plan").joinpath("prices.toml").read_text(encoding="utf-8"))
+
+
+def parse_prices(name: str, text: str) -> dict[str, Price]:
+    """Return prices by option from the text of a TOML file.
+
+    Raises:
+        UsageError: the text is not such a file. The message names the file and the option.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name}: {error}") from error
+    return {option: _price(f"{name}: [{option}]", table) for option, table in document.items()}
+
+
+def _price(where: str, table: Any) -> Price:
+    if not isinstance(table, dict):
+        raise UsageError(f"{where}: not a table. Write [hpmt-20] and below usd, source and date")
+    given = [name for name in ("usd", "usd_per_gb") if name in table]
+    known = {"usd", "usd_per_gb", "source", "date"}
+    if len(given) != 1 or not table.keys() <= known or not isinstance(table.get("source"), str):
+        raise UsageError(f"{where}: give usd or usd_per_gb, and source and date")
+    amount = table[given[0]]
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not isfinite(amount) or amount < 0:
+        raise UsageError(f"{where}: {given[0]} is not an amount of at least 0")
+    try:
+        read_on = date.fromisoformat(str(table.get("date")))
+    except ValueError as error:
+        raise UsageError(f"{where}: date is not a day like 2026-11-24") from error
+    return Price(float(amount), given[0] == "usd_per_gb", table["source"], read_on.isoformat())
+
+
+def show_options(out: Console, found: Sequence[Option], comparison: Pricing, load: Load) -> None:
+    """Print the table, and below it what the prices and dates rest on."""
+    rows = [_row(one, comparison.now) for one in found]
+    show_table(out, _COLUMNS, rows, f"What carries this load at {units.percent(found[0].target)} of every ceiling")
+    say(out, "")
+    for line in _notes(found, comparison.prices, load):
+        say(out, line, hanging=2)
+
+
+def _row(one: Option, now: float) -> Row:
+    share = one.binds.ratio if one.binds else None
+    fits = {True: "yes", False: "no", None: f"not known: no document states {', '.join(one.unknown)}"}[one.fits]
+    size = "" if one.capacity_bytes is None else f", {one.capacity_bytes / TIB:,.1f} TiB"
+    return Row(
+        (
+            f"{one.count} x {one.name}{size}",
+            units.percent(share),
+            fits,
+            one.binds.resource if one.binds else units.NOT_KNOWN,
+            units.NOT_KNOWN if one.service_limit is None else f"{one.service_limit}",
+            f"{one.commitment_days} days" if one.commitment_days else units.NOT_KNOWN,
+            units.NOT_KNOWN if one.usd_per_month is None else f"{one.usd_per_month:,.0f}",
+            full_on(one, now) or units.NOT_KNOWN,
+        ),
+        colour(share, WARNING_RATIO, CRITICAL_RATIO),
+    )
+
+
+def full_on(one: Option, now: float) -> str:
+    """Return the day on which an option is full, YYYY-MM-DD. Empty without a date. `now` is in epoch seconds."""
+    if one.full_in_days is None:
+        return ""
+    return f"{datetime.fromtimestamp(now, UTC) + timedelta(days=one.full_in_days):%Y-%m-%d}"
+
+
+def _notes(found: Sequence[Option], prices: Mapping[str, Price], load: Load) -> Iterator[str]:
+    above = [
+        f"{one.count} x {one.name}" for one in found if one.service_limit is not None and one.count > one.service_limit
+    ]
+    if above:
+        yield f"needs a higher service limit first: {', '.join(above)}"
+    yield f"full on: {_history(load)}"
+    used = {prices[one.name] for one in found if one.name in prices}
+    for source, read_on in sorted({(price.source, price.date) for price in used}):
+        yield f"price: {source} ({read_on})"
+    unpriced = [one.name for one in found if one.usd_per_month is None]
+    if unpriced:
+        yield f"no price known for {', '.join(dict.fromkeys(unpriced))}: give yours with --prices FILE"
+
+
+def _history(load: Load) -> str:
+    if not load.days:
+        return "not known, because this load has no history"
+    if not load.growth:
+        return f"not known, because Prometheus has {load.days} days of this mount target and a trend needs {LEAST_DAYS}"
+    return (
+        f"a straight line through the busiest five minutes of each of {load.days} days. No date: the line does not rise,"
+        " or not within ten years"
+    )
+
+
+def options_document(found: Sequence[Option], comparison: Pricing) -> list[dict[str, Any]]:
+    """Return the options as JSON. Schema: docs/schemas/plan.json."""
+    prices, now = comparison.prices, comparison.now
+    return [
+        {
+            "option": one.name,
+            "count": one.count,
+            "capacity_bytes": one.capacity_bytes,
+            "share": one.binds.ratio if one.binds else None,
+            "fits": one.fits,
+            "binds_first": one.binds.resource if one.binds else None,
+            "unpublished": list(one.unknown),
+            "default_service_limit": one.service_limit,
+            "commitment_days": one.commitment_days,
+            "usd_per_month": one.usd_per_month,
+            "price_source": prices[one.name].source if one.name in prices else None,
+            "price_date": prices[one.name].date if one.name in prices else None,
+            "full_on": full_on(one, now) or None,
+        }
+        for one in found
+    ]

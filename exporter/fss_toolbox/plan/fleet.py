@@ -1,0 +1,108 @@
+"""The fleet of a Prometheus, for the ranked list of changes: mount targets and their clients in the busiest five minutes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from fss_exporter.client_scrape import COUNTERS, traffic_of
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.server_estimate import (
+    SIZE_BUCKETS,
+    estimate_metadata,
+    estimate_reads_by_size,
+    estimate_writes_by_size,
+)
+from fss_toolbox.plan.load import Load
+from fss_toolbox.plan.prometheus_api import Prometheus, selector
+from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
+
+_MOUNT = ("instance", "export")
+_Key = tuple[str, ...]
+
+
+def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> list[Advice]:
+    """Return the changes, the one that saves most first. `loads` are by address, with the ceilings of the mount target.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    targets, mounts = [], []
+    networks: dict[str, tuple[float, float]] = {}
+    for address, (load, limits) in loads.items():
+        mounts += _mounts(prometheus, address, load.moment)
+        if load.traffic.iops and limits.iops:
+            targets.append(_target(prometheus, address, load, limits.iops))
+        for client, one in _networks(prometheus, load.moment).items():
+            networks[client] = max(networks.get(client, one), one)
+    return ranked(targets, mounts, networks)
+
+
+def _by(prometheus: Prometheus, query: str, labels: Iterable[str], at: float) -> dict[_Key, float]:
+    names = tuple(labels)
+    return {tuple(found.get(name, "") for name in names): value for found, value in prometheus.at(query, at)}
+
+
+def _mounts(prometheus: Prometheus, address: str, at: float) -> list[MountLoad]:
+    of = selector("address", address)
+    rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
+    for name in sorted(COUNTERS):
+        query = f"sum by (instance, export, service, class, operation) (rate({name}{of}[5m]))"
+        for key, value in _by(prometheus, query, (*_MOUNT, "service", "class", "operation"), at).items():
+            rates[key[:3]][name, key[3], key[4]] = value
+    options = _by(
+        prometheus,
+        f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of})",
+        (*_MOUNT, "rsize", "wsize", "nconnect"),
+        at,
+    )
+    known = {key[:2]: [int(text) if text.isdigit() else None for text in key[2:]] for key in options}
+    return [
+        MountLoad(client, address, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
+        for (client, export, service), own in rates.items()
+    ]
+
+
+def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> TargetLoad:
+    of, at = selector("address", address), load.moment
+    exports = _by(
+        prometheus,
+        f"group by (mount_target_id, mount_target, export, file_system, file_system_id) (fss_export_info{of})",
+        ("mount_target_id", "mount_target", "export", "file_system", "file_system_id"),
+        at,
+    )
+    iops = load.traffic.iops.point if load.traffic.iops else 0.0
+    name = next((key[1] for key in exports), address)
+    costs: dict[str, float] = {}
+    for target_id, _, _, file_system, file_system_id in exports:
+        costs[file_system] = _cost(prometheus, target_id, file_system_id, at)
+    whole = sum(costs.values())
+    # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
+    shares = {file_system: iops * cost / whole if whole else 0.0 for file_system, cost in costs.items()}
+    return TargetLoad(name, address, iops, limit, shares, {key[2]: key[3] for key in exports})
+
+
+def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:
+    """Return the estimated IOPS of a file system behind a mount target."""
+
+    def figures(name: str, label: str) -> dict[str, float]:
+        of = f'{{mount_target_id="{mount_target_id}",file_system_id="{file_system_id}"}}'
+        by = f"({label})" if label else "()"
+        found = _by(prometheus, f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", (label,), at)
+        return {key: value for (key,), value in found.items()}
+
+    reads, writes = (figures(f"{way}_requests_per_second", "size") for way in ("read", "write"))
+    read_bytes, written_bytes = (figures(f"{way}_bytes_per_second", "").get("") for way in ("read", "write"))
+    return (
+        estimate_reads_by_size([reads.get(size, 0.0) for size in SIZE_BUCKETS], read_bytes).point
+        + estimate_writes_by_size([writes.get(size, 0.0) for size in SIZE_BUCKETS], written_bytes).point
+        + estimate_metadata(figures("metadata_operations_per_second", "operation")).point
+    )
+
+
+def _networks(prometheus: Prometheus, at: float) -> dict[str, tuple[float, float]]:
+    """Return the busier direction and the bandwidth of each client's network, bytes per second."""
+    directions = [
+        _by(prometheus, f"sum by (instance) (rate(fss_client_{way}_bytes_total[5m]))", ("instance",), at)
+        for way in ("read", "written")
+    ]
+    limits = _by(prometheus, "max by (instance) (fss_client_network_bytes_per_second_limit)", ("instance",), at)
+    return {key[0]: (max(way.get(key, 0.0) for way in directions), limit) for key, limit in limits.items()}

@@ -1,0 +1,166 @@
+"""The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.client_scrape import COST_MODEL, COUNTERS, override_of, traffic_of
+from fss_exporter.errors import SourceError
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
+from fss_toolbox.plan.prometheus_api import Prometheus, selector
+
+CLIENTS_ALONE: Final = (
+    "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
+)
+MEASURED_BY_OCI: Final = "reads and writes of all clients as OCI measured them"
+
+
+def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
+    """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
+
+    Without ceilings, the limits that OCI publishes decide which moment is the busiest. `wanted` is a name, OCID or address.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no series of the service.
+    """
+    loads = _polled_resources(prometheus, service, ceilings, wanted)
+    if not loads:
+        loads = of_clients(prometheus, lambda _: ceilings, wanted)
+        query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
+        # The addresses of the service. All addresses where no client names the service.
+        named = {labels.get("address", "") for labels, _ in prometheus.at(query, prometheus.now)}
+        loads = {
+            address: replace(load, remark=CLIENTS_ALONE)
+            for address, load in loads.items()
+            if address in (named or loads)
+        }
+    if not loads:
+        of = f" called {wanted}" if wanted else ""
+        raise SourceError(
+            f"Prometheus has nothing of {service}{of} of the last week. Is a poller or are clients scraped?"
+        )
+    return loads
+
+
+_CLIENT_COST: Final = "fss_client_estimated_io_operations_total"
+_CLIENT_READ: Final = "fss_client_read_bytes_total"
+_CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
+
+
+def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has metrics of another version.
+    """
+    of = selector("address", address)
+    queries = {
+        name: f"sum by (address) (rate({name}{of}[5m]))" for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
+    }
+    loads = {}
+    for where, history in prometheus.figures(queries, lambda labels: labels.get("address", "")).items():
+        if where:
+            at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
+            try:
+                traffic, sizes = client_traffic(prometheus, where, at), client_sizes(prometheus, where, at)
+            except (ValueError, KeyError) as error:
+                raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+            loads[where] = Load(ended(at), traffic, sizes, moment=at)
+    return loads
+
+
+def _rough(values: dict[str, float]) -> Traffic:
+    iops = values.get(_CLIENT_COST, 0.0)
+    every = OperationTraffic(iops, Bounds.exact(iops))  # a READ for each, for ceilings of other services
+    return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
+
+
+def client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
+    """Return the traffic of the clients of an address at one moment, epoch seconds, by class and operation.
+
+    Raises:
+        KeyError: the metrics are of another version.
+        ValueError: a counter is not a number.
+    """
+    of = selector("address", address)
+    rates: dict[tuple[str, str, str], float] = defaultdict(float)
+    services = set()
+    for name in sorted(COUNTERS):
+        for labels, value in prometheus.at(f"sum by (service, class, operation) (rate({name}{of}[5m]))", at):
+            rates[name, labels.get("class", ""), labels.get("operation", "")] += value
+            services.add(labels.get("service", ""))
+    # If agents disagree about a measured cost, the newest date wins.
+    of_costs = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL})"  # of thousands of agents, once
+    known = sorted((override_of(labels) for labels, _ in prometheus.at(of_costs, at)), key=lambda one: one.date)
+    overrides = CostOverrides(tuple({one.operation: one for one in known}.values()))
+    return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
+
+
+def client_sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
+    """Return the size classes in use by operation, as far as clients are in exact mode."""
+    of = selector("address", address)
+    counts: dict[str, dict[float, float]] = defaultdict(dict)
+    for labels, value in prometheus.at(f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{of}[5m]))", at):
+        counts[labels.get("operation", "")][float(labels["le"])] = value
+    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}
+
+
+_SERVICE_RATES: Final = (
+    "fss_service_read_operations_per_second",
+    "fss_service_write_operations_per_second",
+    "fss_service_read_bytes_per_second",
+    "fss_service_write_bytes_per_second",
+)
+
+
+def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of file systems and volumes of a poller, by the name in `wanted`, else by name or OCID.
+
+    A renamed resource is one, and has its present name.
+    """
+    own = _published_limits(prometheus, service) if ceilings == Limits() else {}
+    of = selector("service", service)
+    queries = {name: f"max by (resource_id, resource) (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
+    found = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
+    histories: dict[str, dict[float, Traffic]] = defaultdict(dict)
+    names: dict[str, list[str]] = defaultdict(list)
+    # The present name comes last: the name with the newest moment.
+    for (ocid, name), figures in sorted(found.items(), key=lambda one: max(one[1])):
+        histories[ocid] |= {moment: _service_traffic(one) for moment, one in figures.items()}
+        names[ocid].append(name)
+    loads = {}
+    for ocid, history in histories.items():
+        if wanted in {None, ocid, *names[ocid]}:
+            at = busiest_moment(history, own.get(ocid, ceilings))
+            name = wanted or names[ocid][-1] or ocid
+            loads[ocid if name in loads else name] = Load(ended(at), history[at], remark=MEASURED_BY_OCI)
+    return loads
+
+
+def _published_limits(prometheus: Prometheus, service: str) -> dict[str, Limits]:
+    """Return the newest published limits by OCID."""
+
+    def newest(name: str) -> dict[str, float]:
+        query = f"max by (resource_id) (last_over_time({name}{selector('service', service)}[7d]))"
+        return {labels.get("resource_id", ""): value for labels, value in prometheus.at(query, prometheus.now)}
+
+    iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
+    return {one: Limits(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
+
+
+def _resource(labels: Mapping[str, str]) -> tuple[str, str]:
+    return labels.get("resource_id", ""), labels.get("resource", "")
+
+
+def _service_traffic(figures: Mapping[str, float]) -> Traffic:
+    reads, writes, read_bytes, written_bytes = (figures[name] for name in _SERVICE_RATES)
+    operations = {name: OperationTraffic(rate, Bounds.exact(rate)) for name, rate in ((READ, reads), (WRITE, writes))}
+    return Traffic(operations, read_bytes, written_bytes)

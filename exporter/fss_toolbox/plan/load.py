@@ -1,0 +1,166 @@
+"""A workload to plan for: stated in flags, recorded by address, or the busiest moment of a history."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.histograms import in_classes
+from fss_exporter.model.knowledge import KnownFigure
+from fss_exporter.model.limits import Limits, fullest, known_uses
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
+from fss_exporter.model.service_table import ServiceChoice
+from fss_exporter.model.traffic import Traffic, Transfers, scaled, together, workload
+from fss_toolbox.plan.inputs import PlanInputs
+from fss_toolbox.sizing.growth import Growth
+
+ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
+"""Remark of a load that was recorded on a client."""
+
+EVERYTHING: Final = "all operations"
+"""Stands for the operations that OCI does not split."""
+
+
+class SizeShare(NamedTuple):
+    """Operations of one size class: the largest size in bytes, and the share in all operations of the histogram."""
+
+    up_to_bytes: float
+    share: float
+
+
+def size_shares(at_most: Mapping[float, float]) -> tuple[SizeShare, ...]:
+    """Return the used classes of a cumulative histogram: operations up to a size in bytes, by the size.
+
+    The class without a bound is left out, because no kernel makes a transfer that large.
+    """
+    classes = in_classes(at_most)
+    whole = sum(classes.values())
+    return tuple(SizeShare(up_to, count / whole) for up_to, count in classes.items() if count and up_to < math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A workload."""
+
+    source: str  # where the workload comes from, for people
+    traffic: Traffic  # operations and bytes per second; of the whole job where `is_job`
+    # classes of READs and WRITEs by operation, where exact mode counted them
+    sizes: Mapping[str, tuple[SizeShare, ...]] = field(default_factory=dict)
+    shape: str = ""  # shape of the recorded mount target; empty where the shape is not known
+    connections: float | None = None  # connections of the recorded mount target; None where they were not counted
+    limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
+    remark: str = ""  # quality of the IOPS figure
+    known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
+    growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
+    days: int = 0  # days of history that Prometheus has
+    moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one
+    is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
+    follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the operations are known by name."""
+        return EVERYTHING not in self.traffic.operations
+
+
+def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> dict[str, Load]:
+    """Return the load of each address, from traffic of one client's mounts by address."""
+    mounts: dict[str, list[Traffic]] = {}
+    for address, traffic in traffics:
+        mounts.setdefault(address, []).append(traffic)
+    return {address: Load(source, together(found), remark=ONE_CLIENT) for address, found in mounts.items()}
+
+
+def without_costs(load: Load) -> Load:
+    """Return the load without the cost of operations, for storage without a cost table."""
+    traffic = load.traffic
+    operations = {name: replace(rate, iops=None) for name, rate in traffic.operations.items()}
+    classes = {name: replace(rate, iops=None) for name, rate in traffic.classes.items()}
+    return replace(load, traffic=replace(traffic, operations=operations, classes=classes, lock_iops=None))
+
+
+def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
+    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide.
+
+    Of equal moments the latest counts.
+    """
+
+    def fullness(moment: float) -> tuple[float, float, float]:
+        traffic = history[moment]
+        first = fullest(known_uses(traffic, limits))
+        cost = traffic.iops.point if traffic.iops else 0.0
+        return (first.ratio or 0.0) if first else 0.0, cost, traffic.payload
+
+    return max(sorted(history, reverse=True), key=fullness)
+
+
+def ended(moment: float) -> str:
+    """Return the name of the five minutes that end at a moment, for a report."""
+    return f"busiest 5 minutes of the last week, until {datetime.fromtimestamp(moment, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def stated_load(
+    inputs: PlanInputs, cap_bytes: int = LARGEST_TRANSFER_BYTES, overrides: CostOverrides = NO_OVERRIDES
+) -> Load:
+    """Return the workload of the flags. `cap_bytes` is the largest transfer of the client (rsize and wsize).
+
+    Raises:
+        UsageError: an operation has no known cost, or a rate is missing.
+    """
+    reads, writes = _transfers(inputs)
+    try:
+        traffic = overrides.priced(workload(reads, writes, inputs.operations, cap_bytes))
+    except ValueError as wrong:
+        raise UsageError(f"--operation: {wrong}") from wrong
+    if inputs.is_job or (inputs.has_rates and not inputs.mix):
+        return Load("as stated", traffic)
+    highest = inputs.hosts.highest_rate
+    if highest is None:
+        raise UsageError("no rate: give --reads, --writes or --operation, or --concurrency and --latency")
+    factor = highest / traffic.all_operations.operations
+    return Load("as stated", scaled(traffic, factor), follows_latency=True)
+
+
+def with_stated_latency(inputs: PlanInputs, choice: ServiceChoice) -> PlanInputs:
+    """Return the inputs with the service's stated latency, if the flags give sizes and a concurrency only."""
+    size, kind = inputs.write_size, choice.kind
+    asks_rate = inputs.concurrency is not None and not inputs.has_rates and not inputs.is_job
+    if inputs.latency is not None or kind is None or size is None or not asks_rate or inputs.read_size is not None:
+        return inputs
+    return replace(inputs, latency=kind.stated_latency(size))
+
+
+def as_job(name: str, load: Load, inputs: PlanInputs) -> Load:
+    """Return the load as the job of `--files` or `--bytes`, with all operations and bytes of the job as traffic.
+
+    Raises:
+        UsageError: `--bytes` with a load that moves no bytes. `name` is the address of a recorded load.
+    """
+    payload = load.traffic.read_bytes + load.traffic.written_bytes
+    if inputs.total_bytes is not None and not payload:
+        fix = "Name another mount target with --address" if name else "Give --read-size or --write-size"
+        raise UsageError(f"--bytes: {name or 'the load'} reads and writes nothing. {fix}")
+    factor = inputs.files or (inputs.total_bytes or 0) / payload
+    return replace(load, traffic=scaled(load.traffic, factor), is_job=True)
+
+
+def _transfers(inputs: PlanInputs) -> tuple[Transfers | None, Transfers | None]:
+    """Return reads and writes with their rates, or one of each per second if only sizes are stated."""
+    if inputs.has_rates:
+        return (
+            _of_rate(inputs.reads, inputs.read_bandwidth, inputs.read_size or LARGEST_TRANSFER_BYTES),
+            _of_rate(inputs.writes, inputs.write_bandwidth, inputs.write_size or LARGEST_TRANSFER_BYTES),
+        )
+    return (
+        None if inputs.read_size is None else Transfers(1.0, inputs.read_size),
+        None if inputs.write_size is None else Transfers(1.0, inputs.write_size),
+    )
+
+
+def _of_rate(per_second: float | None, bandwidth: float | None, size: int) -> Transfers | None:
+    if bandwidth is not None:
+        per_second = bandwidth / size
+    return None if per_second is None else Transfers(per_second, size)

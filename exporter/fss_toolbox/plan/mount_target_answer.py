@@ -1,0 +1,263 @@
+"""The answer of `plan` about mount targets: tables with sentences below, and JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from rich.console import Console
+
+from fss_exporter import units
+from fss_exporter.model.limits import NO_SHAPE, Use, fullest
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.plan.answer_sentences import NO_CACHE, amount, differences, sentences
+from fss_toolbox.plan.comparison import Pricing, options_document, show_options
+from fss_toolbox.plan.load import Load
+from fss_toolbox.plan.scenario import Case, Scenario
+from fss_toolbox.sizing.advice import Advice
+from fss_toolbox.sizing.capacity import LATENCY
+from fss_toolbox.tables import Column, Row, colour, say, show as show_table
+
+_USES = (
+    Column("bound", left=True),
+    Column("wanted"),
+    Column("ceiling", 2),
+    Column("share"),
+    Column("", 1, left=True),
+)
+_SCALING = (
+    Column("mount targets"),
+    Column("share of the fullest ceiling"),
+    Column("IOPS, all of them", 3),
+    Column("MB/s, all of them", 2),
+    Column("clients on each", 1),
+    Column("binds first", 4, left=True),
+)
+
+
+def show_case(out: Console, case: Case, comparison: Pricing) -> None:
+    """Print one answer."""
+    scenario = case.scenario
+    load = scenario.load
+    name = f"mount target {case.address}, " if case.address else ""
+    title = f"{'Job' if load.is_job else 'Workload'}: {name}{load.source}"
+    if load.is_split:
+        show_table(out, _operation_columns(load), _operation_rows(load.traffic), title)
+    else:
+        say(out, title, "bold", hanging=2)
+    if load.remark:
+        say(out, load.remark, hanging=2)
+    for line in size_lines(load):
+        say(out, line, hanging=2)
+    say(out, "")
+    _show_bounds(out, scenario)
+    if scenario.mount_targets is not None and not load.is_job:
+        show_table(out, _SCALING, list(_scaling_rows(scenario)), "The same load on more mount targets, spread evenly")
+        say(out, "")
+    for line in sentences(scenario):
+        say(out, line, hanging=2)
+    if case.options:
+        say(out, "")
+        show_options(out, case.options, comparison, load)
+    for change, other in case.changed:
+        say(out, "")
+        say(out, f"What if {change}", "bold")
+        for line in differences(scenario, other):
+            say(out, line, hanging=2)
+    say(out, "")
+
+
+def show_advice(out: Console, found: Sequence[Advice]) -> None:
+    """Print the ranked list of changes."""
+    say(out, "What to change, in the busiest five minutes of each mount target", "bold")
+    for rank, one in enumerate(found, 1):
+        saves = f"saves {units.number(one.saves_iops)} IOPS" if one.saves_iops else "saves no IOPS"
+        say(out, f"{rank}. {saves}: {one.text}", hanging=3)
+        say(out, f"   computed: {one.computed}", hanging=3)
+    if not found:
+        say(out, "nothing: no change of those that this command knows saves 100 IOPS")
+
+
+def size_lines(load: Load) -> Iterator[str]:
+    """Return a sentence for each size of READs and WRITEs that exact mode counted."""
+    for operation, classes in load.sizes.items():
+        shares = ", ".join(f"{one.share:.0%} up to {one.up_to_bytes / 1024:,.0f} KiB" for one in classes)
+        yield f"{operation} sizes, counted: {shares}"
+
+
+def _operation_columns(load: Load) -> tuple[Column, ...]:
+    rate, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
+    measured = (Column("operation", left=True), Column(rate, 1), Column("KiB/op", 2))
+    if load.traffic.iops is None:
+        return measured
+    return (
+        *measured,
+        Column("IOPS each", 3),
+        Column(cost),
+        Column("IOPS bounds", 4),
+        Column("share of the cost", 2),
+    )
+
+
+def _operation_rows(traffic: Traffic) -> list[Row]:
+    every = traffic.all_operations
+    whole = every.iops.point if every.iops else 0.0
+    sizes = {READ: traffic.mean_read_bytes, WRITE: traffic.mean_written_bytes}
+    by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
+    rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
+    iops = units.number(every.iops.point) if every.iops else units.NOT_KNOWN
+    if every.iops is None:
+        return [Row(row.cells[:3]) for row in rows] + [Row(("total", units.number(every.operations), ""), "bold")]
+    return [*rows, Row(("total", units.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
+
+
+def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole: float) -> Row:
+    cost = rate.iops
+    return Row(
+        (
+            name,
+            units.number(rate.operations),
+            units.kibibytes(size) if size else "",
+            units.number(cost.point / rate.operations) if cost else units.NOT_KNOWN,
+            units.number(cost.point) if cost else units.NOT_KNOWN,
+            _bounds(rate),
+            units.percent(cost.point / whole) if cost and whole else units.NOT_KNOWN,
+        )
+    )
+
+
+def _bounds(rate: OperationTraffic) -> str:
+    return units.bounds(rate.iops.lower, rate.iops.upper) if rate.iops else ""
+
+
+def _show_bounds(out: Console, scenario: Scenario) -> None:
+    answer, load = scenario.answer(), scenario.load
+    count = scenario.mount_targets or 1
+    of = f"each of {count} mount targets" if count > 1 else "one mount target"
+    binds = answer.binds
+    if load.is_job:
+        time = scenario.job_time()
+        binds = time.binds if time else None
+    rows = [_use_row(use, binds, is_job=load.is_job) for use in (*answer.mount_target, *answer.clients)]
+    columns = list(_USES)
+    if load.is_job:
+        columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
+    if scenario.shape != NO_SHAPE:
+        show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
+    elif answer.clients:
+        show_table(out, columns, rows[len(answer.mount_target) :], "Against the clients")
+    if scenario.shape != NO_SHAPE or answer.clients:
+        say(out, "")
+
+
+def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
+    ratio = use.ratio
+    remark = "binds first" if use == binds else "not judged" if ratio is None else ""
+    demand, limit = amount(use.demand, use.unit), amount(use.limit, use.unit)
+    if is_job:
+        is_rate = use.unit != "connections"
+        demand = demand.replace("/s", "").replace("IOPS", "I/O operations").replace(" in flight", " x s in flight")
+        time = units.duration(ratio) if ratio is not None and is_rate else units.NOT_KNOWN
+        return Row((use.resource, demand, limit, time, remark if is_rate else ""))
+    return Row(
+        (use.resource, demand, limit, units.percent(ratio), remark), colour(ratio, WARNING_RATIO, CRITICAL_RATIO)
+    )
+
+
+def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
+    """1, 2, 4, 8 mount targets and the number given."""
+    given = scenario.mount_targets or 1
+    for count in sorted({1, 2, 4, 8, given}):
+        answer = replace(scenario, mount_targets=count).answer()
+        first, times, hosts = fullest(answer.mount_target), answer.attainable, scenario.clients.count
+        iops = scenario.load.traffic.iops
+        yield Row(
+            (
+                str(count),
+                units.percent(first.ratio if first else None),
+                units.number(iops.point * times if iops and times else None),
+                units.megabytes(scenario.load.traffic.payload * times if times else None),
+                units.NOT_KNOWN if hosts is None else units.number(hosts / count),
+                answer.binds.resource if answer.binds else units.NOT_KNOWN,
+            ),
+            "bold" if count == given else "",
+        )
+
+
+def case_document(case: Case, comparison: Pricing) -> dict[str, Any]:
+    """Return one answer as JSON. Unknown figures are null. Schema: docs/schemas/plan.json."""
+    scenario = case.scenario
+    load = scenario.load
+    traffic, per = load.traffic, "" if load.is_job else "_per_second"
+    return {
+        "address": case.address or None,
+        "source": load.source,
+        "is_job": load.is_job,
+        "shape": scenario.shape,
+        "target_ratio": scenario.target,
+        "remark": load.remark or None,
+        "knowledge": {
+            "source": load.known.source.value,
+            "age_seconds": load.known.age_seconds,
+            "coverage": load.known.coverage,
+        }
+        if load.known
+        else None,
+        "iops": traffic.iops._asdict() if traffic.iops else None,
+        "operations": {
+            name: {
+                "count" if load.is_job else "per_second": rate.operations,
+                "iops": rate.iops._asdict() if rate.iops else None,
+            }
+            for name, rate in traffic.operations.items()
+        }
+        if load.is_split
+        else None,
+        f"read_bytes{per}": traffic.read_bytes,
+        f"written_bytes{per}": traffic.written_bytes,
+        "estimated_lock_iops": traffic.lock_iops,
+        "counted_sizes": {operation: [one._asdict() for one in classes] for operation, classes in load.sizes.items()},
+        **_answer(scenario),
+        "options": options_document(case.options, comparison) if case.options else None,
+        "sentences": list(sentences(scenario)),
+        "what_if": [{"change": change, **_answer(other)} for change, other in case.changed],
+    }
+
+
+def _answer(scenario: Scenario) -> dict[str, Any]:
+    answer, time = scenario.answer(), scenario.job_time()
+    bound = time.binds if time else answer.binds
+    several = max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
+    return {
+        "mount_target": _uses(answer.mount_target),
+        "clients": _uses(answer.clients),
+        "both_directions": _uses([answer.both_directions])[0] if answer.both_directions else None,
+        "binds_first": bound.resource if bound else None,
+        "latency_bound": bound is not None and bound.resource == LATENCY,
+        "job_seconds": time.seconds if time else None,
+        "best_of_one_mount_target": _times(scenario.load.traffic, answer.best),
+        "attainable": _times(scenario.load.traffic, answer.attainable),
+        "mount_targets_given": scenario.mount_targets,
+        "mount_targets": answer.mount_targets,
+        "mount_targets_at_upper_bound": answer.mount_targets_at_worst,
+        "scaling_out_costs": NO_CACHE if several else None,
+    }
+
+
+def _uses(found: Sequence[Use]) -> list[dict[str, Any]]:
+    return [asdict(use) | {"ratio": use.ratio} for use in found]
+
+
+def _times(traffic: Traffic, factor: float | None) -> dict[str, Any] | None:
+    """Return a multiple of the workload, per second."""
+    if factor is None:
+        return None
+    every = traffic.all_operations
+    return {
+        "times_the_workload": factor,
+        "operations_per_second": every.operations * factor or None,
+        "iops": every.iops.times(factor)._asdict() if every.iops else None,
+        "read_bytes_per_second": traffic.read_bytes * factor,
+        "written_bytes_per_second": traffic.written_bytes * factor,
+    }

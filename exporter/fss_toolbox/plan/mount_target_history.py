@@ -1,0 +1,252 @@
+"""The busiest five minutes of each mount target in a week, from a Prometheus.
+
+OCI knows the amount: the series of a poller have the load of all clients. Clients know the mix: only clients count by
+operation. So the amount comes from the poller, the mix from the scraped clients, and the load says how much of it they are.
+Without a poller the clients are all that is known: the load is at least theirs.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from fss_exporter import units
+from fss_exporter.errors import SourceError
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits
+from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
+from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
+from fss_toolbox.plan.prometheus_api import Prometheus, selector
+from fss_toolbox.sizing.growth import Growth, growth_of
+
+LimitsOf = Callable[[str, str, Limits | None], Limits]
+"""Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known."""
+
+_MEASURED: Final = "fss_mount_target_iops"
+_ESTIMATED: Final = "fss_mount_target_estimated_iops"
+_READ: Final = "fss_mount_target_read_bytes_per_second"
+_WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
+_CONNECTIONS: Final = "fss_mount_target_connections"
+_LIMITS: Final = {
+    "iops": "fss_mount_target_iops_limit",
+    "read_bytes_per_second": "fss_mount_target_read_bytes_per_second_limit",
+    "write_bytes_per_second": "fss_mount_target_write_bytes_per_second_limit",
+    "connections": "fss_mount_target_connections_limit",
+    "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
+}
+HISTORY_DAYS: Final = 28
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMountTarget:
+    """A mount target of the week as Prometheus has it."""
+
+    id: str  # OCID
+    name: str = ""  # display name
+    address: str = ""  # empty if unknown, or if two mount targets have the address
+    shape: str = ""  # empty if unknown
+    limits: Limits | None = None  # None if Prometheus has none
+
+
+def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target, or of one, by address, or by name without an address.
+
+    Addresses of other storage services are left out.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
+    """
+    loads = _polled(prometheus, limits, address)
+    elsewhere = other_services(prometheus, address)
+    for where, load in of_clients(prometheus, lambda one: limits(one, "", None), address).items():
+        if where not in loads and where not in elsewhere:
+            iops = load.traffic.iops
+            known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
+            loads[where] = replace(load, remark=CLIENTS_ALONE, known=known)
+    if not loads:
+        of = f" with address {address}" if address else ""
+        raise SourceError(
+            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}. "
+            "Are the clients, or is a poller, scraped?"
+        )
+    return loads
+
+
+def other_services(prometheus: Prometheus, address: str | None = None) -> dict[str, str]:
+    """Return the storage service of each mounted address that is not OCI File Storage.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
+    found = {labels.get("address", ""): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
+    return {where: service for where, service in sorted(found.items()) if service != OCI_FSS.name}
+
+
+def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
+    """Return the mount targets of the week by OCID.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
+    ceilings: dict[str, dict[str, float]] = {}
+    for field, name in _LIMITS.items():
+        newest = f"max by (mount_target_id) (last_over_time({name}[7d]))"
+        for labels, value in prometheus.at(newest, prometheus.now):
+            ceilings.setdefault(_id(labels), {})[field] = value
+    return {
+        _id(labels): KnownMountTarget(
+            _id(labels),
+            labels.get("mount_target", ""),
+            labels.get("address", ""),
+            labels.get("shape", ""),
+            Limits(**ceilings[_id(labels)]) if _id(labels) in ceilings else None,
+        )
+        for labels, _ in prometheus.at(query, prometheus.now)
+    }
+
+
+def _polled(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+    known = known_mount_targets(prometheus, address)
+    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    loads: dict[str, Load] = {}
+    for target, history in prometheus.figures(queries, _id, needed=(_READ, _WRITTEN)).items():
+        if address is None or target in known:
+            one = known.get(target, KnownMountTarget(target))
+            where = one.address or one.name or target
+            traffic = {moment: _target_traffic(figures) for moment, figures in history.items()}
+            at = busiest_moment(traffic, limits(where, one.shape, one.limits))
+            # Networks can have equal addresses. The second mount target of an address goes by its OCID.
+            loads[target if where in loads else where] = _load(prometheus, one, history[at], at)
+    return loads
+
+
+def _id(labels: Mapping[str, str]) -> str:
+    return labels.get("mount_target_id", "")
+
+
+def _mean(name: str, mount_target_id: str | None = None) -> str:
+    """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
+    of = selector("mount_target_id", mount_target_id)
+    return f"max by (mount_target_id) (avg_over_time({name}{of}[5m]))"
+
+
+def _target_traffic(figures: Mapping[str, float]) -> Traffic:
+    cost = None
+    if _MEASURED in figures:
+        cost = Bounds.exact(figures[_MEASURED])
+    elif (point := figures.get(_ESTIMATED)) is not None:
+        lower, upper = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
+        cost = Bounds(lower, point, upper)
+    # OCI does not publish the number of operations behind the cost.
+    return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
+
+
+def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str, float], at: float) -> Load:
+    more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
+    also = {name: value for name in more for _, value in prometheus.at(_mean(name, target.id), at)}
+    whole = _target_traffic({**also, **figures})
+    mix = _clients(prometheus, target.address, at)
+    coverage = _coverage(mix, whole)
+    traffic = None if mix is None else with_amount(mix, whole)
+    source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
+    growth, days = _growth(prometheus, target.id, is_measured=source is FigureSource.MEASURED)
+    return Load(
+        ended(at),
+        traffic or whole,
+        {} if traffic is None else client_sizes(prometheus, target.address, at),
+        shape=target.shape,
+        limits=target.limits,
+        connections=also.get(_CONNECTIONS),
+        remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
+        known=KnownFigure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
+        growth=growth,
+        days=days,
+        moment=at,
+    )
+
+
+def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) -> tuple[dict[str, Growth], int]:
+    """Return the growth of the daily peaks by resource, and the days with data."""
+    of = selector("mount_target_id", mount_target_id)
+    both = f"{_READ}{of} + on (mount_target_id) group_left () max by (mount_target_id) ({_WRITTEN}{of})"
+    of_resources = {
+        IOPS: f"{_MEASURED if is_measured else _ESTIMATED}{of}",
+        READ_BANDWIDTH: f"{_READ}{of}",
+        WRITE_BANDWIDTH: f"{_WRITTEN}{of}",
+        BOTH_DIRECTIONS: f"({both})",
+    }
+    found, days = {}, 0
+    for resource, series in of_resources.items():
+        peak = f"max by (mount_target_id) (max_over_time(avg_over_time({series}[5m:1m])[1d:5m]))"
+        peaks = prometheus.daily(peak, HISTORY_DAYS)
+        days = max(days, len(peaks))
+        growth = growth_of(peaks)
+        if growth is not None:
+            found[resource] = growth
+    return found, days
+
+
+def _clients(prometheus: Prometheus, address: str, at: float) -> Traffic | None:
+    """Return the traffic of the scraped clients of an address. None without any."""
+    if not address:
+        return None
+    try:
+        found = client_traffic(prometheus, address, at)
+    except (ValueError, KeyError) as error:
+        raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+    return found if found.all_operations.operations else None
+
+
+def _coverage(mix: Traffic | None, whole: Traffic) -> float | None:
+    own = mix.iops if mix else None
+    return own.point / whole.iops.point if own and whole.iops and whole.iops.point else None
+
+
+def _remark(source: FigureSource | None, coverage: float | None, *, is_split: bool) -> str:
+    if source is FigureSource.MEASURED:
+        amount = "IOPS of all clients as OCI measured them"
+    elif source is FigureSource.OCI:
+        amount = (
+            "IOPS of all clients estimated from requests that OCI publishes, which leave out LOOKUP, ACCESS and others: it may"
+            " be more"
+        )
+    else:
+        amount = "IOPS not known: OCI published neither them nor requests"
+    if coverage is None:
+        return f"{amount}. No client of this mount target is scraped, so there is no split by operation"
+    part = f"The scraped clients are {units.percent(coverage)} of this load"
+    if not is_split:
+        return f"{amount}. {part}, and their operations do not explain it, so there is no split by operation"
+    return f"{amount}. {part}. Their mix of operations stands for all clients"
+
+
+def with_amount(mix: Traffic, whole: Traffic) -> Traffic | None:
+    """Return the operations of a mix with the amount of a whole load: its bytes in each direction and its IOPS.
+
+    READs and WRITEs follow the bytes, and other operations take the rest of the IOPS. None where the whole cannot have
+    this mix: bytes without READs or WRITEs, or bytes that cost more than all IOPS.
+    """
+    if whole.iops is None or mix.iops is None:
+        return None
+    transfers = {READ: (mix.read_bytes, whole.read_bytes), WRITE: (mix.written_bytes, whole.written_bytes)}
+    operations: dict[str, OperationTraffic] = {}
+    for name, (own, wanted) in transfers.items():
+        if own and name in mix.operations:
+            operations[name] = scaled(Traffic({name: mix.operations[name]}), wanted / own).operations[name]
+        elif wanted:
+            return None
+    left = whole.iops.point - sum(rate.iops.point for rate in operations.values() if rate.iops)
+    others = {name: rate for name, rate in mix.operations.items() if name not in transfers}
+    cost = sum(rate.iops.point for rate in others.values() if rate.iops) or (
+        mix.iops.point - sum(rate.iops.point for name in transfers if (rate := mix.operations.get(name)) and rate.iops)
+    )
+    if left < 0 or cost <= 0:
+        factor = whole.iops.point / mix.iops.point
+        return replace(scaled(mix, factor), read_bytes=whole.read_bytes, written_bytes=whole.written_bytes)
+    operations |= scaled(Traffic(others), left / cost).operations
+    return Traffic(operations, whole.read_bytes, whole.written_bytes)

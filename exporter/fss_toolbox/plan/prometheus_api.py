@@ -1,0 +1,97 @@
+"""Queries to the HTTP API of a Prometheus."""
+
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from fss_exporter.errors import SourceError
+from fss_toolbox.sizing.growth import DailyPeak
+
+_Key = TypeVar("_Key")
+
+DAY_S = 86400
+WEEK_S = 7 * DAY_S
+STEP_S = 300
+
+
+_Series = tuple[Mapping[str, str], list[tuple[float, float]]]  # labels, and values by epoch second
+
+
+class Prometheus:
+    """One Prometheus. `get` returns the text of a path with its query. `now` is the end of the week in epoch seconds."""
+
+    def __init__(self, get: Callable[[str], str], now: float | None = None) -> None:
+        self._get = get
+        self.now = time.time() if now is None else now
+
+    def figures(
+        self,
+        queries: Mapping[str, str],
+        key: Callable[[Mapping[str, str]], _Key],
+        needed: Collection[str] = (),
+    ) -> dict[_Key, dict[float, dict[str, float]]]:
+        """Return the values of several queries, every five minutes of the week, by key of the labels, moment and name of the query.
+
+        Moments without a value of each needed query are left out.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        week = {"start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
+        found: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        for name, query in queries.items():
+            for labels, values in self._series("query_range", {"query": query, **week}):
+                for moment, value in values:
+                    found[key(labels)][moment][name] = value
+        whole = {
+            one: {moment: values for moment, values in moments.items() if values.keys() >= set(needed)}
+            for one, moments in found.items()
+        }
+        return {one: moments for one, moments in whole.items() if moments}
+
+    def daily(self, query: str, days: int) -> list[DailyPeak]:
+        """Return the value of a query for one series at the end of each of the last days, the day counted from 1970.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        span = {"start": self.now - (days - 1) * DAY_S, "end": self.now, "step": DAY_S}
+        series = self._series("query_range", {"query": query, **span})
+        return [DailyPeak(moment / DAY_S, value) for _, values in series[:1] for moment, value in values]
+
+    def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
+        """Labels and values at a moment, epoch seconds.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        for labels, values in self._series("query", {"query": query, "time": moment}):
+            for _, value in values:
+                yield labels, value
+
+    def _series(self, endpoint: str, parameters: Mapping[str, str | float]) -> list[_Series]:
+        text = self._get(f"/api/v1/{endpoint}?{urlencode(parameters, errors='replace')}")
+        try:
+            document = json.loads(text)
+            if document["status"] != "success":
+                raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
+            return [_parsed(series) for series in document["data"]["result"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
+
+
+def _parsed(series: Any) -> _Series:
+    """Parse a series of a matrix (`values`) or of a vector (`value`), without NaN and infinity."""
+    pairs = series["values"] if "values" in series else [series["value"]]
+    values = [(float(moment), float(value)) for moment, value in pairs]
+    labels = {name: str(value) for name, value in series["metric"].items()}
+    return labels, [pair for pair in values if math.isfinite(pair[1])]
+
+
+def selector(label: str, value: str | None) -> str:
+    """Return `{label="value"}` with the value escaped, or an empty text for None."""
+    return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"

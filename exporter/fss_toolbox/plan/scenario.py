@@ -1,0 +1,97 @@
+"""A workload with mount targets and clients, and `--what-if NAME=VALUE`, which changes one value."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+
+import click
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.traffic import scaled
+from fss_toolbox.plan.inputs import PlanInputs
+from fss_toolbox.plan.load import Load
+from fss_toolbox.sizing import capacity
+from fss_toolbox.sizing.options import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A workload with mount targets and clients."""
+
+    load: Load  # the whole workload
+    shape: str  # name of the shape of the mount targets
+    limits: Limits  # ceilings of one mount target
+    clients: capacity.ClientHosts  # the hosts
+    target: float  # share of a ceiling to stay at or below
+    mount_targets: int | None = None  # number that shares the load evenly. None if the answer gives the number
+
+    def answer(self) -> capacity.CapacityAnswer:
+        """Return the needs of the workload. A job needs no number of mount targets, because a job only takes longer."""
+        given = self.mount_targets or (1 if self.load.is_job else None)
+        found = capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, given)
+        return replace(found, mount_targets=None, mount_targets_at_worst=None) if self.load.is_job else found
+
+    def job_time(self) -> capacity.JobTime | None:
+        """Return the time of a job. None for a workload that is a rate, or without a known bound."""
+        if not self.load.is_job:
+            return None
+        traffic = self.load.traffic
+        found = (
+            *capacity.server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
+            *capacity.client_uses(traffic, self.clients),
+        )
+        return capacity.job_time(found, traffic.all_operations.operations, self.clients)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One workload with its answer."""
+
+    address: str  # of the recorded mount target; empty for a stated workload
+    scenario: Scenario  # workload, mount targets and clients
+    changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
+    options: tuple[Option, ...] = ()  # of --compare
+
+
+_OF_CLIENTS = {
+    "nconnect": "nconnect",
+    "clients": "count",
+    "concurrency": "concurrency",
+    "latency": "latency_seconds",
+    "network-rtt": "network_rtt_seconds",
+    "client-bandwidth": "bandwidth",
+}
+_KNOWN = (*_OF_CLIENTS, "mount-targets", "target")
+_FLAGS = {name: one.metadata for one in fields(PlanInputs) for name in one.metadata["names"]}
+
+
+def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:
+    """Return the scenario with one change, `name=value`. `limits_of` returns the ceilings of a shape.
+
+    Raises:
+        UsageError: the name is unknown, or the flag of this name does not take the value.
+    """
+    name, equals, value = change.partition("=")
+    if not equals:
+        raise UsageError(f"--what-if {change}: write it like nconnect=16")
+    if name == "shape" and value in SHAPES:
+        return replace(scenario, shape=value, limits=limits_of(value))
+    if name == "shape":
+        raise UsageError(f"--what-if {change}: not a shape. Known are {', '.join(SHAPES)}")
+    if name not in _KNOWN:
+        raise UsageError(f"--what-if {change}: known are {', '.join((*_KNOWN, 'shape'))}")
+    try:
+        figure = click.types.convert_type(_FLAGS[f"--{name}"]["type"])(value)
+    except click.BadParameter as wrong:
+        raise UsageError(f"--what-if {change}: {wrong.message}") from wrong
+    if name in _OF_CLIENTS:
+        return _with(scenario, replace(scenario.clients, **{_OF_CLIENTS[name]: figure}))
+    return replace(scenario, **{name.replace("-", "_"): figure})
+
+
+def _with(scenario: Scenario, clients: capacity.ClientHosts) -> Scenario:
+    before, after = scenario.clients.highest_rate, clients.highest_rate
+    if not scenario.load.follows_latency or before is None or after is None:
+        return replace(scenario, clients=clients)
+    load = replace(scenario.load, traffic=scaled(scenario.load.traffic, after / before))
+    return replace(scenario, clients=clients, load=load)

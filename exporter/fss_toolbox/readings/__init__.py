@@ -1,0 +1,1 @@
+"""Saved files of mountstats and nfsiostat, and the rates between two readings."""

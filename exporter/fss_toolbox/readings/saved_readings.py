@@ -1,0 +1,240 @@
+"""Read saved mountstats files of one host, for example from a support bundle, and compute the difference of two files.
+
+The files contain no time. The `age:` of the mounts gives the time between two files in whole seconds. The module refuses
+files of two hosts, files in the wrong order and files with a restart in between, because such figures would look
+plausible and be wrong.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from statistics import median_low
+
+from fss_exporter.errors import UsageError
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
+from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+from fss_exporter.nfs.superblocks import (
+    BY_NAME,
+    NO_ADDRESSES,
+    NO_READING,
+    UNMATCHED,
+    Reading,
+    Services,
+    Superblock,
+    join,
+)
+from fss_toolbox.readings.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
+
+_AGE_SLACK_S = 1
+# Ages are whole seconds, each rounded for itself.
+
+
+@dataclass(frozen=True, slots=True)
+class SavedReading:
+    """One saved reading."""
+
+    source: str  # the operator's name of the file
+    reading: Reading  # the parsed reading
+    notes: tuple[str, ...]  # remarks for the reader
+
+
+@dataclass(frozen=True, slots=True)
+class SavedInterval:
+    """The interval between two saved readings."""
+
+    accounts: Accounts  # totals of the interval by mount
+    reading: Reading  # the later reading
+    seconds: float  # length of the interval
+    notes: tuple[str, ...]  # remarks for the reader
+
+
+def read_saved(
+    source: str,
+    mountstats: str,
+    mountinfo: str | None,
+    address_map: Mapping[str, str] = NO_ADDRESSES,
+    services: Services = BY_NAME,
+) -> SavedReading:
+    """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None.
+
+    Raises:
+        UsageError: the text is not mountstats, contains no NFS mount or was cut off.
+    """
+    counters = _counters(source, mountstats)
+    mounts = _mounts_of(counters) if mountinfo is None else parse_mountinfo(mountinfo)
+    reading = join(counters, mounts, address_map, services)
+    if not reading.superblocks:
+        raise UsageError(
+            f"{source}: none of its mounts are in the mountinfo. Give the mountinfo of the same host and moment"
+        )
+    notes = left_out(source, counters.skipped)
+    notes += _losses(source, mountstats, mountinfo, reading)
+    return SavedReading(source, reading, tuple(notes))
+
+
+def left_out(source: str, skipped: Iterable[str]) -> list[str]:
+    """Return a note for each reason to leave out records."""
+    return [f"{source}: {count} records left out: {reason}" for reason, count in Counter(skipped).items()]
+
+
+def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Reading) -> Iterator[str]:
+    """Yield a message for each part that is missing in saved files."""
+    if is_mountstats_output(mountstats):
+        yield f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
+    if mountinfo is None:
+        yield (
+            "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
+            " twice. Give --mountinfo"
+        )
+    strangers = reading.skipped.count(UNMATCHED)
+    if strangers:
+        yield f"{source}: {strangers} records left out: their mounts are not in the mountinfo"
+
+
+def _counters(source: str, text: str) -> Mountstats:
+    if is_nfsiostat_output(text):
+        raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
+    found = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
+    if "truncated" in found.skipped:
+        raise UsageError(f"{source}: cut off in the middle of a record. Copy the whole file")
+    if not found.records:
+        why = "no record of its NFS mounts can be read" if found.skipped else "no NFS mounts in it"
+        raise UsageError(f"{source}: {why}. Give a copy of /proc/1/mountstats")
+    return found
+
+
+def between(
+    before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
+) -> SavedInterval:
+    """Return the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the mounts.
+
+    Raises:
+        UsageError: the readings are not of one host in this order.
+    """
+    old = {superblock.number: superblock for superblock in before.reading.superblocks}
+    pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]
+    pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
+    if not pairs:
+        raise UsageError(f"{before.source} and {after.source} have no mount in common. Give two readings of one host")
+    elapsed = _elapsed(before, after, pairs, seconds)
+    aged = _aged(pairs) or elapsed
+    for then, now in pairs:
+        if now.record.age_s >= then.record.age_s:
+            _check_forward(after.source, then, now)
+        elif now.record.age_s > aged + _AGE_SLACK_S:
+            raise _younger(after.source, then, now)
+    # A mount of unknown earlier counts has no rates, and zeros would say that the mount was idle.
+    common = {now.number for _, now in pairs}
+    unknown = {
+        one.number
+        for one in after.reading.superblocks
+        if one.number not in common and one.record.age_s > aged + _AGE_SLACK_S
+    }
+    known = tuple(one for one in after.reading.superblocks if one.number not in unknown)
+    later = replace(after.reading, superblocks=known)
+    accounts = Accounts(overrides=overrides)
+    accounts.apply(before.reading, 0.0)
+    accounts.apply(later, aged + _AGE_SLACK_S)
+    notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
+    return SavedInterval(accounts, later, elapsed, (*notes, *_mounts_and_umounts(before, after, pairs, unknown)))
+
+
+def since_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Accounts:
+    """Return accounts with the whole life of every mount."""
+    accounts = Accounts(overrides=overrides)
+    accounts.apply(NO_READING, 0.0)
+    accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
+    return accounts
+
+
+def _elapsed(
+    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], given: float | None
+) -> float:
+    if given is not None:
+        return given
+    if aged := _aged(pairs):
+        return aged
+    if any(now.record.age_s < then.record.age_s for then, now in pairs):
+        raise _younger(after.source, *pairs[0])
+    raise UsageError(f"{before.source} and {after.source} are of the same second. Give the time between with --seconds")
+
+
+def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:
+    """Return the growth of the mounts' ages in seconds. 0 if no mount has aged."""
+    grown = [age for then, now in pairs if (age := now.record.age_s - then.record.age_s) > 0]
+    return float(median_low(grown)) if grown else 0.0
+
+
+def _check_forward(source: str, then: Superblock, now: Superblock) -> None:
+    counted = [("its bytes read", then.record.read_bytes, now.record.read_bytes)]
+    counted.append(("its bytes written", then.record.written_bytes, now.record.written_bytes))
+    for name, counters in then.record.operations.items():
+        if name in now.record.operations:
+            counted.append((f"its {name} operations", counters.operations, now.record.operations[name].operations))
+    for what, earlier, later in counted:
+        if later < earlier:
+            raise _went_back(source, now, what, earlier, later)
+
+
+def _younger(source: str, then: Superblock, now: Superblock) -> UsageError:
+    return _went_back(source, now, "its age", then.record.age_s, now.record.age_s)
+
+
+def _went_back(source: str, superblock: Superblock, what: str, earlier: int, later: int) -> UsageError:
+    return UsageError(
+        f"{_mount(superblock)}: {what} went back from {earlier} to {later} in {source}. "
+        "Are the files swapped or of two hosts, or did the host restart between them?"
+    )
+
+
+def _mount(superblock: Superblock) -> str:
+    return f"{superblock.record.device} on {superblock.record.mount_point}"
+
+
+def _mounts_and_umounts(
+    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], unknown: Collection[str]
+) -> Iterator[str]:
+    """Say which mounts came and went in between. `unknown` are the numbers of superblocks without earlier counts."""
+    for then, now in pairs:
+        if now.record.age_s < then.record.age_s:
+            yield f"{_mount(now)}: mounted again in between. The last operations of the old mount are lost"
+    common = {now.number for _, now in pairs}
+    for superblock in after.reading.superblocks:
+        if superblock.number in unknown:
+            yield f"{_mount(superblock)}: not in the earlier file, left out"
+        elif superblock.number not in common:
+            yield f"{_mount(superblock)}: mounted in between, counted from zero"
+    numbers = {superblock.number for superblock in after.reading.superblocks}
+    for superblock in before.reading.superblocks:
+        if superblock.number not in numbers:
+            yield f"{_mount(superblock)}: unmounted in between. Its last operations are lost"
+
+
+def _mounts_of(counters: Mountstats) -> Mountinfo:
+    """Derive mountinfo from mountstats. Mounts of one device with equal options and age count as one superblock."""
+    first: dict[tuple[str, str, int], str] = {}
+    taken: Counter[tuple[str, str]] = Counter()
+    mounts = []
+    for record in counters.records:
+        alike = (record.device, repr(sorted(record.options.items())), record.age_s)
+        place = (record.device, record.mount_point)
+        number = first.setdefault(alike, f"{record.device} {record.mount_point} {taken[place]}")
+        taken[place] += 1
+        mounts.append(
+            NfsMount(number, record.mount_point, record.device, record.fstype, _address(record), record.options)
+        )
+    return Mountinfo(tuple(mounts))
+
+
+def _address(record: NfsRecord) -> str:
+    server, _ = split_device(record.device)
+    for candidate in (server, record.options.get("mountaddr", "")):
+        try:
+            return str(ip_address(candidate))
+        except ValueError:
+            continue
+    return server

@@ -1,0 +1,1 @@
+"""Arithmetic of `plan`, `fio` and `iostat`: what a load fits into, what it costs and when it is full."""

@@ -1,0 +1,232 @@
+"""What to change in a fleet of clients and mount targets, with the I/O operations that each change saves.
+
+Every advice has a figure and says how it was computed. An advice without saved I/O operations has another figure: a time or
+a share. Limits below which nothing is said are decisions of this project, November 2026.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from fss_exporter.model.operations import (
+    LARGEST_TRANSFER_BYTES,
+    READ,
+    WRITE,
+    read_io_operations,
+    write_io_operations,
+)
+from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.model.traffic import Traffic
+from fss_toolbox.sizing.capacity import DEFAULT_WINDOW_BYTES
+
+LEAST_IOPS: Final = 100.0
+"""A smaller saving is no advice: 0.2 % of the ceiling of a standard mount target."""
+
+STORM_SHARE: Final = 0.5
+"""Share of a client's cost from which one kind of work is a storm."""
+
+UNEVEN: Final = 0.2
+"""Difference between the shares of two mount targets from which the placement is uneven."""
+
+_LOOKING: Final = ("GETATTR", "ACCESS", "LOOKUP")
+_DELETING: Final = ("REMOVE", "RMDIR")
+_AT_CAP: Final = 0.9  # A mean size of this share of rsize means that rsize limits the size
+_SERIAL: Final = (0.5, 1.5)  # requests in flight of one process that waits for each answer
+_SERIAL_LEAST: Final = 50.0  # operations a second
+_PARALLEL: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class MountLoad:
+    """One export on one client, in the busiest five minutes of its mount target."""
+
+    client: str
+    address: str
+    export: str
+    traffic: Traffic  # per second
+    rsize: int | None = None  # bytes. None if unknown
+    wsize: int | None = None
+    nconnect: int | None = None
+
+    @property
+    def iops(self) -> float:
+        """Estimated I/O operations per second."""
+        return self.traffic.iops.point if self.traffic.iops else 0.0
+
+    def cost_of(self, operations: Iterable[str]) -> float:
+        """I/O operations per second of some operations."""
+        found = (self.traffic.operations.get(name) for name in operations)
+        return sum(one.iops.point for one in found if one and one.iops)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLoad:
+    """One mount target in its busiest five minutes."""
+
+    name: str
+    address: str
+    iops: float  # of all clients
+    limit: float  # ceiling of IOPS
+    # IOPS on each file system behind it, by name of the file system
+    file_systems: Mapping[str, float]
+    exports: Mapping[str, str]  # file system by path of the export
+
+    @property
+    def ratio(self) -> float:
+        """Share of the ceiling."""
+        return self.iops / self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One change."""
+
+    kind: str  # move, transfer-size, stat-storm, delete-storm, network, nconnect or serial
+    mount_target: str  # name or address
+    client: str  # empty for a change of several clients
+    text: str  # what to do
+    saves_iops: float  # I/O operations per second that the mount target no longer sees in its busiest five minutes
+    computed: str  # how
+
+
+def ranked(
+    targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], networks: Mapping[str, tuple[float, float]]
+) -> list[Advice]:
+    """Return every advice, the one that saves most first.
+
+    `networks` has the busier direction and the bandwidth of each client's network, in bytes per second.
+    """
+    names = {one.address: one.name for one in targets}
+    found = [*_moves(targets, mounts), *_networks(networks)]
+    for mount in mounts:
+        found += _of_mount(mount, names.get(mount.address, mount.address))
+    return sorted(found, key=lambda one: (-one.saves_iops, one.kind, one.mount_target, one.client))
+
+
+def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
+    for full in targets:
+        places = [
+            one
+            for one in targets
+            if one is not full
+            and one.file_systems.keys() & full.file_systems.keys()
+            and full.ratio - one.ratio >= UNEVEN
+        ]
+        if not places:
+            continue
+        free = min(places, key=lambda one: one.ratio)
+        shared = sorted(free.file_systems.keys() & full.file_systems.keys())
+        movable = sum(full.file_systems[name] for name in shared)
+        even = (full.iops * free.limit - free.iops * full.limit) / (full.limit + free.limit)
+        moved = min(even, movable)
+        if moved < LEAST_IOPS:
+            continue
+        clients = _clients_of(full, shared, mounts, moved)
+        first = f", first {', '.join(clients)}" if clients else ""
+        yield Advice(
+            "move",
+            full.name,
+            "",
+            f"move {moved / movable:.0%} of the load of {', '.join(shared)} from {full.name} to {free.name}{first}:"
+            f" {full.name} falls from {full.ratio:.0%} to {(full.iops - moved) / full.limit:.0%},"
+            f" {free.name} rises from {free.ratio:.0%} to {(free.iops + moved) / free.limit:.0%}",
+            moved,
+            f"both export {', '.join(shared)}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
+            f" of both ceilings need {max(0.0, even):,.0f} IOPS to move. A cache of the mount target no longer helps"
+            " serial work",
+        )
+
+
+def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountLoad], most: float) -> list[str]:
+    """Return the clients with the largest load on the shared file systems that together move at most `most`."""
+    found, total = [], 0.0
+    for mount in sorted(mounts, key=lambda one: -one.iops):
+        fits = mount.address == full.address and full.exports.get(mount.export) in shared
+        if fits and mount.iops >= 1 and total + mount.iops <= most:
+            found.append(mount.client)
+            total += mount.iops
+    return list(dict.fromkeys(found))[:5]
+
+
+def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:
+    for client, (used, bandwidth) in networks.items():
+        if bandwidth and used >= WARNING_RATIO * bandwidth:
+            yield Advice(
+                "network",
+                "",
+                client,
+                f"give {client} more network, or spread its work over more clients: {used / 1e6:,.0f} of"
+                f" {bandwidth / 1e6:,.0f} MB/s are used, {used / bandwidth:.0%}",
+                0.0,
+                "the busier direction of all mounts over the bandwidth of the instance",
+            )
+
+
+def _of_mount(mount: MountLoad, target: str) -> Iterator[Advice]:
+    where = f"{mount.client}, {mount.export}"
+    yield from _transfer_size(mount, target, where)
+    looking, deleting = mount.cost_of(_LOOKING), mount.cost_of(_DELETING)
+    if looking >= max(LEAST_IOPS, STORM_SHARE * mount.iops):
+        yield Advice(
+            "stat-storm",
+            target,
+            mount.client,
+            f"let {where} look less often: mount with a longer attribute cache (actimeo) and without noac, or list less",
+            looking,
+            f"{looking:,.0f} of {mount.iops:,.0f} IOPS are GETATTR, ACCESS and LOOKUP. The saving is at most all of them",
+        )
+    if deleting >= max(LEAST_IOPS, STORM_SHARE * mount.iops):
+        yield Advice(
+            "delete-storm",
+            target,
+            mount.client,
+            f"let {where} delete at quiet hours, or slower: rm -rf of a tree costs 8 for each file",
+            deleting,
+            f"{deleting:,.0f} of {mount.iops:,.0f} IOPS are REMOVE and RMDIR in the busiest five minutes",
+        )
+    every = mount.traffic.all_operations
+    in_flight = every.execute_seconds
+    if in_flight and _SERIAL[0] <= in_flight <= _SERIAL[1] and every.operations >= _SERIAL_LEAST:
+        yield Advice(
+            "serial",
+            target,
+            mount.client,
+            f"let {where} do {_PARALLEL} things at a time (partar, parcp, parrm or more processes): up to"
+            f" {every.operations * _PARALLEL / in_flight:,.0f} operations/s in place of {every.operations:,.0f}",
+            0.0,
+            f"{in_flight:.1f} requests in flight at {in_flight / every.operations * 1000:,.2f} ms each (Little's law)",
+        )
+    rtt = every.mean_rtt_seconds
+    payload = max(mount.traffic.read_bytes, mount.traffic.written_bytes)
+    if mount.nconnect == 1 and rtt and payload >= WARNING_RATIO * DEFAULT_WINDOW_BYTES / rtt:
+        bound = DEFAULT_WINDOW_BYTES / rtt
+        yield Advice(
+            "nconnect",
+            target,
+            mount.client,
+            f"mount {where} with nconnect: {payload / 1e6:,.0f} MB/s are {payload / bound:.0%} of one connection's window",
+            0.0,
+            f"a window of {DEFAULT_WINDOW_BYTES >> 20} MiB every {rtt * 1000:,.1f} ms is {bound / 1e6:,.0f} MB/s",
+        )
+
+
+def _transfer_size(mount: MountLoad, target: str, where: str) -> Iterator[Advice]:
+    traffic = mount.traffic
+    directions = (
+        (READ, "rsize", mount.rsize, traffic.mean_read_bytes, traffic.read_bytes, read_io_operations),
+        (WRITE, "wsize", mount.wsize, traffic.mean_written_bytes, traffic.written_bytes, write_io_operations),
+    )
+    for name, option, cap, mean, payload, cost in directions:
+        if cap is None or cap >= LARGEST_TRANSFER_BYTES or mean is None or mean < _AT_CAP * cap:
+            continue
+        now = mount.cost_of((name,))
+        then = payload / LARGEST_TRANSFER_BYTES * cost(LARGEST_TRANSFER_BYTES)
+        if now - then >= LEAST_IOPS:
+            yield Advice(
+                "transfer-size",
+                target,
+                mount.client,
+                f"mount {where} without {option}={cap}",
+                now - then,
+                f"{name}s of {cap // 1024} KiB cost {now:,.0f} IOPS. The same bytes in {name}s of 1 MiB cost {then:,.0f}",
+            )

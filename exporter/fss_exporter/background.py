@@ -47,6 +47,7 @@ class Heartbeat:
     last_success_timestamp: float | None = None
     success: bool = False  # whether the last round had no error
     errors: int = 0  # rounds with an unexpected error since the start
+    duration_seconds: float = 0.0  # time that the last finished round took
 
     def is_stalled(self, now: float) -> bool:
         """Whether the loop has missed ten intervals at `now` (monotonic seconds)."""
@@ -178,20 +179,21 @@ class Worker:
         Raises:
             EndLoop: the round ended the loop.
         """
+        began = self._clock()
         try:
             self._run_round()
         except EndLoop:
             raise
         except FssError:
             self._broken_rounds = 0
-            self._record(success=False)
+            self._record(began, success=False)
         except Exception as error:  # noqa: BLE001  # the guard of every loop: any error costs this round only
             self._break_off(error)
         else:
             if not self._heartbeat.success:
                 self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
             self._broken_rounds = 0
-            self._record(success=True)
+            self._record(began, success=True)
 
     def _break_off(self, error: BaseException) -> None:
         self._broken_rounds += 1
@@ -200,14 +202,15 @@ class Worker:
             self._heartbeat = replace(before, success=False, errors=before.errors + 1)
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
-    def _record(self, *, success: bool) -> None:
-        before = self._heartbeat
+    def _record(self, began: float, *, success: bool) -> None:
+        before, now = self._heartbeat, self._clock()
         self._heartbeat = replace(
             before,
             interval_seconds=self._interval(),
-            finished_at=self._clock(),
+            finished_at=now,
             last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
             success=success,
+            duration_seconds=now - began,
         )
 
     def _pause_seconds(self, began: float) -> float:

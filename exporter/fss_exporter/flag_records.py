@@ -143,6 +143,10 @@ class ProcfsFlags:
     pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1", type=_process, metavar="PID")
 
 
+TRACEFS_PLACES: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+"""Where tracefs is, today and on older distributions."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class KernelFlags:
     """The flags of the places where the kernel counts."""
@@ -151,3 +155,8 @@ class KernelFlags:
         "--path.tracefs", "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]"
     )
     sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"))
+
+    @property
+    def tracefs_places(self) -> tuple[Path, ...]:
+        """The possible mount points of tracefs."""
+        return TRACEFS_PLACES if self.tracefs is None else (self.tracefs,)

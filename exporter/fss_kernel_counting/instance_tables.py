@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Final, Generic, Protocol, TypeVar
@@ -150,25 +150,53 @@ class HasEnd(Protocol):
 Session = TypeVar("Session", bound=HasEnd)
 
 
-@dataclass(eq=False, repr=False)
 class TriggerSetUp(Generic[Session]):
-    """The triggers of one reader: set with the first mount, set again after a failure, removed at the end."""
+    """The triggers of one reader: set with the first mount, set again after a failure, removed at the end.
 
-    make: Callable[[Path, int], Session]  # sets the triggers, by mount point of tracefs and rows. Raises Unavailable
-    sources: Sources  # places of the kernel's files
-    rows: int  # fewest rows of a table. After dropped events the next tables have more
-    most_rows: int
-    clock: Callable[[], float]  # monotonic seconds
-    _: KW_ONLY
-    counted: str  # text for the log after a success
-    otherwise: str  # text for the log after a failure
-    most_unreadable: int = 0  # most unreadable looks in a row whose counts a later look may bring
-    session: Session | None = field(default=None, init=False)  # the triggers in place
-    refusal: Unavailable | None = field(default=None, init=False)  # reason of a failure in the last call of `ready`
-    unreadable: int = field(default=0, init=False)  # unreadable looks in a row. A good look sets the number to 0
-    _next_try: float = field(default=0.0, init=False)
-    _last_refusal: str = field(default="", init=False)
-    _closed: Event = field(default_factory=Event, init=False)
+    Attributes:
+        session: the triggers in place.
+        refusal: reason of a failure in the last call of `ready`.
+        unreadable: unreadable looks in a row. A good look sets the number to 0.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Path, int], Session],
+        sources: Sources,
+        rows: int,
+        most_rows: int,
+        clock: Callable[[], float],
+        *,
+        counted: str,
+        otherwise: str,
+        most_unreadable: int = 0,
+    ) -> None:
+        """Set no trigger yet.
+
+        Args:
+            make: sets the triggers, by mount point of tracefs and rows. Raises Unavailable.
+            sources: places of the kernel's files.
+            rows: fewest rows of a table. After dropped events the next tables have more.
+            most_rows: most rows of a table.
+            clock: monotonic seconds.
+            counted: text for the log after a success.
+            otherwise: text for the log after a failure.
+            most_unreadable: most unreadable looks in a row whose counts a later look may bring.
+        """
+        self.session: Session | None = None
+        self.refusal: Unavailable | None = None
+        self.unreadable = 0
+        self._make = make
+        self._sources = sources
+        self._rows = rows
+        self._most_rows = most_rows
+        self._clock = clock
+        self._counted = counted
+        self._otherwise = otherwise
+        self._most_unreadable = most_unreadable
+        self._next_try = 0.0
+        self._last_refusal = ""
+        self._closed = Event()
 
     def begin(self) -> None:
         """Set the triggers.
@@ -179,17 +207,17 @@ class TriggerSetUp(Generic[Session]):
         """
         try:
             with signals_held():
-                self.session = self.make(self._root(), self.rows)
+                self.session = self._make(self._root(), self._rows)
         except Unavailable as reason:
             self._last_refusal = str(reason)
             raise
         self._last_refusal = ""
-        log.info("%s, in tables of %d rows", self.counted, self.rows)
+        log.info("%s, in tables of %d rows", self._counted, self._rows)
         if self._closed.is_set():  # by another thread in the meantime
             self.end()
 
     def _root(self) -> Path:
-        return find(self.sources.tracefs, self.sources.files, self.sources.sysfs)
+        return find(self._sources.tracefs, self._sources.files, self._sources.sysfs)
 
     def ready(self, rows: int) -> Session | None:
         """Return the triggers. Without triggers set them, a minute after the last try, with tables of at least `rows` rows.
@@ -197,17 +225,17 @@ class TriggerSetUp(Generic[Session]):
         0 rows set no trigger. The log has each reason of a failure once.
         """
         self.refusal = None
-        if rows and self.session is None and not self._closed.is_set() and self.clock() >= self._next_try:
+        if rows and self.session is None and not self._closed.is_set() and self._clock() >= self._next_try:
             self._make_room(rows)
             known = self._last_refusal
             try:
                 self.begin()
             except Unavailable as reason:
                 self.refusal = reason
-                self._next_try = self.clock() + RETRY_SECONDS
+                self._next_try = self._clock() + RETRY_SECONDS
                 if str(reason) != known:
                     level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
-                    log.log(level, "%s: %s", self.otherwise, reason)
+                    log.log(level, "%s: %s", self._otherwise, reason)
         return self.session
 
     def lose(self, lost: Lost) -> bool:
@@ -218,20 +246,20 @@ class TriggerSetUp(Generic[Session]):
         """
         self.unreadable = self.unreadable + 1 if lost.check == UNREADABLE else 0
         if self.unreadable <= 1:
-            log.warning("%s in this interval: %s", self.otherwise, lost)
+            log.warning("%s in this interval: %s", self._otherwise, lost)
         if lost.check == DROPPED:
             self.double()
         if not self.unreadable:
             self.end()
-        return 0 < self.unreadable <= self.most_unreadable
+        return 0 < self.unreadable <= self._most_unreadable
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""
-        self._make_room(2 * self.rows)
+        self._make_room(2 * self._rows)
 
     def _make_room(self, rows: int) -> None:
-        while self.rows < min(rows, self.most_rows):
-            self.rows *= 2
+        while self._rows < min(rows, self._most_rows):
+            self._rows *= 2
 
     def end(self) -> None:
         """Remove the triggers."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from fss_exporter.errors import SourceError
+from fss_exporter.flag_records import TRACEFS_PLACES
 
 _CHUNK = 1 << 18
 
@@ -96,15 +97,12 @@ OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
 INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT, OF_IOSTAT_WRITERS)
 """Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
-PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-"""Where tracefs is, today and on older distributions."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
     """Where the kernel's files are, and the access to tracefs."""
 
-    tracefs: tuple[Path, ...] = PLACES  # possible mount points
+    tracefs: tuple[Path, ...] = TRACEFS_PLACES  # possible mount points
     sysfs: Path = Path("/sys")
     procfs: Path = Path("/proc")  # with the processes of the host
     pod_logs: Path = Path("/var/log/pods")  # folder that the kubelet makes for the logs of pods
@@ -166,7 +164,7 @@ def check_lockdown(sysfs: Path, files: Files = FILES) -> None:
         )
 
 
-def find(places: tuple[Path, ...] = PLACES, files: Files = FILES, sysfs: Path = Path("/sys")) -> Path:
+def find(places: tuple[Path, ...] = TRACEFS_PLACES, files: Files = FILES, sysfs: Path = Path("/sys")) -> Path:
     """Return the mount point of tracefs.
 
     Raises:

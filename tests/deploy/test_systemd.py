@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.cli import nfs_agent, runtime
+from fss_exporter.flag_records import TRACEFS_PLACES
 from fss_exporter.web.http_server import ServerLimits
 from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_kernel_counting.remains import remove
-from fss_kernel_counting.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, PLACES, Sources
+from fss_kernel_counting.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, Sources
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -102,7 +103,7 @@ def test_every_instance_that_agent_and_iostat_make_is_in_the_list_that_doctor_lo
 def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(tmp_path: Path) -> None:
     (after,) = (value for key, value in settings("fss-exporter-agent") if key == "ExecStopPost")
     assert after == "-/opt/fss-exporter/bin/fss-exporter clean"
-    places = tuple(Path(f"{tmp_path}{place}") for place in PLACES)
+    places = tuple(Path(f"{tmp_path}{place}") for place in TRACEFS_PLACES)
     for place in places:
         for name in (*INSTANCES, "of-another-program"):
             (place / "instances" / name).mkdir(parents=True)
@@ -110,4 +111,4 @@ def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(
     remove(Sources(tracefs=places))
 
     assert [[left.name for left in (place / "instances").iterdir()] for place in places] == [["of-another-program"]] * 2
-    assert f"\nReadWritePaths=-{PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()
+    assert f"\nReadWritePaths=-{TRACEFS_PLACES[0]}/instances\n" in (ROOT / "docs/security.md").read_text()

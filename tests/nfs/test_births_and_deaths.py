@@ -8,7 +8,7 @@ from tests.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import Answer, NfsCollector
+from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
@@ -101,15 +101,9 @@ def test_an_address_that_servers_know_shows_no_zeros_for_the_durations_of_a_new_
     agent.tick(seconds=30.0)
     agent.tick((3, 0, 5))  # of the same address, just before the first mount is dropped
     agent.tick((3, 60, 5), seconds=60.0)
-    shown: list[Answer] = []
-
-    def note(answer: Answer) -> Iterable[Family]:
-        shown.append(answer)
-        return ()
-
-    collector = NfsCollector(agent.ticker, further=[note])
+    collector = NfsCollector(agent.ticker)
     assert by_export(collector.collect()) == {"/3": 0}
-    assert [(set(answer.addresses), answer.at_zero) for answer in shown] == [({"10.0.0.4"}, set())]
+    assert (collector.answer.addresses, collector.answer.at_zero) == ({"10.0.0.4"}, set())
 
 
 def test_every_family_of_a_new_mount_is_there_at_zero_before_its_counts() -> None:

@@ -110,7 +110,7 @@ def test_an_unexpected_error_in_the_counted_costs_costs_one_tick(monkeypatch: py
     host = ready(Host())
     ticker = Ticker(host.reader.read, 1.0, accounts=host.accounts)
     with monkeypatch.context() as broken:
-        broken.setattr(CountedCosts, "end", _boom)
+        broken.setattr(CountedCosts, "tick_costs", _boom)
         ticker.tick()
     assert ticker.loop.heartbeat.errors == 1
 

@@ -25,7 +25,7 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
 
     def save(path: Path) -> None:
         ticked = f'fss_collector_last_success_timestamp_seconds{{collector="nfs"}} {host.now}\n'
-        path.write_text(written(collector.collect()) + ticked)
+        path.write_text(written(host.families(collector)) + ticked)
 
     host.call(40, READ, 512 * KIB)
     ticker.tick()

@@ -114,6 +114,7 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
 def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     from fss_exporter.cli.ceilings import mount_settings  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415
+    from fss_exporter.nfs.collector import CounterCollector  # noqa: PLC0415
 
     agent = NfsAgent(flags, mount_settings(settings))
     page = agent.collector.for_readers()
@@ -132,6 +133,12 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
         is_ready=lambda: agent.ticker.is_ready,
         reload=reload,
     )
+    for counter in agent.counters:
+        yield Part(
+            counter.loop.collector,
+            CounterCollector(counter, agent.collector),
+            page_source=CounterCollector(counter, page),
+        )
     # a file that agents share with the poller asks the poller alone to publish
     if settings and settings.oci.publish and (flags.publish or flags.collect_oci):
         yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: waiting_seconds(page))

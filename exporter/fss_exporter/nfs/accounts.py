@@ -6,22 +6,23 @@ the first reading. A superblock born since the last reading counts from zero.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple, Protocol
 
-from fss_exporter.catalogue import Family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
-from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, Peaks, Unanswered
+from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals, Peaks, Unanswered
 from fss_exporter.nfs.verdicts import AddressVerdicts
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
+
+_NO_LOCKS: Final[Mapping[str, float]] = {}
 
 _AGE_SLACK_S: Final = 2.0
 # Ages are whole seconds, and the kernel prints them a moment after the reading begins.
@@ -43,56 +44,73 @@ class _Start(NamedTuple):
     key: SeriesKey  # labels of the superblock's series
 
 
-class EstimatedCosts:
-    """The source of the cost of READs and WRITEs on mounts with a cost by size, from mountstats alone.
+class Tick(NamedTuple):
+    """Everything that a source of costs learns of one tick."""
 
-    Exact mode overrides the methods.
+    changes: Sequence[TransferChange]  # READs and WRITEs of the superblocks with a cost by size
+    mounts: Mapping[str, SeriesKey]  # keys by `major:minor` of superblocks with a cost by size, just unmounted ones too
+    unread: frozenset[str]  # `major:minor` of the superblocks whose record could not be read in this tick
+    seconds: float  # since the last tick. 0 in the first
+    with_series: Collection[SeriesKey]  # every mount with series, unmounted ones included
+
+
+class TickCosts(NamedTuple):
+    """Costs of one tick."""
+
+    transfers: Iterable[tuple[str, str, Bounds]]  # superblock (`major:minor`), operation and cost
+    lock_io_operations: Mapping[str, float] = _NO_LOCKS  # by address, of counted lock calls
+    # Whether a later tick brings the cost of this one. The accounts then keep records of unmounted superblocks
+    is_deferred: bool = False
+
+
+class CostSource(Protocol):
+    """The source of the cost of READs and WRITEs on mounts with a cost by size."""
+
+    def tick_costs(self, tick: Tick) -> TickCosts:
+        """Return the costs of one tick. READs and WRITEs of an earlier tick may be among the costs."""
+
+
+class EstimatedCosts:
+    """The costs that mountstats alone allows."""
+
+    def tick_costs(self, tick: Tick) -> TickCosts:
+        """Estimate the cost of each change."""
+        return TickCosts([(one.superblock, one.operation, estimated_cost(one)) for one in tick.changes])
+
+
+class Accounts:
+    """Totals by mount, fed with one reading a tick. The class is not thread-safe and has no clock but the `at` of a reading.
+
+    Args:
+        costs: source of the cost of READs and WRITEs.
+        retention_s: seconds that the totals of a mount are kept after the umount.
+        most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
+        overrides: measured costs in place of the white paper's table.
+        verdicts: judge of the time of each address.
     """
 
-    @property
-    def is_deferred(self) -> bool:
-        """Whether a later reading brings the cost of this one. The accounts then keep records of unmounted superblocks."""
-        return False
-
-    def begin(self, reading: Reading) -> None:
-        """Begin with a reading."""
-
-    def cost(self, change: TransferChange) -> Bounds:
-        """Return the cost of a change in mountstats."""
-        return estimated_cost(change)
-
-    def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:  # noqa: ARG002
-        """Return costs known apart from mountstats: superblock, operation, cost.
-
-        `mounts` are keys by `major:minor`, of superblocks whose cost depends on sizes, just unmounted ones included.
-        """
-        return ()
-
-    def forget(self, keys: Collection[SeriesKey]) -> None:
-        """Drop the state of mounts whose series are dropped."""
-
-    def families(self, new_mounts: Collection[SeriesKey], new_addresses: Collection[str]) -> Iterable[Family]:  # noqa: ARG002
-        """Return the source's own metric families. New mounts and addresses show zeros in this answer."""
-        return ()
-
-
-@dataclass(eq=False, repr=False)
-class Accounts:
-    """Totals by mount, fed with one reading a tick. The class is not thread-safe and has no clock but the `at` of a reading."""
-
-    costs: EstimatedCosts = field(default_factory=EstimatedCosts)  # source of the cost of READs and WRITEs
-    retention_s: float = 3600.0  # seconds that the totals of a mount are kept after the umount
-    most_mounts: int | None = None  # most totals of unmounted mounts. Above the number the oldest go first
-    overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
-    mounts: dict[SeriesKey, MountTotals] = field(default_factory=dict, init=False)
-    addresses: dict[str, AddressTotals] = field(default_factory=dict, init=False)
-    network: NetworkTotals = field(default_factory=NetworkTotals, init=False)
-    superblocks: tuple[Superblock, ...] = field(default=(), init=False)
-    unanswered: Unanswered = field(default_factory=Unanswered, init=False)
-    peaks: Peaks = field(default_factory=Peaks, init=False)
-    verdicts: AddressVerdicts = field(default_factory=AddressVerdicts)
-    _baselines: dict[str, _Baseline] = field(default_factory=dict, init=False)
-    _last_at: float | None = field(default=None, init=False)
+    def __init__(
+        self,
+        costs: CostSource | None = None,
+        retention_s: float = 3600.0,
+        *,
+        most_mounts: int | None = None,
+        overrides: CostOverrides = NO_OVERRIDES,
+        verdicts: AddressVerdicts | None = None,
+    ) -> None:
+        self.costs: CostSource = costs or EstimatedCosts()
+        self.overrides = overrides
+        self.mounts: dict[SeriesKey, MountTotals] = {}
+        self.addresses: dict[str, AddressTotals] = {}
+        self.network = NetworkTotals()
+        self.superblocks: tuple[Superblock, ...] = ()
+        self.unanswered = Unanswered()
+        self.peaks = Peaks()
+        self.verdicts = verdicts or AddressVerdicts()
+        self._retention_s = retention_s
+        self._most_mounts = most_mounts
+        self._baselines: dict[str, _Baseline] = {}
+        self._last_at: float | None = None
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
         """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
@@ -101,32 +119,34 @@ class Accounts:
         start.
         """
         until = at if until is None else until
-        self.costs.begin(reading)
         costs: dict[str, float] = {}
         seconds: dict[str, float] = {}
         superblocks = []
+        changes: list[TransferChange] = []
         for found in reading.superblocks:
             start = self._start(found, at)
             superblock = found if found.key == start.key else replace(found, key=start.key)
             superblocks.append(superblock)
-            costs[found.number] = self._add(superblock, start.record)
+            costs[found.number] = self._add(superblock, start.record, changes)
             seconds[found.number] = until - start.at if at > start.at else 0.0
             self._baselines[found.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
         self.superblocks = tuple(superblocks)
-        self._add_costs_apart(costs, at)
-        if not self.costs.is_deferred:
+        tick_costs = self._tick_costs(reading, changes, at)
+        self._add_transfer_costs(tick_costs, costs)
+        self._add_lock_costs(tick_costs)
+        if not tick_costs.is_deferred:
             # A deferred cost may belong to a superblock that is gone, so the baselines stay until the costs come.
             for gone in self._baselines.keys() - reading.present:
                 del self._baselines[gone]
             self._drop_unmounted(at)
-        self.peaks.add(self._iops(costs, seconds), at)
+        self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
         mounted = {known.superblock.key.address for known in self._baselines.values()}
         self.verdicts.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
         self._last_at = at
 
-    def _add(self, superblock: Superblock, before: NfsRecord | None) -> float:
-        """Add the growth of one superblock. Return the cost in I/O operations."""
+    def _add(self, superblock: Superblock, before: NfsRecord | None, changes: list[TransferChange]) -> float:
+        """Add the growth of one superblock. Return the fixed cost in I/O operations. Append READs and WRITEs to `changes`."""
         now = superblock.record
         totals = self.mounts.setdefault(superblock.key, MountTotals())
         address = self.addresses.setdefault(superblock.key.address, AddressTotals())
@@ -148,86 +168,85 @@ class Accounts:
         for name, counters in now.operations.items():
             old = before.operations.get(name, counters) if before else _NO_COUNTERS
             if old is not counters and old != counters and name in totals.operations:
-                operations, cost = self._add_operation(totals, superblock, name, old, payload.get(name, 0))
+                payload_bytes, target = payload.get(name, 0), totals.operations[name]
+                operations = self._add_operation(target, superblock, name, old, payload_bytes)
                 done += operations
-                whole_cost += cost
+                if target.weight is not None:
+                    whole_cost += operations * target.weight
+                elif target.estimated is not None:
+                    changes.append(_transfer_change(superblock, name, old, operations, payload_bytes))
         address.requests += done
         if whole_cost:
             address.add_cost(whole_cost)
         return whole_cost
 
     def _add_operation(
-        self, totals: MountTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
-    ) -> tuple[int, float]:
-        """Add the change of one operation. Return how many completed and their cost in I/O operations."""
-        record, target = superblock.record, totals.operations[name]
-        now = record.operations[name]
+        self, target: OperationTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
+    ) -> int:
+        """Add the change of one operation. Return how many completed."""
+        now = superblock.record.operations[name]
         operations = target.add(old, now)
         self.verdicts.add(superblock.key.address, name, old, now, payload_bytes)
-        sent, received = now.sent_bytes - old.sent_bytes, now.received_bytes - old.received_bytes
-        if sent > 0:
+        if (sent := now.sent_bytes - old.sent_bytes) > 0:
             self.network.sent_bytes += sent
-        if received > 0:
+        if (received := now.received_bytes - old.received_bytes) > 0:
             self.network.received_bytes += received
-        if target.weight is not None:
-            return operations, operations * target.weight
-        if target.estimated is None:
-            return operations, 0.0
-        change = TransferChange(
-            superblock=superblock.number,
-            operation=name,
-            operations=operations,
-            retransmissions=max(0, now.transmissions - old.transmissions - operations),
-            payload_bytes=payload_bytes,
-            wire_bytes=max(0, received if name == READ else sent),
-            errors=max(0, (now.errors or 0) - (old.errors or 0)),
-            options=record.options,
-        )
-        cost = self._scaled(name, self.costs.cost(change))
-        target.add_cost(cost)
-        return operations, cost.point
+        return operations
 
-    def _scaled(self, operation: str, cost: Bounds) -> Bounds:
-        return self.overrides.scaled(operation, cost) if operation in self.overrides.factors else cost
-
-    def _add_costs_apart(self, costs: dict[str, float], at: float) -> None:
-        """Add costs that the cost source learns apart from mountstats, for example of the last operations before an umount."""
-        keys = {
+    def _tick_costs(self, reading: Reading, changes: Sequence[TransferChange], at: float) -> TickCosts:
+        mounts = {
             number: known.superblock.key
             for number, known in self._baselines.items()
             if known.superblock.known.cost == "weighted"
         }
-        elapsed = 0.0 if self._last_at is None else at - self._last_at
-        for number, operation, cost in self.costs.end(keys, elapsed):
-            cost = self._scaled(operation, cost)  # noqa: PLW2901
-            self.mounts[keys[number]].operations[operation].add_cost(cost)
-            self.addresses[keys[number].address].add_cost(cost.point)
+        unread = reading.present - {superblock.number for superblock in reading.superblocks}
+        seconds = 0.0 if self._last_at is None else at - self._last_at
+        return self.costs.tick_costs(Tick(changes, mounts, unread, seconds, self.mounts.keys()))
+
+    def _add_transfer_costs(self, tick_costs: TickCosts, costs: dict[str, float]) -> None:
+        """Add the costs of READs and WRITEs to the totals, and to `costs` of the superblocks of this reading."""
+        for number, operation, unscaled in tick_costs.transfers:
+            has_factor = operation in self.overrides.factors
+            cost = self.overrides.scaled(operation, unscaled) if has_factor else unscaled
+            key = self._baselines[number].superblock.key
+            self.mounts[key].operations[operation].add_cost(cost)
+            self.addresses[key.address].add_cost(cost.point)
             if number in costs:
                 costs[number] += cost.point
+
+    def _add_lock_costs(self, tick_costs: TickCosts) -> None:
+        for address, cost in tick_costs.lock_io_operations.items():
+            if address in self.addresses:
+                self.addresses[address].add_cost(cost)
 
     def _drop_unmounted(self, at: float) -> None:
         """Drop totals of mounts that are unmounted for longer than the retention, and the oldest above the limit."""
         for known in self._baselines.values():
             self.mounts[known.superblock.key].last_seen_at = at
         gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
-        too_many = 0 if self.most_mounts is None else len(self.mounts) - self.most_mounts
+        too_many = 0 if self._most_mounts is None else len(self.mounts) - self._most_mounts
         dropped = [
             key
             for place, (last_seen_at, key) in enumerate(gone)
-            if last_seen_at < at - self.retention_s or place < too_many
+            if last_seen_at < at - self._retention_s or place < too_many
         ]
         for key in dropped:
             del self.mounts[key]
         if dropped:
             left = {key.address for key in self.mounts}
             self.addresses = {address: totals for address, totals in self.addresses.items() if address in left}
-            self.costs.forget(dropped)
 
-    def _iops(self, costs: Mapping[str, float], seconds: Mapping[str, float]) -> Mapping[str, float]:
+    def _iops(
+        self, costs: Mapping[str, float], seconds: Mapping[str, float], lock_costs: Mapping[str, float]
+    ) -> Mapping[str, float]:
         iops: dict[str, float] = defaultdict(float)
+        longest: dict[str, float] = defaultdict(float)
         for superblock in self.superblocks:
-            passed = seconds[superblock.number]
-            iops[superblock.key.address] += costs[superblock.number] / passed if passed > 0 else 0.0
+            passed, address = seconds[superblock.number], superblock.key.address
+            iops[address] += costs[superblock.number] / passed if passed > 0 else 0.0
+            longest[address] = max(longest[address], passed)
+        for address, passed in longest.items():
+            iops[address] += lock_costs.get(address, 0.0) / passed if passed > 0 else 0.0
         for known in self._baselines.values():
             # A mount whose record could not be read once is still there.
             iops.setdefault(known.superblock.key.address, 0.0)
@@ -241,6 +260,23 @@ class Accounts:
         if self._last_at is not None and superblock.record.age_s <= at - self._last_at:
             return _Start(None, self._last_at, superblock.key)
         return _Start(superblock.record, at, superblock.key)
+
+
+def _transfer_change(
+    superblock: Superblock, name: str, old: OperationCounters, operations: int, payload_bytes: int
+) -> TransferChange:
+    now = superblock.record.operations[name]
+    carried = now.received_bytes - old.received_bytes if name == READ else now.sent_bytes - old.sent_bytes
+    return TransferChange(
+        superblock=superblock.number,
+        operation=name,
+        operations=operations,
+        retransmissions=max(0, now.transmissions - old.transmissions - operations),
+        payload_bytes=payload_bytes,
+        wire_bytes=max(0, carried),
+        errors=max(0, (now.errors or 0) - (old.errors or 0)),
+        options=superblock.record.options,
+    )
 
 
 def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> Superblock:

@@ -6,10 +6,11 @@ numbers. Lines of one operation or class are adjacent, because such text compres
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, InitVar, dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
+from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
 from fss_exporter.nfs.superblocks import Superblock
@@ -20,14 +21,15 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Answer(NamedTuple):
-    """One answer to a scrape, for families that other parts of the agent add."""
+    """One answer to a scrape, for the collectors that other parts of the agent add."""
 
-    addresses: Collection[str]  # with series
-    at_zero: Collection[str]  # new addresses, which show zeros in this answer
-    is_for_server: bool  # whether a Prometheus server gets the answer, and not a local reader
+    mounts: Collection[SeriesKey] = ()  # with series
+    addresses: Collection[str] = ()  # with series
+    at_zero: Collection[str] = ()  # new addresses, which show zeros in this answer
+    new_mounts: Collection[SeriesKey] = ()  # mounts that show zeros in this answer
+    is_for_server: bool = False  # whether a Prometheus server gets the answer, and not a local reader
 
 
-@dataclass(eq=False, repr=False)
 class NfsCollector:
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
@@ -35,28 +37,41 @@ class NfsCollector:
     sees the zero before the counts and misses no growth.
     """
 
-    ticker: Ticker  # source of the totals
-    _: KW_ONLY
-    by_operation: InitVar[bool] = True  # whether operations are counted by name, and not only by class
-    zero_answers: int = 1  # answers that show a new mount at zero, as many as servers scrape this agent
-    further: Sequence[Callable[[Answer], Iterable[Family]]] = ()  # sources of further families of this host
-    _mount_info: MountInfo = field(default_factory=MountInfo, init=False)
-
     name = "nfs"
 
-    def __post_init__(self, by_operation: bool) -> None:
+    def __init__(
+        self,
+        ticker: Ticker,
+        *,
+        by_operation: bool = True,
+        zero_answers: int = 1,
+        further: Sequence[Callable[[], Iterable[Family]]] = (),
+    ) -> None:
+        """Collect the totals of a ticker.
+
+        Args:
+            ticker: source of the totals.
+            by_operation: whether operations are counted by name, and not only by class.
+            zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
+            further: sources of further families of this host.
+        """
+        self.answer = Answer()
+        self._ticker = ticker
+        self.zero_answers = zero_answers
+        self._further = further
+        self._mount_info = MountInfo()
         self._mount_series = MountSeries(by_operation=by_operation)
 
     @property
     def success(self) -> bool:
         """Whether the last tick read and accounted for the counters."""
-        return self.ticker.loop.heartbeat.success
+        return self._ticker.loop.heartbeat.success
 
     @property
     def duration_seconds(self) -> float:
         """How long the last tick took."""
-        with self.ticker.lock:
-            return self.ticker.duration_s
+        with self._ticker.lock:
+            return self._ticker.duration_s
 
     def for_readers(self) -> "NfsCollector":
         """Return a collector of the same totals for local readers. New mounts show their counts, and no zero answer is used up."""
@@ -69,14 +84,17 @@ class NfsCollector:
 
         If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear.
         """
-        with self.ticker.lock:
-            accounts = self.ticker.accounts
+        with self._ticker.lock:
+            accounts = self._ticker.accounts
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
+            is_for_server = self.zero_answers > 0
+            self.answer = Answer(
+                frozenset(accounts.mounts), frozenset(accounts.addresses), new_addresses, new_mounts, is_for_server
+            )
             addresses = {
                 name: one.at_zero if name in new_addresses else one for name, one in accounts.addresses.items()
             }
-            superblocks = () if self.ticker.reading is None else accounts.superblocks
-            answer = Answer(addresses, new_addresses, is_for_server=self.zero_answers > 0)
+            superblocks = () if self._ticker.reading is None else accounts.superblocks
             return [
                 self._mount_info.family(superblocks),
                 *service_families(superblocks),
@@ -85,9 +103,8 @@ class NfsCollector:
                 family("fss_nfs_sent_bytes_total", [((), accounts.network.sent_bytes)]),
                 family("fss_nfs_received_bytes_total", [((), accounts.network.received_bytes)]),
                 *self._objectives(superblocks),
-                *accounts.costs.families(new_mounts, new_addresses),
-                *_about_ticks(self.ticker),
-                *(one for families in self.further for one in families(answer)),
+                *_about_ticks(self._ticker),
+                *(one for families in self._further for one in families()),
             ]
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:
@@ -98,11 +115,44 @@ class NfsCollector:
         return new
 
     def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
-        stated = self.ticker.accounts.verdicts.stated
+        stated = self._ticker.accounts.verdicts.stated
         if stated:
             addresses = sorted({superblock.key.address for superblock in superblocks})
             rows = (((address, of_class), seconds) for address in addresses for of_class, seconds in stated.items())
             yield family("fss_client_latency_objective_seconds", rows)
+
+
+class Counter(Protocol):
+    """A part of the agent that counts in a loop of its own, and has families of its own."""
+
+    @property
+    def loop(self) -> Worker:
+        """The loop with its heartbeat."""
+
+    def families(self, answer: Answer) -> Iterable[Family]:
+        """Return the families. Addresses and mounts that the answer shows at zero are at zero here too."""
+
+
+class CounterCollector:
+    """The families of a counter, in the same answer as those of the NFS collector. A failure of one costs the other nothing."""
+
+    def __init__(self, counter: Counter, nfs: NfsCollector) -> None:
+        self._counter = counter
+        self._nfs = nfs
+
+    @property
+    def success(self) -> bool:
+        """Whether the last round of the counter had no error."""
+        return self._counter.loop.heartbeat.success
+
+    @property
+    def duration_seconds(self) -> float:
+        """How long the last round took."""
+        return self._counter.loop.heartbeat.duration_seconds
+
+    def collect(self) -> Iterable[Family]:
+        """Return the counter's families. The NFS collector has begun the same answer before."""
+        return self._counter.families(self._nfs.answer)
 
 
 def _by_address(accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:

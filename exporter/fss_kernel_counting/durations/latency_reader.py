@@ -3,13 +3,13 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.collector import Answer
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
 from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_kernel_counting.durations import request_durations as tables
 from fss_kernel_counting.durations.latency_interval import CallAgreement, attributed, requests_between
@@ -29,39 +29,60 @@ _ROWS_OF_A_MOUNT: Final = 160
 # A busy superblock has 80 to 120 rows.
 
 
-@dataclass(eq=False, repr=False)
 class LatencyReader:
-    """Count the durations of requests, in a separate loop."""
+    """Count the durations of requests, in a separate loop. `totals` has the counts so far."""
 
-    read: Callable[[], Reading]  # reads mountstats once. Raises SourceError
-    sources: Sources  # places of the kernel's files
-    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
-    _: KW_ONLY
-    rtt: bool = False  # whether round-trip times are counted too
-    retention_s: float = 3600.0  # seconds that the totals of an address stay after the last umount, at most
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
-    totals: tables.RequestTotals = field(default_factory=tables.RequestTotals, init=False)
-    _look: TablesLook | None = field(default=None, init=False)
-    _owners: Owners = field(default=Owners({}, {}), init=False)
-    _alive: frozenset[str] | None = field(default=None, init=False)
-    _agreement: CallAgreement = field(default_factory=CallAgreement, init=False)
-    _last_seen: dict[str, float] = field(default_factory=dict, init=False)
-    _cpu_s: float = field(default=0.0, init=False)
+    def __init__(
+        self,
+        read: Callable[[], Reading],
+        sources: Sources,
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+        *,
+        rtt: bool = False,
+        retention_s: float = 3600.0,
+        clock: Callable[[], float] = time.monotonic,
+        cpu_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """Count beside a reader of mountstats.
 
-    def __post_init__(self) -> None:
-        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
+        Args:
+            read: reads mountstats once. Raises SourceError.
+            sources: places of the kernel's files.
+            address_map: mount-target address by TLS forwarder address.
+            rtt: whether round-trip times are counted too.
+            retention_s: seconds that the totals of an address stay after the last umount, at most.
+            clock: seconds that never go back.
+            cpu_clock: CPU time of the calling thread, seconds.
+        """
+        self.totals = tables.RequestTotals()
+        self._read = read
+        self._sysfs = sources.sysfs
+        self._retention_s = retention_s
+        self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._look: TablesLook | None = None
+        self._owners = Owners({}, {})
+        self._alive: frozenset[str] | None = None
+        self._agreement = CallAgreement()
+        self._last_seen: dict[str, float] = {}
+        self._cpu_s = 0.0
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: tables.LatencySession(root, rows, rtt=self.rtt, files=self.sources.files),
-            self.sources,
+            lambda root, rows: tables.LatencySession(root, rows, rtt=rtt, files=sources.files),
+            sources,
             _FEWEST_ROWS,
             MOST_ROWS,
-            self.clock,
+            clock,
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
             most_unreadable=_MOST_UNREADABLE,
         )
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
+
+    def stop(self) -> None:
+        """Stop the loop and remove the triggers."""
+        self.loop.stop()
+        self.close()
 
     def close(self) -> None:
         """Remove everything for good. A round in progress sets nothing up again."""
@@ -80,8 +101,8 @@ class LatencyReader:
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
-        began = self.cpu_clock()
-        reading, session = self.read(), self._triggers.session
+        began = self._cpu_clock()
+        reading, session = self._read(), self._triggers.session
         try:
             if session is None or self._look is None:
                 self._set_up(reading)
@@ -95,12 +116,12 @@ class LatencyReader:
                 except Lost as again:
                     self._lose(again)
         self._forget(reading)
-        self._cpu_s = self.cpu_clock() - began
+        self._cpu_s = self._cpu_clock() - began
 
     def _count(self, session: tables.LatencySession, before: TablesLook, reading: Reading) -> None:
         now = session.tables.look()
         requests = requests_between(session, before, now)
-        after = self.read()
+        after = self._read()
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
         previous, alive = self._owners, self._alive
@@ -131,7 +152,7 @@ class LatencyReader:
             if place in look.tables
             for key in look.tables[place].rows
         }
-        self._owners = owners(reading, alive | seen, superblock_clients(self.sources.sysfs), self._addresses.of)
+        self._owners = owners(reading, alive | seen, superblock_clients(self._sysfs), self._addresses.of)
         self._alive = alive or None
 
     def _lose(self, lost: Lost) -> None:
@@ -152,7 +173,7 @@ class LatencyReader:
             return
         self._addresses.learn_all()
         look = session.tables.look()
-        after = self.read()
+        after = self._read()
         if tables.BORN in look.tables:
             self._addresses.learn(look.tables[tables.BORN].rows)
         self._look_at_clients(look, after)
@@ -174,7 +195,7 @@ class LatencyReader:
 
         The accounts drop the address at the end. An address that is back begins at zero, so no old totals may be left.
         """
-        now, longest_s = self.clock(), max(0.0, self.retention_s - 2 * self._interval_s())
+        now, longest_s = self._clock(), max(0.0, self._retention_s - 2 * self._interval_s())
         for superblock in reading.superblocks:
             self._last_seen[superblock.key.address] = now
         gone = {address for address, at in self._last_seen.items() if now - at > longest_s}

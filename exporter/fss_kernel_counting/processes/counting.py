@@ -4,7 +4,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,39 +36,56 @@ class ProcessLoad(NamedTuple):
     amount: Amount
 
 
-@dataclass(eq=False, repr=False)
 class ProcessCounting:
-    """Count the load by process, from the first look until the end."""
+    """Count the load by process, from the first look until the end.
 
-    names: Names  # names in tracefs of this program
-    _: KW_ONLY
-    writers: bool  # whether delayed writes count for the process that wrote
-    sources: Sources  # places of the kernel's files
-    address_map: Mapping[str, str]  # mount-target address by TLS forwarder address
-    overrides: CostOverrides  # measured costs in place of the white paper's table
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    failures: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)  # looks by part and reason
-    active: frozenset[str] = field(default=frozenset(), init=False)  # parts that counted at the last look
-    _attribution: Attribution = field(default_factory=Attribution, init=False)
-    _next_renewal: float = field(default=0.0, init=False)
-    _log_once: LogOnce = field(default_factory=lambda: LogOnce(_LOG), init=False)
+    Attributes:
+        failures: looks by part and reason.
+        active: parts that counted at the last look.
+        parts: every part that is wanted.
+    """
 
-    def __post_init__(self) -> None:
-        self.parts = (
-            INSTANCE,
-            *(process_session.PARTS if self.writers else process_session.PARTS_WITHOUT_JOIN),
-            IDENTITIES,
-            POD_NAMES,
-        )
-        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
-        self._pods = Pods(self.sources.pod_logs)
-        self._identities = Identities(self.sources.procfs, self._pods)
+    def __init__(
+        self,
+        names: Names,
+        *,
+        writers: bool,
+        sources: Sources,
+        address_map: Mapping[str, str],
+        overrides: CostOverrides,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Count for one program.
+
+        Args:
+            names: names in tracefs of this program.
+            writers: whether delayed writes count for the process that wrote.
+            sources: places of the kernel's files.
+            address_map: mount-target address by TLS forwarder address.
+            overrides: measured costs in place of the white paper's table.
+            clock: seconds that never go back.
+        """
+        self.failures: Counter[tuple[str, str]] = Counter()
+        self.active: frozenset[str] = frozenset()
+        join = process_session.PARTS if writers else process_session.PARTS_WITHOUT_JOIN
+        self.parts = (INSTANCE, *join, IDENTITIES, POD_NAMES)
+        self._names = names
+        self._writers = writers
+        self._files = sources.files
+        self._overrides = overrides
+        self._clock = clock
+        self._attribution = Attribution()
+        self._next_renewal = 0.0
+        self._log_once = LogOnce(_LOG)
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
+        self._pods = Pods(sources.pod_logs)
+        self._identities = Identities(sources.procfs, self._pods)
         self._triggers = TriggerSetUp(
             self._set_triggers,
-            self.sources,
+            sources,
             _FEWEST_ROWS,
             _MOST_ROWS,
-            self.clock,
+            clock,
             counted="load by process is counted",
             otherwise="no load by process",
         )
@@ -84,8 +100,8 @@ class ProcessCounting:
         self._triggers.begin()
 
     def _set_triggers(self, root: Path, rows: int) -> ProcessSession:
-        addresses, files = self._addresses, self.sources.files
-        session = ProcessSession(root, self.names, rows, writers=self.writers, addresses=addresses, files=files)
+        addresses, files = self._addresses, self._files
+        session = ProcessSession(root, self._names, rows, writers=self._writers, addresses=addresses, files=files)
         for part, reason in session.refused.items():
             self.failures[part, REFUSED] += 1
             self._log_once.failed(part, f"load by process without {part}: {reason}")
@@ -104,17 +120,17 @@ class ProcessCounting:
         loads = self._attribution.loads(session.look(Places(reading.superblocks)))
         seen = self._identities.look({thread for _, thread in loads})
         self._note(session)
-        if session.is_worn and self.clock() >= self._next_renewal:
+        if session.is_worn and self._clock() >= self._next_renewal:
             # The look above was the last of these tables.
             self.failures[INSTANCE, RENEWED] += 1
-            self._next_renewal = self.clock() + RETRY_SECONDS
+            self._next_renewal = self._clock() + RETRY_SECONDS
             if process_session.FULL in session.troubles.values():
                 self._triggers.double()
             self._triggers.end()
             self._ready()
         found = []
         for (place, thread), load in loads.items():
-            cost = load.cost(place.rule, self.overrides) or 0.0
+            cost = load.cost(place.rule, self._overrides) or 0.0
             amount = Amount(load.operations, cost, load.reads.payload_bytes, load.writes.payload_bytes)
             found.append(ProcessLoad(place.address, seen[thread], amount))
         return found

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import InitVar, dataclass, field
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -28,19 +27,32 @@ def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]
 LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 
 
-@dataclass(eq=False, repr=False)
 class ProcessReader:
     """Count the load by process in a separate loop. A failure costs a look and nothing else of the agent."""
 
-    counting: ProcessCounting  # looks at the tables
-    most: InitVar[int]  # processes of each address with separate series
-    reading: Callable[[], Reading | None]  # returns the last reading of mountstats, if any
-    zero_answers: int = 1  # answers that show a new process at zero, as many as servers scrape this agent
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _round_lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    def __init__(
+        self,
+        counting: ProcessCounting,
+        most: int,
+        reading: Callable[[], Reading | None],
+        zero_answers: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Look at the tables of a counting.
 
-    def __post_init__(self, most: int) -> None:
+        Args:
+            counting: looks at the tables.
+            most: processes of each address with separate series.
+            reading: returns the last reading of mountstats, if any.
+            zero_answers: answers that show a new process at zero, as many as servers scrape this agent.
+            clock: seconds that never go back.
+        """
+        self._counting = counting
+        self._reading = reading
+        self._zero_answers = zero_answers
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._round_lock = threading.Lock()
         self._top = TopProcesses(most)
         self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
 
@@ -52,16 +64,16 @@ class ProcessReader:
         """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
         self.loop.stop()
         with self._round_lock:
-            self.counting.close()
+            self._counting.close()
 
     def _round(self) -> None:
         with self._round_lock:
-            reading = self.reading()
+            reading = self._reading()
             if reading is None:
                 return
-            loads = self.counting.look(reading)
+            loads = self._counting.look(reading)
         with self._lock:
-            self._top.add(by_address(loads), Places(reading.superblocks).priced, self.clock())
+            self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
 
     def families(self, answer: Answer) -> Iterator[Family]:
         """Return the metric families. A new process shows zeros in its first answers to a server."""
@@ -72,7 +84,7 @@ class ProcessReader:
             for address, one in self._top.addresses.items():
                 for who, row in (*one.rows.items(), (OTHER, None)):
                     total = one.other if row is None else row.total
-                    if row is not None and row.answers < self.zero_answers:
+                    if row is not None and row.answers < self._zero_answers:
                         total = NO_AMOUNT if answer.is_for_server else total
                         row.answers += answer.is_for_server
                     operations.add_metric((address, *who), total.operations)
@@ -81,7 +93,7 @@ class ProcessReader:
                     carried.add_metric((address, *who, "read"), total.read_bytes)
                     carried.add_metric((address, *who, "write"), total.written_bytes)
         yield from (operations, costs, carried)
-        counting = self.counting
+        counting = self._counting
         active = (((part,), float(part in counting.active)) for part in counting.parts)
         yield family("fss_nfs_process_part_active", active)
         yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))

@@ -7,6 +7,7 @@ again, or as far above the truth as the estimate was.
 """
 
 import math
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +18,8 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
-from fss_exporter.nfs.accounts import EstimatedCosts
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.accounts import Tick, TickCosts
+from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.sizes.size_counts import (
     NO_TRANSFERS,
     ByAddressAndProcedure,
@@ -72,15 +73,17 @@ class CountedTotals:
         for key, exact in self.exact.items():
             self.seconds[key]["exact" if exact else "estimated"] += seconds
 
-    def forget(self, keys: Collection[SeriesKey]) -> None:
+    def keep(self, with_series: Collection[SeriesKey]) -> None:
         """Drop the totals of mounts without series, and the totals of addresses without a mount."""
-        gone = {key.address for key in keys}
-        for key in keys:
-            self.seconds.pop(key, None)
-        gone -= {key.address for key in self.seconds}
-        self.sizes = {place: one for place, one in self.sizes.items() if place[0] not in gone}
+        gone = [key for key in self.seconds if key not in with_series]
+        if not gone:
+            return
+        for key in gone:
+            del self.seconds[key]
+        addresses = {key.address for key in gone} - {key.address for key in self.seconds}
+        self.sizes = {place: sizes for place, sizes in self.sizes.items() if place[0] not in addresses}
         for calls in (self.locks, self.acls):
-            for place in [place for place in calls if place[0] in gone]:
+            for place in [place for place in calls if place[0] in addresses]:
                 del calls[place]
 
     def _add_sizes(self, counts: Counts, mounts: Mapping[str, SeriesKey]) -> None:
@@ -107,24 +110,33 @@ def _add_calls(
     totals.update(calls)
 
 
-def counted_families(
-    totals: CountedTotals,
-    overrides: CostOverrides,
-    new_mounts: Collection[SeriesKey] = (),
-    new_addresses: Collection[str] = (),
-) -> Iterator[Family]:
-    """Return the metric families of exact mode. New mounts and addresses show zeros in this answer."""
+def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer | None = None) -> Iterator[Family]:
+    """Return the metric families of exact mode. Without an answer, show all counts.
+
+    Mounts and addresses that are new in the answer show zeros. Those that the answer lacks wait for the next.
+    """
+    seconds = (
+        totals.seconds
+        if answer is None
+        else {key: totals.seconds[key] for key in totals.seconds if key in answer.mounts}
+    )
+    new_mounts, at_zero = (answer.new_mounts, answer.at_zero) if answer else ((), ())
+    waiting = {key.address for key in totals.seconds} - {key.address for key in seconds}
     locks, acls = (
-        {place: 0 if place[0] in new_addresses else count for place, count in calls.items()}
+        {place: 0 if place[0] in at_zero else count for place, count in calls.items() if place[0] not in waiting}
         for calls in (totals.locks, totals.acls)
     )
-    seconds_by_mount = {key: _no_seconds() if key in new_mounts else one for key, one in totals.seconds.items()}
-    yield family("fss_client_cost_exact", ((key, float(exact)) for key, exact in totals.exact.items()))
+    exact = ((key, float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
+    yield family("fss_client_cost_exact", exact)
     yield family(
         "fss_client_cost_seconds_total",
-        (((*key, mode), seconds[mode]) for key, seconds in seconds_by_mount.items() for mode in ("exact", "estimated")),
+        (
+            ((*key, mode), 0.0 if key in new_mounts else by_mode[mode])
+            for key, by_mode in seconds.items()
+            for mode in ("exact", "estimated")
+        ),
     )
-    yield _sizes(totals, new_addresses)
+    yield _sizes({place: sizes for place, sizes in totals.sizes.items() if place[0] not in waiting}, at_zero)
     yield family("fss_client_lock_operations_total", locks.items())
     lock_costs: dict[str, float] = defaultdict(float)
     for (address, procedure), count in locks.items():
@@ -141,10 +153,10 @@ def counted_families(
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _sizes(totals: CountedTotals, new_addresses: Collection[str]) -> Family:
+def _sizes(sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Family:
     result = family("fss_client_io_size_bytes")
-    for (address, operation), counted in totals.sizes.items():
-        transfers = NO_TRANSFERS if address in new_addresses else counted
+    for (address, operation), counted in sizes.items():
+        transfers = NO_TRANSFERS if address in at_zero else counted
         buckets = [
             (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
             for bound in _BOUNDS_BLOCKS
@@ -172,7 +184,7 @@ class _Advance(NamedTuple):
 _NO_ADVANCE = _Advance()
 
 
-class CountedCosts(EstimatedCosts):
+class CountedCosts:
     """Costs from the counts of the last reading, or estimates for a superblock without counts.
 
     `overrides` are for lock calls. The accounts apply overrides of READs and WRITEs.
@@ -182,55 +194,58 @@ class CountedCosts(EstimatedCosts):
         self._overrides = overrides
         self.totals = CountedTotals()
         self._last_counts = last_counts
-        self._counts = Counts()
-        self._changes: dict[_Transfer, TransferChange] = {}
         self._advances: dict[_Transfer, _Advance] = {}
-        self._unread: frozenset[str] = frozenset()
+        self._lock = threading.Lock()
 
-    @property
-    def is_deferred(self) -> bool:
-        """Whether a later look at the tables brings the counts of this look."""
-        return self._counts.deferred
+    def tick_costs(self, tick: Tick) -> TickCosts:
+        """Return counted costs, and estimates of superblocks without counts. Add the counts to the totals of exact mode."""
+        counts = self._last_counts()
+        changes = {(one.superblock, one.operation): one for one in tick.changes}
+        counted = [
+            (number, operation, self._counted((number, operation), changes, by_superblock))
+            for number in tick.mounts
+            if number in counts.superblocks
+            for operation, by_superblock in counts.transfers.items()
+        ]
+        if not counts.deferred:
+            self._settle(counts, tick.unread)
+        estimated = [
+            (number, operation, self._estimated(change, is_advance=counts.deferred))
+            for (number, operation), change in changes.items()
+            if number not in counts.superblocks
+        ]
+        with self._lock:
+            self.totals.add(counts, tick.mounts, tick.seconds)
+            self.totals.keep(tick.with_series)
+        return TickCosts((*counted, *estimated), self._lock_costs(counts), is_deferred=counts.deferred)
 
-    def begin(self, reading: Reading) -> None:
-        """Take the counts of a reading."""
-        self._counts = self._last_counts()
-        self._changes = {}
-        self._unread = reading.present - {superblock.number for superblock in reading.superblocks}
-        if not (self._counts.deferred or self._counts.transfers):
-            # The tables are new and do not have the earlier counts.
-            self._advances.clear()
+    def _settle(self, counts: Counts, unread: Collection[str]) -> None:
+        """Drop the advances that the counts have settled or made void.
 
-    def cost(self, change: TransferChange) -> Bounds:
-        """Return the estimate, or no cost for a counted superblock, because `end` returns the counted cost."""
-        transfer = (change.superblock, change.operation)
-        if change.superblock in self._counts.superblocks:
-            self._changes[transfer] = change
-            return NO_COST
+        Advances of an unread record wait for a later reading, unless the tables are new and lack the earlier counts.
+        """
+        waiting = unread if counts.transfers else ()
+        self._advances = {key: advance for key, advance in self._advances.items() if key[0] in waiting}
+
+    def _estimated(self, change: TransferChange, *, is_advance: bool) -> Bounds:
         cost = estimated_cost(change)
-        if self._counts.deferred:
+        if is_advance:
+            transfer = (change.superblock, change.operation)
             charged, again = self._advances.get(transfer, _NO_ADVANCE)
             self._advances[transfer] = _Advance(charged.plus(cost), again + change.retransmissions)
         return cost
 
-    def end(self, mounts: Mapping[str, SeriesKey], seconds: float) -> Iterable[tuple[str, str, Bounds]]:
-        """Counted costs. The counts are added to the totals of exact mode."""
-        counted = [
-            (number, operation, self._counted(number, operation, by_superblock.get(number, NO_TRANSFERS)))
-            for number in mounts
-            if number in self._counts.superblocks
-            for operation, by_superblock in self._counts.transfers.items()
-        ]
-        if not self._counts.deferred:
-            # Advances are settled, or void if the counts do not hold. Those of an unread record wait for a later reading.
-            self._advances = {key: open_ for key, open_ in self._advances.items() if key[0] in self._unread}
-        self.totals.add(self._counts, mounts, seconds)
-        return counted
-
-    def _counted(self, number: str, operation: str, transfers: CountedTransfers) -> Bounds:
+    def _counted(
+        self,
+        transfer: _Transfer,
+        changes: Mapping[_Transfer, TransferChange],
+        by_superblock: Mapping[str, CountedTransfers],
+    ) -> Bounds:
         """Return the cost of counted READs or WRITEs. No table counts retransmissions by size, so each costs the mean."""
-        change = self._changes.get((number, operation))
-        advance = self._advances.get((number, operation), _NO_ADVANCE)
+        number, operation = transfer
+        transfers = by_superblock.get(number, NO_TRANSFERS)
+        change = changes.get(transfer)
+        advance = self._advances.get(transfer, _NO_ADVANCE)
         cost = exact_cost(operation, transfers)
         again = advance.retransmissions + (change.retransmissions if change else 0)
         if again and transfers.operations:
@@ -239,10 +254,13 @@ class CountedCosts(EstimatedCosts):
             cost = exact_cost(operation, transfers, again * (estimated_cost(change).point / change.operations))
         return advance.rest(cost)
 
-    def forget(self, keys: Collection[SeriesKey]) -> None:
-        """Drop the totals of mounts."""
-        self.totals.forget(keys)
+    def _lock_costs(self, counts: Counts) -> Mapping[str, float]:
+        costs: dict[str, float] = defaultdict(float)
+        for (address, procedure), calls in (counts.locks or {}).items():
+            costs[address] += calls * self._overrides.lock_cost(procedure)
+        return costs
 
-    def families(self, new_mounts: Collection[SeriesKey], new_addresses: Collection[str]) -> Iterable[Family]:
+    def families(self, answer: Answer) -> Iterable[Family]:
         """Everything counted."""
-        return counted_families(self.totals, self._overrides, new_mounts, new_addresses)
+        with self._lock:
+            return list(counted_families(self.totals, self._overrides, answer))

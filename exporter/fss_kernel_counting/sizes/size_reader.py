@@ -3,10 +3,9 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from fss_exporter.background import Worker
-from fss_exporter.nfs.superblocks import NO_READING, Reading
+from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
@@ -25,39 +24,58 @@ _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
 
 
-@dataclass(eq=False, repr=False)
 class ExactReader:
     """Read mountstats, and add the counts since the last reading.
 
     If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
     cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
+
+    Attributes:
+        counts: counts of the tables between the last two readings.
+        reading: the last reading. None while mountstats is unreadable.
     """
 
-    mountstats: Callable[[], Reading]  # reads mountstats once. Raises SourceError
-    sources: Sources  # places of the kernel's files
-    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    counts: Counts = field(default_factory=Counts, init=False)  # of the tables between the last two readings
-    interval_s: Callable[[], float] = field(default_factory=lambda: lambda: 1.0, init=False)  # between two readings
-    _look: TablesLook | None = field(default=None, init=False)
-    _agreement: Agreement = field(default_factory=Agreement, init=False)
-    _carried: ByOperation = field(default_factory=none_yet, init=False)
-    _reading: Reading = field(default=NO_READING, init=False)
+    def __init__(
+        self,
+        mountstats: Callable[[], Reading],
+        sources: Sources,
+        address_map: Mapping[str, str] = NO_ADDRESSES,
+        *,
+        tick_s: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Count beside a reader of mountstats.
 
-    def __post_init__(self) -> None:
-        self._addresses = ClientAddresses(self.sources.sysfs, self.address_map)
+        Args:
+            mountstats: reads mountstats once. Raises SourceError.
+            sources: places of the kernel's files.
+            address_map: mount-target address by TLS forwarder address.
+            tick_s: shortest time between two readings, seconds.
+            clock: seconds that never go back.
+        """
+        self.counts = Counts()
+        self.reading: Reading | None = None
+        self._mountstats = mountstats
+        self._tick_s = self._interval_s = tick_s
+        self._clock = clock
+        self._last_at: float | None = None
+        self._look: TablesLook | None = None
+        self._agreement = Agreement()
+        self._carried: ByOperation = none_yet()
+        self._reading = NO_READING
+        self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: SizeSession(root, rows, self.sources.files),
-            self.sources,
+            lambda root, rows: SizeSession(root, rows, sources.files),
+            sources,
             _FEWEST_ROWS,
             MOST_ROWS,
-            self.clock,
+            clock,
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
             most_unreadable=_MOST_UNREADABLE,
         )
         # The looks run in the loop that reads mountstats. The worker is their guard and heartbeat.
-        self.loop = Worker("nfs_exact", self._round, interval=lambda: self.interval_s())  # noqa: PLW0108  # set later
+        self.loop = Worker("nfs_exact", self._round, interval=lambda: self._interval_s)
 
     def open(self) -> None:
         """Set up as much as possible now.
@@ -80,9 +98,13 @@ class ExactReader:
         Raises:
             SourceError: mountstats is unreadable.
         """
-        self._reading = self.mountstats()
+        now, self.reading = self._clock(), None
+        self._interval_s = self._tick_s if self._last_at is None else max(self._tick_s, now - self._last_at)
+        self._last_at = now
+        self._reading = self._mountstats()
         self.counts = Counts()  # if the round breaks off: this interval is estimated
         self.loop.run_once()
+        self.reading = self._reading
         return self._reading
 
     def _round(self) -> None:
@@ -104,7 +126,7 @@ class ExactReader:
         session = self._triggers.ready(len(weighted(self._reading)) * _CLASSES)
         if session is not None:
             # Calls before the triggers are estimated. The next interval begins here, in mountstats and in the tables.
-            self._reading = self.mountstats()
+            self._reading = self._mountstats()
             try:
                 self._begin_anew(session, self._reading)
             except Lost as lost:

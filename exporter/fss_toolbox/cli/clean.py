@@ -8,7 +8,7 @@ from fss_exporter.cli.terminal import complain, echo
 from fss_exporter.errors import FssError
 from fss_exporter.flag_records import KernelFlags, takes
 from fss_kernel_counting.remains import remove
-from fss_kernel_counting.tracefs import PLACES, Sources
+from fss_kernel_counting.tracefs import Sources
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ def clean(flags: CleanFlags) -> None:
     Instances of an agent or an iostat that runs stay. Use the command in an init container of a pod with --nfs.exact, and after such an
     agent is removed for good.
     """
-    done = remove(Sources(tracefs=PLACES if flags.tracefs is None else (flags.tracefs,), sysfs=flags.sysfs))
+    done = remove(Sources(tracefs=flags.tracefs_places, sysfs=flags.sysfs))
     for path in done.removed:
         echo(f"removed {path}")
     for path in done.busy:

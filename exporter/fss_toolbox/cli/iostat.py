@@ -23,7 +23,7 @@ from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.traffic import Traffic, together
-from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
+from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.durations.latency_reader import LatencyReader
@@ -184,7 +184,7 @@ def _local(
         report = since_mount_report(reading, overrides)
         yield replace(report, notes=(*report.notes, *left_out("this host", reading.skipped)))
         return
-    accounts = Accounts(counted or EstimatedCosts(), overrides=overrides)
+    accounts = Accounts(counted, overrides=overrides)
     skipped: tuple[str, ...] = ()
 
     def look() -> float:

@@ -15,13 +15,12 @@ from typing import Final
 
 from fss_exporter.cloud_instance import METADATA_URL
 from fss_exporter.errors import SourceError
-from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
+from fss_exporter.flag_records import PROCFS, TRACEFS_PLACES, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading, is_forwarder
 from fss_exporter.units import latency
-from fss_kernel_counting.tracefs import PLACES
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
 from fss_toolbox.doctor.kernel_counting import look, read_text
 
@@ -55,7 +54,7 @@ class ClientFlags(ProcfsFlags, KernelFlags):
         """Folders to look for tracefs in. Empty with another host's procfs, because the kernel is another kernel."""
         if self.tracefs is not None:
             return (self.tracefs,)
-        return PLACES if self.procfs == PROCFS else ()
+        return TRACEFS_PLACES if self.procfs == PROCFS else ()
 
 
 def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mapping[str, str]) -> ClientFacts:

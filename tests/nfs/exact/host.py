@@ -8,8 +8,10 @@ from pathlib import Path
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.records import mountinfo, mountstats
 
+from fss_exporter.catalogue import Family
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
@@ -99,6 +101,10 @@ class Host:
         found = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in self.accounts.mounts.values()]
         lower, point, upper = (sum(values) for values in zip(*found, strict=True))
         return lower, point, upper
+
+    def families(self, collector: NfsCollector) -> list[Family]:
+        """One answer to a scrape: the families of the NFS collector and those of exact mode."""
+        return [*collector.collect(), *self.costs.families(collector.answer)]
 
     @property
     def failed(self) -> Counter[str]:

@@ -92,7 +92,7 @@ class LatencyHost:
         addresses = {mount.address for mount in self.mounts}
         return [
             sample.value
-            for family in self.reader.families(Answer(addresses, (), is_for_server=True))
+            for family in self.reader.families(Answer(addresses=addresses, is_for_server=True))
             for sample in family.samples
             if sample.name == name and labels.items() <= sample.labels.items()
         ]

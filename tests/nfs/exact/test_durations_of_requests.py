@@ -10,7 +10,7 @@ from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import Answer, NfsCollector
+from fss_exporter.nfs.collector import Answer, CounterCollector, NfsCollector
 from fss_exporter.nfs.ticker import Ticker
 from fss_kernel_counting.durations.request_durations import EXPONENTS, edge_seconds
 from fss_kernel_counting.tracefs import OF_LATENCY
@@ -52,7 +52,9 @@ def test_an_address_shows_zeros_in_an_answer_that_asks_for_zeros(tmp_path: Path)
     counts = {
         at_zero: sum(
             sample.value
-            for family in host.reader.families(Answer({HERE}, {HERE} if at_zero else (), is_for_server=True))
+            for family in host.reader.families(
+                Answer(addresses={HERE}, at_zero={HERE} if at_zero else (), is_for_server=True)
+            )
             for sample in family.samples
             if sample.name == f"{DURATION}_count"
         )
@@ -64,7 +66,9 @@ def test_an_address_shows_zeros_in_an_answer_that_asks_for_zeros(tmp_path: Path)
 
 def test_edges_are_powers_of_two_of_a_microsecond_as_a_server_reads_them(tmp_path: Path) -> None:
     host = ready(tmp_path)
-    (family,) = (one for one in host.reader.families(Answer({HERE}, (), is_for_server=True)) if one.name == DURATION)
+    (family,) = (
+        one for one in host.reader.families(Answer(addresses={HERE}, is_for_server=True)) if one.name == DURATION
+    )
     edges = [
         sample.labels["le"]
         for sample in family.samples
@@ -358,7 +362,7 @@ def test_looks_get_fewer_where_they_take_too_much_cpu(tmp_path: Path) -> None:
     host = ready(tmp_path)
     assert host.reader.loop.heartbeat.interval_seconds == 10
     times = iter((0.0, 0.5))
-    host.reader.cpu_clock = lambda: next(times)
+    host.reader._cpu_clock = lambda: next(times)
     host.tick()
 
     assert host.reader.loop.heartbeat.interval_seconds == 50
@@ -401,11 +405,12 @@ def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_sec
     host.tick()
     ticker = Ticker(host._read, 1.0, lambda: host.now)
     ticker.tick()
-    collector = NfsCollector(ticker, further=[host.reader.families])
+    collector = NfsCollector(ticker)
+    durations = CounterCollector(host.reader, collector)
     counts = [
         sum(
             sample.value
-            for family in collector.collect()
+            for family in (*collector.collect(), *durations.collect())
             for sample in family.samples
             if sample.name == f"{DURATION}_count"
         )

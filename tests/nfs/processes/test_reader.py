@@ -36,7 +36,7 @@ def _again(host: BusyHost, reader: ProcessReader) -> None:
 
 
 def _values(reader: ProcessReader, name: str, *, is_answer: bool = False) -> dict[tuple[str, ...], float]:
-    (found,) = (one for one in reader.families(Answer((), (), is_for_server=is_answer)) if one.metric.name == name)
+    (found,) = (one for one in reader.families(Answer(is_for_server=is_answer)) if one.metric.name == name)
     return {tuple(sample.labels.values()): sample.value for sample in found.samples}
 
 

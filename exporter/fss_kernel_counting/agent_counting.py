@@ -1,0 +1,98 @@
+"""Everything that the kernel counts for an agent, as the exporter plugs it in: a source of costs, and counters.
+
+`fss_exporter.cli.counting_plug` names this module and says what it must have.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from fss_exporter.cli.ceilings import MountSettings
+from fss_exporter.cli.counting_plug import KernelCounting
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.superblocks import Reading
+from fss_kernel_counting import remains
+from fss_kernel_counting.durations.latency_reader import LatencyReader
+from fss_kernel_counting.exact_mode import exact, sources
+from fss_kernel_counting.processes.counting import ProcessCounting
+from fss_kernel_counting.processes.process_reader import ProcessReader
+from fss_kernel_counting.processes.process_session import OF_AGENT
+from fss_kernel_counting.tracefs import Sources
+
+_LOG = logging.getLogger(__name__)
+
+
+class AgentCounting(KernelCounting):
+    """Sizes and durations of requests, and the processes behind them if a flag asks for them.
+
+    Args:
+        flags: flags of the agent.
+        mounts: settings of the mounts.
+        new_reader: returns a further reader of mountstats, because each loop needs its own.
+    """
+
+    def __init__(self, flags: NfsFlags, mounts: MountSettings, new_reader: Callable[[], Callable[[], Reading]]) -> None:
+        self._exact = exact(flags, new_reader(), mounts, flags.tick_s)
+        self._latency = LatencyReader(
+            new_reader(), sources(flags), mounts.address_map, rtt=flags.exact_rtt, retention_s=flags.series_retention_s
+        )
+        self._processes = self._process_reader(flags, mounts) if flags.processes else None
+        self.costs = self._exact.costs
+        self.counters = [counter for counter in (self._exact, self._latency, self._processes) if counter is not None]
+
+    def _process_reader(self, flags: NfsFlags, mounts: MountSettings) -> ProcessReader:
+        counting = ProcessCounting(
+            OF_AGENT,
+            writers=flags.writers,
+            sources=replace(sources(flags), procfs=flags.procfs, pod_logs=flags.pod_logs),
+            address_map=mounts.address_map,
+            overrides=mounts.overrides,
+        )
+        return ProcessReader(counting, flags.processes, lambda: self._exact.reader.reading, flags.scrapers)
+
+    def read(self) -> Reading:
+        """Read mountstats and the tables of sizes once.
+
+        Raises:
+            SourceError: mountstats is unreadable.
+        """
+        return self._exact.reader.read()
+
+    def open(self) -> None:
+        """Set the triggers of sizes before the first reading.
+
+        Raises:
+            UsageError: exact mode is required and impossible.
+        """
+        self._exact.open()
+
+    def start(self) -> None:
+        """Start the loops of the other counters, after the first reading."""
+        self._latency.loop.start()
+        if self._processes is not None:
+            self._processes.start()
+
+    def ends(self) -> list[Callable[[], None]]:
+        """Return functions that stop the loops and remove the triggers. They may run at the same time."""
+        ends = [self._exact.reader.close, self._latency.stop]
+        if self._processes is not None:
+            ends.append(self._processes.stop)
+        return ends
+
+
+def remove_remains(places: tuple[Path, ...]) -> None:
+    """Remove what a killed program has left in the kernel, and log the result."""
+    done = remains.remove(Sources(tracefs=places))
+    if done.removed:
+        _LOG.info("removed %s, which a killed program has left", ", ".join(map(str, done.removed)))
+    for reason in done.kept:
+        _LOG.warning("the kernel goes on counting for a program that is gone: %s. As root: fss-exporter clean", reason)
+
+
+def log_remains(places: tuple[Path, ...]) -> None:
+    """Log the instances that this agent leaves in the kernel at its end."""
+    for path in remains.instances(places):
+        _LOG.error(
+            "%s is left, so the kernel goes on counting. The next start removes it, or: fss-exporter clean", path
+        )

@@ -104,6 +104,25 @@ def test_lock_calls_have_their_cost_beside_them() -> None:
     assert 'fss_client_lock_operations_total{address="10.0.0.3",procedure="FREE_ALL"} 1.0' in text
 
 
+def test_the_total_and_the_peak_of_an_address_have_the_lock_calls_that_the_kernel_counts() -> None:
+    host = Host()
+    ticker = Ticker(host.reader.read, 1.0, lambda: host.now, accounts=Accounts(host.costs))
+    ticker.tick()
+    host.kernel.fire("sunrpc/rpc_clnt_new", client_id=5, addr="10.0.0.3", program="lockd")
+    for procedure in ("LOCK", "UNLOCK", "FREE_ALL"):
+        host.kernel.fire("sunrpc/rpc_stats_latency", client_id=5, progname="lockd", procname=procedure)
+    host.call(40, READ, 1024 * KIB)
+    host.now += 2.0
+    ticker.tick()
+    text = written(NfsCollector(ticker, zero_answers=0).collect())
+
+    total = "fss_client_address_estimated_io_operations_total"
+    assert lines(text, f"{total}{{") == [f'{total}{{address="10.0.0.3"}} {33 + 16.0}']
+    assert lines(text, "fss_client_peak_estimated_iops{") == [
+        f'fss_client_peak_estimated_iops{{address="10.0.0.3"}} {(33 + 16) / 2}'
+    ]
+
+
 def test_where_it_cannot_count_it_says_so() -> None:
     text = scraped(Host(kernel=Kernel(hist=False)), 2)
 

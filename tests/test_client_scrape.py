@@ -11,7 +11,7 @@ from fss_exporter.client_scrape import read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.ticker import Ticker
-from fss_toolbox.readings.rates import traffic
+from fss_toolbox.iostat.rates import traffic
 
 FIRST = mountstats({"READ": 5, "LOOKUP": 2})
 SECOND = mountstats(

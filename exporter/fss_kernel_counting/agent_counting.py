@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.counting_plug import KernelCounting
 from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting import remains
 from fss_kernel_counting.durations.latency_reader import LatencyReader

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
-from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.flags import ExactFlags
 from fss_exporter.errors import UsageError
 from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_kernel_counting.sizes.size_reader import ExactReader

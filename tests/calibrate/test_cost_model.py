@@ -19,7 +19,7 @@ from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.oci.mount_target_estimates import METADATA, READS, WRITES, estimate
 from fss_exporter.settings import Settings, load
-from fss_toolbox.readings.saved_readings import between, read_saved
+from fss_toolbox.iostat.saved_readings import between, read_saved
 
 MEASURED = """
 cost_model:

@@ -16,7 +16,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
-from fss_toolbox.cli.iostat import _local
+from fss_toolbox.iostat.host_reports import HostTraffic
 from fss_toolbox.plan.history import of_clients
 from fss_toolbox.plan.prometheus_api import Prometheus
 
@@ -67,7 +67,7 @@ def test_a_live_report_of_iostat_counts_by_them() -> None:
     for overrides in (NO_OVERRIDES, CostOverrides((RENAME,))):
         looks = (reading for _, reading in load_recording(RECORDINGS / "kernel-6.12" / "k_mixed").readings())
         first, *_, last = looks
-        (report,) = _local(iter((first, last)).__next__, 0.01, 1, overrides=overrides)
+        (report,) = HostTraffic(iter((first, last)).__next__, overrides=overrides).reports(0.01, 1)
         (traffic,) = report.traffic.values()
         rate = traffic.operations["RENAME"]
         assert rate.iops

@@ -16,11 +16,13 @@ from tests.nfs.exact.host import Host
 from tests.nfs.exact.kernel import Kernel
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
+from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.exact_mode import Exact
-from fss_toolbox.cli import intervals, iostat as command
-from fss_toolbox.cli.iostat_report import Report
+from fss_toolbox.cli import iostat as command
+from fss_toolbox.iostat import intervals, page_reports
+from fss_toolbox.iostat.host_reports import HostTraffic
+from fss_toolbox.iostat.traffic_report import Report
 
 FIRST, SECOND = (ROOT / "tests/fixtures/procfs" / name for name in ("first", "second"))
 
@@ -144,7 +146,7 @@ def test_a_running_exporter_is_read_like_the_kernel(monkeypatch: pytest.MonkeyPa
 
 def scrapes(monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
     left = list(texts)
-    monkeypatch.setattr(command, "get", lambda *_: left.pop(0))
+    monkeypatch.setattr(page_reports, "get", lambda *_: left.pop(0))
     monkeypatch.setattr(time, "sleep", lambda _: None)
 
 
@@ -276,7 +278,7 @@ def test_counts_of_the_kernel_are_shown_as_exact() -> None:
         host.call(40, "READ", 33 * 1024)
         return host.reader.read()
 
-    (report,) = command._local(read, 0.05, 1, host.costs)
+    (report,) = HostTraffic(read, host.costs).reports(0.05, 1)
     assert report.counted
     (traffic,) = report.traffic.values()
     iops = traffic.operations["READ"].iops
@@ -286,14 +288,14 @@ def test_counts_of_the_kernel_are_shown_as_exact() -> None:
 
 def test_estimates_are_not_shown_as_exact() -> None:
     host = Host(kernel=Kernel(hist=False))
-    (report,) = command._local(host.reader.read, 0.05, 1, host.costs)
+    (report,) = HostTraffic(host.reader.read, host.costs).reports(0.05, 1)
 
     assert not report.counted
 
 
 def interrupted(host: Host, number: signal.Signals) -> None:
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None, NO_OVERRIDES):
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None, NO_MOUNT_SETTINGS):
             assert host.kernel.instances
             signal.raise_signal(number)
 
@@ -326,7 +328,7 @@ def test_a_terminal_that_closes_ends_it_and_under_nohup_it_goes_on() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     reports = 0
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3, NO_OVERRIDES):
+        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3, NO_MOUNT_SETTINGS):
             signal.raise_signal(signal.SIGHUP)
             reports += 1
     assert reports == 3
@@ -346,7 +348,7 @@ def test_a_signal_while_the_triggers_are_set_waits_until_they_can_be_removed(fil
 
     host.kernel._may = interrupted_at  # type: ignore[method-assign]  # a signal at this very moment
     with pytest.raises(SystemExit), click.Context(command.iostat).scope():
-        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1, NO_OVERRIDES))
+        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1, NO_MOUNT_SETTINGS))
 
     assert host.kernel.instances == {}
 
@@ -360,7 +362,7 @@ def estimated(*sizes: int) -> list[Report]:
             host.call(40, "READ", size)
         return host._read()
 
-    return list(command._local(read, 0.05, 2))
+    return list(HostTraffic(read).reports(0.05, 2))
 
 
 def test_wide_bounds_are_reported_once_with_the_way_to_narrow_bounds() -> None:

@@ -18,7 +18,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_kernel_counting.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
 from fss_toolbox.cli import iostat as command
-from fss_toolbox.cli.iostat_processes import ProcessReport, document, reports, show
+from fss_toolbox.iostat.process_reports import ProcessReport, document, reports, show
 
 POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 

@@ -10,10 +10,10 @@ from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
 from tests.processes import require
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
-from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Claim, Reading, Services, join

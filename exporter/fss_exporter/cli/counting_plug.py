@@ -5,10 +5,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol
 
-from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.accounts import CostSource
 from fss_exporter.nfs.collector import Counter
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
 
 _PLUG: Final = "fss_kernel_counting.agent_counting"

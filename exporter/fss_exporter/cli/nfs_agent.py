@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 from fss_exporter.background import at_once
-from fss_exporter.cli.ceilings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
+from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker

@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 
 from fss_exporter.catalogue.text import plain
-from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
 from fss_exporter.cli.terminal import complain, end_by_signals, writing
@@ -22,6 +21,7 @@ from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.procfs import Procfs, RawTexts

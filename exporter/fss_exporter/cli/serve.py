@@ -112,9 +112,9 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
 
 
 def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
-    from fss_exporter.cli.ceilings import mount_settings  # noqa: PLC0415  # a poller does not need it
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415
     from fss_exporter.nfs.collector import CounterCollector  # noqa: PLC0415
+    from fss_exporter.nfs.mount_settings import mount_settings  # noqa: PLC0415  # a poller does not need it
 
     agent = NfsAgent(flags, mount_settings(settings))
     page = agent.collector.for_readers()

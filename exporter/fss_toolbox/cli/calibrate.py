@@ -11,12 +11,12 @@ import click
 
 from fss_exporter import units
 from fss_exporter.cli.account import sessions_of
-from fss_exporter.cli.ceilings import mount_settings
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import PROCFS, FilePath, FiniteRange, argument, flag, switch, takes
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
+from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.mount_target_settings import limits_of

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from fss_exporter import __version__
-from fss_exporter.cli.ceilings import judge, mount_settings
 from fss_exporter.cli.flags import (
     CompartmentFlags,
     OutputFlags,
@@ -19,9 +18,11 @@ from fss_exporter.cli.flags import (
 )
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, takes
+from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
+from fss_toolbox.ceilings import judge
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
 from fss_toolbox.doctor.findings import Finding, document, exit_code, found, show

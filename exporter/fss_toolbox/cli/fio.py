@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.ceilings import Judge, judge as ceilings_of
 from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
@@ -18,9 +17,10 @@ from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.nfs.procfs import decode
 from fss_toolbox import tables
-from fss_toolbox.cli.saved_files import text_of
+from fss_toolbox.ceilings import Judge, judge as ceilings_of
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.fio.verdict_report import show_verdicts, verdict_document
+from fss_toolbox.iostat.saved_files import text_of
 from fss_toolbox.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_toolbox.plan.service_answer import service_title
 from fss_toolbox.sizing.benchmark import Job, Storage, judge

@@ -1,52 +1,33 @@
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
-import math
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.ceilings import MountSettings, judge
 from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags, check_url, is_given
 from fss_exporter.cli.terminal import clean_up_at_the_end
-from fss_exporter.client_scrape import RESTARTED, durations_between, read_scrape, traffic_between, went_back
-from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.fetch import get, shown
+from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
 from fss_exporter.instance_metadata import own_bandwidth
-from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.histograms import CallsByEdge
-from fss_exporter.model.traffic import Traffic, together
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.durations.latency_reader import LatencyReader
-from fss_kernel_counting.durations.request_durations import NO_REQUESTS, RequestTotals, edge_seconds
 from fss_kernel_counting.exact_mode import Exact, exact, sources
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
-from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_toolbox import tables
-from fss_toolbox.cli import iostat_processes, iostat_report
-from fss_toolbox.cli.intervals import intervals
-from fss_toolbox.cli.iostat_report import Report
-from fss_toolbox.cli.saved_files import ALONE, one_file, since_mount_report, two_files
-from fss_toolbox.plan.inputs import SavedFlags
-from fss_toolbox.readings.rates import traffic
-from fss_toolbox.readings.saved_readings import left_out
+from fss_toolbox.ceilings import judge
+from fss_toolbox.iostat import process_reports, report_output
+from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
+from fss_toolbox.iostat.page_reports import reports_of_page
+from fss_toolbox.iostat.saved_files import SavedFlags
+from fss_toolbox.iostat.saved_reports import ALONE, one_file, two_files
+from fss_toolbox.iostat.traffic_report import GROUPINGS, SORTS, Report, ReportOrder
 
 _SCRAPE_INTERVAL_S = 5.0
-_FAR_APART = 1.1
-_COUNT_THEM = (
-    "the bounds are far apart: --nfs.exact=auto has the kernel count READ and WRITE by size. "
-    "`fss-exporter doctor` names the conditions on this host"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +44,13 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     url: str | None = flag(
         "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
     )
-    by: str = flag("--by", "", "mount", type=click.Choice((*iostat_report.GROUPINGS, *iostat_processes.GROUPINGS)))
+    by: str = flag("--by", "", "mount", type=click.Choice((*GROUPINGS, *process_reports.GROUPINGS)))
     writers: bool = flag(
         "--writers/--no-writers",
         "With --by process, pod or unit: give delayed write-back to the process that wrote.",
         default=True,
     )
-    sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(iostat_report.SORTS)))
+    sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(SORTS)))
     limit: int | None = flag("--limit", "Most lines for each mount target.", type=click.IntRange(min=1))
     client_bandwidth: float | None = flag(
         "--client-bandwidth", "Network of the host, e.g. 10Gbit/s.", type=units.network, metavar="RATE"
@@ -78,7 +59,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     def check(self) -> None:
         """Refuse flags that do not name one source of figures with a UsageError."""
         is_saved, is_elsewhere = self.after is not None, self.after is not None or self.url is not None
-        counts_processes = self.by in iostat_processes.GROUPINGS
+        counts_processes = self.by in process_reports.GROUPINGS
         if counts_processes and (self.before or is_elsewhere or self.exact != "off"):
             raise UsageError(f"--by {self.by} counts on this host: leave out --from, --to, --url and --nfs.exact")
         if counts_processes and self.sort == "rtt":
@@ -106,26 +87,26 @@ def iostat(flags: IostatFlags) -> None:
     """
     flags.check()
     ceilings = judge(flags.shape, flags.configuration())
-    if flags.by in iostat_processes.GROUPINGS:
+    if flags.by in process_reports.GROUPINGS:
         for load in _by_process(flags, ceilings.mounts):
             if flags.output == "json":
-                click.echo(tables.as_json(iostat_processes.document(load, flags.sort, flags.limit), one_line=True))
+                click.echo(tables.as_json(process_reports.document(load, flags.sort, flags.limit), one_line=True))
             else:
-                iostat_processes.show(tables.console(), load, flags.sort, flags.limit)
+                process_reports.show(tables.console(), load, flags.sort, flags.limit)
         return
     client_bandwidth = flags.client_bandwidth
     if client_bandwidth is None and flags.after is None and flags.url is None:
         client_bandwidth = own_bandwidth(flags.sysfs)
-    order = iostat_report.ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
-    for report in _reports(flags, ceilings.mounts):
-        for line in report.notes:
+    order = ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
+    for interval in _reports(flags, ceilings.mounts):
+        for line in interval.notes:
             tables.note(line)
         if not is_given("shape"):
-            ceilings = replace(ceilings, served=report.ceilings)
+            ceilings = replace(ceilings, served=interval.ceilings)
         if flags.output == "json":
-            click.echo(tables.as_json(iostat_report.document(report, ceilings, order), one_line=True))
+            click.echo(tables.as_json(report_output.document(interval, ceilings, order), one_line=True))
         else:
-            iostat_report.show(tables.console(), report, ceilings, order)
+            report_output.show(tables.console(), interval, ceilings, order)
 
 
 def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
@@ -135,28 +116,31 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
         return iter((one_file(flags.after, mounts),))
     if flags.url is not None:
         url = check_url("--url", flags.url)
-        return _scrapes(url, flags.interval or _SCRAPE_INTERVAL_S, flags.count if flags.interval else 1)
+        count = flags.count if flags.interval else 1
+        return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count, tables.note)
     read = _source(flags, mounts).read
-    if flags.exact == "off" or flags.interval is None:
-        return _local(read, flags.interval, flags.count, overrides=mounts.overrides)
+    if flags.interval is None:
+        return (since_each_mount(reading, mounts.overrides) for reading in (read(),))
+    if flags.exact == "off":
+        return HostTraffic(read, overrides=mounts.overrides).reports(flags.interval, flags.count)
     counting = exact(flags, read, mounts)
     latency = LatencyReader(_source(flags, mounts).read, sources(flags), mounts.address_map)
     clean_up_at_the_end(latency.close)
-    return with_durations(_counted(counting, flags.interval, flags.count, mounts.overrides), latency)
+    return with_durations(_counted(counting, flags.interval, flags.count, mounts), latency)
 
 
 def _source(flags: IostatFlags, mounts: MountSettings) -> Procfs:
     return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
 
 
-def _counted(source: Exact, interval: float, count: int | None, overrides: CostOverrides) -> Iterator[Report]:
+def _counted(source: Exact, interval: float, count: int | None, mounts: MountSettings) -> Iterator[Report]:
     """Yield reports with READs and WRITEs counted by size, until the command ends in any way."""
     clean_up_at_the_end(source.reader.close)
     source.open()
-    return _local(source.reader.read, interval, count, source.costs, overrides)
+    return HostTraffic(source.reader.read, source.costs, mounts.overrides).reports(interval, count)
 
 
-def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[iostat_processes.ProcessReport]:
+def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[process_reports.ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
     kernel = replace(sources(flags), procfs=flags.procfs)
     counting = ProcessCounting(
@@ -169,107 +153,4 @@ def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[iostat_pr
     clean_up_at_the_end(counting.close)
     counting.open()
     read, interval = _source(flags, mounts).read, flags.interval or 0.0
-    return iostat_processes.reports(counting, read, flags.by, interval, flags.count)
-
-
-def _local(
-    read: Callable[[], Reading],
-    interval: float | None,
-    count: int | None,
-    counted: CountedCosts | None = None,
-    overrides: CostOverrides = NO_OVERRIDES,
-) -> Iterator[Report]:
-    if interval is None:
-        reading = read()
-        report = since_mount_report(reading, overrides)
-        yield replace(report, notes=(*report.notes, *left_out("this host", reading.skipped)))
-        return
-    accounts = Accounts(counted, overrides=overrides)
-    skipped: tuple[str, ...] = ()
-
-    def look() -> float:
-        nonlocal skipped
-        reading, now = read(), time.monotonic()
-        accounts.apply(reading, now)
-        skipped = reading.skipped
-        return now
-
-    start = look()
-    old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)
-    for number, seconds in enumerate(intervals(look, start, interval, count)):
-        rates = traffic(old, accounts.mounts, seconds)
-        advice = () if number or counted is not None else _could_be_counted(together(rates.values()))
-        yield Report(
-            "this host",
-            datetime.now(UTC),
-            seconds,
-            rates,
-            iostat_report.mount_points(accounts.superblocks),
-            (*advice, *(() if number else left_out("this host", skipped))),
-            counted=_estimated_seconds(counted) == estimated,
-        )
-        old, estimated = deepcopy(accounts.mounts), _estimated_seconds(counted)
-
-
-def _could_be_counted(every: Traffic) -> tuple[str, ...]:
-    """Return advice on narrower bounds, if the bounds are far apart."""
-    is_far_apart = every.iops is not None and every.iops.upper > _FAR_APART * every.iops.lower
-    return (_COUNT_THEM,) if is_far_apart else ()
-
-
-def _estimated_seconds(counted: CountedCosts | None) -> float:
-    """Return the seconds with estimated sizes of READs and WRITEs. Not a number without exact mode."""
-    return math.nan if counted is None else sum(one["estimated"] for one in counted.totals.seconds.values())
-
-
-def requests_between(before: RequestTotals, after: RequestTotals) -> dict[str, CallsByEdge]:
-    """Return the requests between two looks by address and class. Addresses with an invalid interval are left out."""
-    found: dict[str, Counter[float]] = {}
-    for place, requests in after.requests.items():
-        if after.active and place[0] not in after.paused:
-            old = before.requests.get(place, NO_REQUESTS).finished.by_exponent
-            calls = found.setdefault(place[0], Counter())
-            for exponent, count in requests.finished.by_exponent.items():
-                calls[edge_seconds(exponent)] += count - old.get(exponent, 0)
-    return dict(found)
-
-
-def with_durations(reports: Iterator[Report], reader: LatencyReader) -> Iterator[Report]:
-    """Return the reports with the durations of requests that the kernel counted in each interval."""
-    reader.loop.run_once()
-    before = reader.totals
-    for report in reports:
-        reader.loop.run_once()
-        yield replace(report, durations=requests_between(before, reader.totals))
-        before = reader.totals
-
-
-def _scrapes(url: str, interval: float, count: int | None) -> Iterator[Report]:
-    source = shown(url)
-    old, last = read_scrape(source, get(url, "text/plain")), time.monotonic()
-    done = 0
-    while count is None or done < count:
-        time.sleep(interval)
-        new, now = read_scrape(source, get(url, "text/plain")), time.monotonic()
-        if went_back(old, new):
-            if count == 1:
-                raise SourceError(f"{source}: {RESTARTED}")
-            tables.note(f"{source}: {RESTARTED}. This interval is left out")
-        else:
-            yield Report(
-                source,
-                datetime.now(UTC),
-                now - last,
-                traffic_between(old, new, now - last),
-                new.mount_points,
-                (),
-                counted=new.estimated_seconds == old.estimated_seconds,
-                # Series that come back after a pause have every request since the start of the agent.
-                durations={
-                    address: calls for address, calls in durations_between(old, new).items() if address in old.durations
-                },
-                network_bytes_per_second=new.network_bytes_per_second,
-                ceilings=new.ceilings,
-            )
-            done += 1
-        old, last = new, now
+    return process_reports.reports(counting, read, flags.by, interval, flags.count)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fss_exporter.cli.ceilings import Judge, MountSettings, judge, mount_settings
 from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags, check_url, is_given
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
@@ -17,8 +16,12 @@ from fss_exporter.flag_records import takes
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
 from fss_exporter.model.service_table import Service, ServiceChoice
+from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
-from fss_toolbox.cli.saved_files import saved_interval, text_of
+from fss_toolbox.ceilings import Judge, judge
+from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.rates import traffic as traffic_between
+from fss_toolbox.iostat.saved_files import saved_interval, text_of
 from fss_toolbox.plan.comparison import Pricing, parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
@@ -36,8 +39,6 @@ from fss_toolbox.plan.service_answer import (
     show_ceilings,
     show_service,
 )
-from fss_toolbox.readings.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.readings.rates import traffic as traffic_between
 from fss_toolbox.sizing.options import Option, Price, options
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import click
 from fss_exporter import units
 from fss_exporter.flag_records import FiniteRange, flag, refuse, switch
 from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_toolbox.iostat.saved_files import SavedFlags
 from fss_toolbox.sizing.capacity import DEFAULT_WINDOW_BYTES, ClientHosts
 
 MOST_CLIENTS = 1_000_000
@@ -48,17 +49,6 @@ def _network(name: str, text: str) -> Any:
 
 def _count(name: str, text: str, most: int, metavar: str | None = None) -> Any:
     return flag(name, text, type=click.IntRange(1, most), metavar=metavar)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedFlags:
-    """The flags of two saved readings."""
-
-    seconds: float | None = flag(
-        "--seconds",
-        "Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
-        type=FiniteRange(0.001, 1e9),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

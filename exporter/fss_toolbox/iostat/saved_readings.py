@@ -27,7 +27,7 @@ from fss_exporter.nfs.superblocks import (
     Superblock,
     join,
 )
-from fss_toolbox.readings.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
+from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 
 _AGE_SLACK_S = 1
 # Ages are whole seconds, each rounded for itself.

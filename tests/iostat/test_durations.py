@@ -11,13 +11,14 @@ from rich.console import Console
 from tests.nfs.exact.host import Mount
 from tests.nfs.exact.latency_host import HERE, Call, ready
 
-from fss_exporter.cli.ceilings import judge
 from fss_exporter.client_scrape import durations_between, read_scrape
 from fss_exporter.model.histograms import CallsByEdge, in_classes, quantile_edge
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.cli import iostat, iostat_report
-from fss_toolbox.cli.iostat_report import Report, ReportOrder
+from fss_toolbox.ceilings import judge
+from fss_toolbox.iostat import report_output
+from fss_toolbox.iostat.host_reports import with_durations
+from fss_toolbox.iostat.traffic_report import Report, ReportOrder
 
 KEY = SeriesKey(HERE, "server", "/export")
 ORDER = ReportOrder("mount", "iops", None)
@@ -27,7 +28,7 @@ REPORT = Report("this host", None, 5.0, {KEY: Traffic({"READ": OperationTraffic(
 def cells(calls: CallsByEdge) -> tuple[str, ...]:
     """The p50 and p99 in the row of the mount target."""
     console = Console(record=True, width=400)
-    iostat_report.show(console, replace(REPORT, durations={HERE: calls}), judge("standard", None), ORDER)
+    report_output.show(console, replace(REPORT, durations={HERE: calls}), judge("standard", None), ORDER)
     row = next(line for line in console.export_text().splitlines() if line.startswith(HERE))
     return tuple(re.split(r"\s{2,}", row.strip())[-2:])
 
@@ -48,7 +49,7 @@ def test_texts_say_that_the_quantile_is_at_most_an_edge_or_above_the_largest() -
     assert cells({0.000256: 99, 0.008192: 1}) == ("<= 0.256", "<= 0.256")
     assert cells({0.008192: 1, math.inf: 1}) == ("<= 8.2", "> 16,777.2")
     report = replace(REPORT, durations={HERE: {0.008192: 1, math.inf: 1}})
-    (target,) = iostat_report.document(report, judge("standard", None), ORDER)["mount_targets"]
+    (target,) = report_output.document(report, judge("standard", None), ORDER)["mount_targets"]
     assert (target["p50_at_most_seconds"], target["p99_at_most_seconds"]) == (0.008192, None)
 
 
@@ -65,7 +66,7 @@ def test_each_report_has_the_requests_of_its_own_interval(tmp_path: Path) -> Non
             host.call(Call(40, mount, microseconds=took))
             yield REPORT
 
-    first, second = iostat.with_durations(reports(), host.reader)
+    first, second = with_durations(reports(), host.reader)
 
     assert {edge: count for edge, count in first.durations[HERE].items() if count} == {0.008192: 1}
     assert {edge: count for edge, count in second.durations[HERE].items() if count} == {0.131072: 1}
@@ -76,7 +77,7 @@ def test_the_table_has_the_columns_in_exact_mode_only() -> None:
     for counted in (True, False):
         console = Console(record=True, width=400)
         report = replace(REPORT, durations={HERE: {0.008192: 1}} if counted else {})
-        iostat_report.show(console, report, judge("standard", None), ORDER)
+        report_output.show(console, report, judge("standard", None), ORDER)
         shown[counted] = console.export_text()
 
     assert "p99 ms" in shown[True]

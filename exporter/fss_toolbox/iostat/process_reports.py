@@ -17,7 +17,7 @@ from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Pl
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_kernel_counting.processes.identities import SeenThread
 from fss_kernel_counting.processes.top import NO_AMOUNT, Amount
-from fss_toolbox.cli.intervals import intervals
+from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.tables import Column, Row, say, show as show_table
 
 GROUPINGS: Final = ("process", "pod", "unit")

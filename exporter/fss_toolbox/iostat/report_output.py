@@ -1,105 +1,35 @@
-"""The reports of `iostat`: traffic by mount target, mount and operation, as tables and as JSON."""
+"""Reports of `iostat` as tables and as JSON."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
 
 from fss_exporter import units
-from fss_exporter.cli.ceilings import Comparison, Judge, JudgedBy
-from fss_exporter.model.histograms import CallsByEdge, quantile_edge
+from fss_exporter.model.histograms import quantile_edge
 from fss_exporter.model.knowledge import KnownFigure, coverage_of
-from fss_exporter.model.limits import NO_SHAPE, Use, fullest
-from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
-from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.limits import NO_SHAPE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
-from fss_exporter.model.traffic import OperationTraffic, Traffic, together
-from fss_exporter.nfs.superblocks import Superblock
-from fss_exporter.served_ceilings import ServedCeilings
+from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
-from fss_toolbox.sizing.capacity import CLIENT_NETWORK
+from fss_toolbox.ceilings import Judge, JudgedBy
+from fss_toolbox.iostat.traffic_report import (
+    Report,
+    ReportLine,
+    ReportOrder,
+    lines_of,
+    network_use,
+    parts_of,
+    targets_of,
+)
 from fss_toolbox.tables import Column, Figure, colour, say, show_figures
 
-MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
 _LARGEST_EDGE_SECONDS = edge_seconds(24)
-GROUPINGS = ("mount", "mount-target", "operation", "class")
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """One interval."""
-
-    source: str  # where the figures come from
-    time: datetime | None  # end of the interval, UTC. None if unknown
-    seconds: float | None  # length of the interval. None if each mount has its own
-    traffic: Mapping[SeriesKey, Traffic]  # by mount
-    mount_points: MountPoints  # by mount
-    notes: tuple[str, ...]  # remarks for the reader
-    counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
-    # requests by address and class; empty if unknown
-    durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
-    network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
-    ceilings: Mapping[str, ServedCeilings] = field(
-        default_factory=dict
-    )  # ceilings on the page of an exporter, by address
-
-
-@dataclass(frozen=True, slots=True)
-class ReportOrder:
-    """Content and order of a report: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target, and bytes per
-    second of the host's network in each direction.
-    """
-
-    by: str
-    sort: str
-    limit: int | None
-    client_bandwidth: float | None = None
-
-
-SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
-    "iops": lambda _, traffic: -(traffic.iops.point if traffic.iops else 0.0),
-    "operations": lambda _, traffic: -traffic.all_operations.operations,
-    "read": lambda _, traffic: -traffic.read_bytes,
-    "write": lambda _, traffic: -traffic.written_bytes,
-    "rtt": lambda _, traffic: -(traffic.all_operations.mean_rtt_seconds or 0.0),
-    "name": lambda name, _: name,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _ReportLine:
-    """One line of a report: a mount target, or a mount, an operation or a class below."""
-
-    name: str
-    traffic: Traffic
-    compare: Comparison = lambda _: ()  # with the ceilings of the mount target
-    key: SeriesKey | None = None  # of a mount
-    calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
-    is_part: bool = False  # whether the line is below a mount target
-    mount: SeriesKey | None = None  # one mount of a mount target, which decides about the ceilings
-
-    @property
-    def every(self) -> OperationTraffic:
-        """All operations together."""
-        return self.traffic.all_operations
-
-    @property
-    def first(self) -> Use | None:
-        """The fullest ceiling. None without a known ceiling."""
-        return fullest(self.compare(self.traffic))
-
-    @property
-    def share(self) -> float | None:
-        """Use of the fullest ceiling."""
-        return self.first.ratio if self.first else None
-
-
-def _quantile(share: float) -> Callable[[_ReportLine], float | str | None]:
+def _quantile(share: float) -> Callable[[ReportLine], float | str | None]:
     """Return the figure of the upper edge of a quantile's class in seconds, because the kernel counts in classes."""
     return lambda of: "" if of.calls is None else quantile_edge(of.calls, share)
 
@@ -152,13 +82,13 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
         return
     name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.name)
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
-    show_figures(out, columns, _lines(report, ceilings, order), _style)
+    show_figures(out, columns, lines_of(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     share, *more = (*_ceiling_lines(report, ceilings, order.sort), "")
     say(out, f"{said}. {share}" if share else said, "dim")
     for line in filter(None, more):
         say(out, line, "dim", hanging=2)
-    network = _network(report, order)
+    network = network_use(report, order)
     if network is not None:
         figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"
         say(
@@ -174,7 +104,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
 
 def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
     """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
-    targets = [target for target in _targets(report, ceilings, sort) if target.mount is not None]
+    targets = [target for target in targets_of(report, ceilings, sort) if target.mount is not None]
     assumed = [one.name for one in targets if one.mount and ceilings.source(one.mount) is JudgedBy.SHAPE]
     if ceilings.shape != NO_SHAPE and (assumed or not ceilings.served):
         of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
@@ -187,7 +117,7 @@ def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
             yield f"Share of {target.name}: of the ceilings of {names} on the page, by this client alone{whole}"
 
 
-def _whole(whole: KnownFigure, target: _ReportLine) -> str:
+def _whole(whole: KnownFigure, target: ReportLine) -> str:
     own = target.traffic.iops
     coverage = coverage_of(own.point, whole) if own else None
     part = "" if coverage is None else f", of which this client is {units.percent(coverage)}"
@@ -195,90 +125,13 @@ def _whole(whole: KnownFigure, target: _ReportLine) -> str:
     return f"All clients together: {units.number(whole.value)} IOPS ({whole.source}, {age}){part}"
 
 
-def _lines(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[_ReportLine]:
-    targets = _targets(report, ceilings, order.sort)
-    for target in targets:
-        yield target
-        yield from (replace(part, is_part=True) for part in _parts(report, target, order))
-    if len(targets) > 1:
-        every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
-        yield _ReportLine("total", together(report.traffic.values()), calls=every)
-
-
-def _style(line: _ReportLine) -> str:
+def _style(line: ReportLine) -> str:
     return colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or ("" if line.is_part else "bold")
-
-
-def _network(report: Report, order: ReportOrder) -> Use | None:
-    """Return the share of the host's network that the mounts use. The busier direction counts."""
-    limit = order.client_bandwidth or report.network_bytes_per_second
-    if limit is None:
-        return None
-    every = together(report.traffic.values())
-    return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), limit)
-
-
-def _targets(report: Report, ceilings: Judge, sort: str) -> list[_ReportLine]:
-    mounts: dict[str, dict[SeriesKey, Traffic]] = defaultdict(dict)
-    for key, traffic in report.traffic.items():
-        mounts[key.address][key] = traffic
-    targets = [
-        _ReportLine(
-            address,
-            together(own.values()),
-            ceilings.of(next(iter(own))),
-            calls=report.durations.get(address, {}) if report.durations else None,
-            mount=next(iter(own)),
-        )
-        for address, own in mounts.items()
-    ]
-    return sorted(targets, key=lambda target: SORTS[sort](target.name, target.traffic))
-
-
-def _parts(report: Report, target: _ReportLine, order: ReportOrder) -> list[_ReportLine]:
-    """Return the lines below a mount target. Empty for a report by mount target."""
-    if order.by == "mount-target":
-        return []
-    if order.by == "mount":
-        mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == target.name}
-        parts = [
-            _ReportLine(_mount_name(key, report.mount_points), traffic, target.compare, key)
-            for key, traffic in mounts.items()
-        ]
-    else:
-        parts = list(_operations(target, order.by))
-    parts.sort(key=lambda part: SORTS[order.sort](part.name, part.traffic))
-    return parts[: order.limit]
-
-
-def _operations(target: _ReportLine, by: str) -> Iterator[_ReportLine]:
-    traffic = target.traffic
-    for name, rate in (traffic.operations if by == "operation" else traffic.by_class).items():
-        if rate.operations:
-            operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
-            read = traffic.read_bytes if operation == READ else 0.0
-            written = traffic.written_bytes if operation == WRITE else 0.0
-            yield _ReportLine(name, Traffic({operation: rate}, read, written), target.compare)
-
-
-def mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
-    """Return every mount point of each mount."""
-    points: dict[SeriesKey, tuple[str, ...]] = {}
-    for superblock in superblocks:
-        points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
-    return points
-
-
-def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
-    points = mount_points.get(key, ())
-    more = f" (and {len(points) - 1} more)" if len(points) > 1 else ""
-    server = "" if key.server == key.address else f"{key.server}:"
-    return f"{server}{key.export}{f' on {points[0]}{more}' if points else ''}"
 
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:
     """Return one report as a JSON document. Every key names the unit, and unknown values are null."""
-    network = _network(report, order)
+    network = network_use(report, order)
     return {
         "time": report.time and report.time.isoformat(timespec="milliseconds"),
         "source": report.source,
@@ -295,13 +148,13 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
                 **_figures(target),
                 **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, target, order)}),
             }
-            for target in _targets(report, ceilings, order.sort)
+            for target in targets_of(report, ceilings, order.sort)
         ],
-        "total": _figures(_ReportLine("total", together(report.traffic.values())), with_share=False),
+        "total": _figures(ReportLine("total", together(report.traffic.values())), with_share=False),
     }
 
 
-def _ceilings(target: _ReportLine, ceilings: Judge) -> dict[str, Any]:
+def _ceilings(target: ReportLine, ceilings: Judge) -> dict[str, Any]:
     """Return the source of the ceilings of a mount target, and the IOPS of all clients as far as OCI knows them."""
     served = ceilings.served.get(target.name)
     source = ceilings.source(target.mount) if target.mount else JudgedBy.SHAPE
@@ -321,18 +174,18 @@ def _ceilings(target: _ReportLine, ceilings: Judge) -> dict[str, Any]:
     }
 
 
-def _listed(report: Report, target: _ReportLine, order: ReportOrder) -> list[dict[str, Any]]:
-    return [{**_names(part, report, order.by), **_figures(part)} for part in _parts(report, target, order)]
+def _listed(report: Report, target: ReportLine, order: ReportOrder) -> list[dict[str, Any]]:
+    return [{**_names(part, report, order.by), **_figures(part)} for part in parts_of(report, target, order)]
 
 
-def _names(part: _ReportLine, report: Report, by: str) -> dict[str, Any]:
+def _names(part: ReportLine, report: Report, by: str) -> dict[str, Any]:
     if part.key is None:
         return {by: part.name}
     points = list(report.mount_points.get(part.key, ()))
     return {"server": part.key.server, "export": part.key.export, "mount_points": points}
 
 
-def _figures(line: _ReportLine, *, with_share: bool = True) -> dict[str, Any]:
+def _figures(line: ReportLine, *, with_share: bool = True) -> dict[str, Any]:
     figures = (*(() if line.calls is None else _QUANTILES), *_FIGURES)
     found = {figure.key: figure.value(line) for figure in figures if figure.key}
     found |= {key: None for key, value in found.items() if value == math.inf}

@@ -1,4 +1,4 @@
-"""Saved readings and output of nfs-utils, for the commands that take them, and the reports of `iostat` about them."""
+"""Reports of `iostat` about saved readings and saved output of nfs-utils, and the means since each mount."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -6,55 +6,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fss_exporter.cli.ceilings import MountSettings
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.traffic import Traffic, together
-from fss_exporter.nfs.procfs import decode
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
-from fss_toolbox.cli.iostat_report import Report, mount_points
-from fss_toolbox.readings.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.readings.rates import traffic
-from fss_toolbox.readings.saved_readings import SavedInterval, between, read_saved, since_mount
+from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.rates import traffic
+from fss_toolbox.iostat.saved_files import saved_interval, text_of
+from fss_toolbox.iostat.saved_readings import read_saved, since_mount
+from fss_toolbox.iostat.traffic_report import Report, mount_points
 
 if TYPE_CHECKING:
     from fss_exporter.model.service_table import SeriesKey
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
-_LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
-
-
-def saved_interval(
-    before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
-) -> SavedInterval:
-    """Return the interval between two saved readings, with addresses and services of the configuration.
-
-    Raises:
-        UsageError: a file cannot be read, or they are not two looks at one host in this order.
-    """
-    if len(mountinfo) > 2:
-        raise UsageError("--mountinfo: give it once, or twice for --from and --to")
-    texts = [text_of(path) for path in mountinfo]
-    known = (mounts.address_map, mounts.services)
-    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *known)
-    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *known)
-    return between(earlier, later, seconds, mounts.overrides)
-
-
-def text_of(path: Path) -> str:
-    """Return the text of a file an operator named.
-
-    Raises:
-        UsageError: it cannot be read, or is far too long.
-    """
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST_FILE + 1)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(raw) > _LARGEST_FILE:
-        raise UsageError(f"{path}: larger than 256 MiB. Is this the right file?")
-    return decode(raw).replace("\r\n", "\n")
 
 
 def one_file(path: Path, mounts: MountSettings) -> Report:

@@ -9,14 +9,14 @@ from tests.recordings import load
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.operations import READ, WRITE
-from fss_toolbox.readings.nfs_utils_output import (
+from fss_toolbox.iostat.nfs_utils_output import (
     is_mountstats_output,
     is_nfsiostat_output,
     parse_mountstats_output,
     parse_nfsiostat_output,
 )
-from fss_toolbox.readings.rates import traffic
-from fss_toolbox.readings.saved_readings import between, read_saved, since_mount
+from fss_toolbox.iostat.rates import traffic
+from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
 
 OUTPUTS = Path(__file__).parents[1] / "fixtures" / "nfs-utils"
 SCENARIOS = ("k_mixed", "d4_randwrite_36k", "m_nconnect4")

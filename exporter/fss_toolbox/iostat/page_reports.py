@@ -1,0 +1,60 @@
+"""Reports of `iostat` about the metrics of a running exporter."""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from fss_exporter.client_scrape import (
+    RESTARTED,
+    Scraped,
+    durations_between,
+    read_scrape,
+    traffic_between,
+    went_back,
+)
+from fss_exporter.errors import SourceError
+from fss_exporter.fetch import get, shown
+from fss_toolbox.iostat.traffic_report import Report
+
+
+def reports_of_page(url: str, interval: float, count: int | None, note: Callable[[str], None]) -> Iterator[Report]:
+    """Yield `count` reports (None: no end) about a page of metrics, one each `interval` seconds.
+
+    `note` gets a remark about each interval that is left out.
+
+    Raises:
+        SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval.
+    """
+    source = shown(url)
+    old, last = read_scrape(source, get(url, "text/plain")), time.monotonic()
+    done = 0
+    while count is None or done < count:
+        time.sleep(interval)
+        new, now = read_scrape(source, get(url, "text/plain")), time.monotonic()
+        if not went_back(old, new):
+            yield report_between(source, old, new, now - last)
+            done += 1
+        elif count == 1:
+            raise SourceError(f"{source}: {RESTARTED}")
+        else:
+            note(f"{source}: {RESTARTED}. This interval is left out")
+        old, last = new, now
+
+
+def report_between(source: str, old: Scraped, new: Scraped, seconds: float) -> Report:
+    """Return the report between two scrapes of an exporter."""
+    return Report(
+        source,
+        datetime.now(UTC),
+        seconds,
+        traffic_between(old, new, seconds),
+        new.mount_points,
+        (),
+        counted=new.estimated_seconds == old.estimated_seconds,
+        # Series that come back after a pause have every request since the start of the agent.
+        durations={
+            address: calls for address, calls in durations_between(old, new).items() if address in old.durations
+        },
+        network_bytes_per_second=new.network_bytes_per_second,
+        ceilings=new.ceilings,
+    )

@@ -1,0 +1,168 @@
+"""A report of `iostat`: traffic by mount, and the lines for mount targets, mounts, operations and classes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from fss_exporter.model.histograms import CallsByEdge
+from fss_exporter.model.limits import Use, fullest
+from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
+from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
+from fss_exporter.nfs.superblocks import Superblock
+from fss_exporter.served_ceilings import ServedCeilings
+from fss_toolbox.ceilings import Comparison, Judge
+from fss_toolbox.sizing.capacity import CLIENT_NETWORK
+
+MountPoints = Mapping[SeriesKey, tuple[str, ...]]
+GROUPINGS = ("mount", "mount-target", "operation", "class")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One interval."""
+
+    source: str  # where the figures come from
+    time: datetime | None  # end of the interval, UTC. None if unknown
+    seconds: float | None  # length of the interval. None if each mount has its own
+    traffic: Mapping[SeriesKey, Traffic]  # by mount
+    mount_points: MountPoints  # by mount
+    notes: tuple[str, ...]  # remarks for the reader
+    counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
+    # requests by address and class; empty if unknown
+    durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
+    network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
+    ceilings: Mapping[str, ServedCeilings] = field(
+        default_factory=dict
+    )  # ceilings on the page of an exporter, by address
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOrder:
+    """Content and order of a report: one of `GROUPINGS`, one of `SORTS`, at most `limit` lines for a mount target, and bytes per
+    second of the host's network in each direction.
+    """
+
+    by: str
+    sort: str
+    limit: int | None
+    client_bandwidth: float | None = None
+
+
+SORTS: Mapping[str, Callable[[str, Traffic], Any]] = {
+    "iops": lambda _, traffic: -(traffic.iops.point if traffic.iops else 0.0),
+    "operations": lambda _, traffic: -traffic.all_operations.operations,
+    "read": lambda _, traffic: -traffic.read_bytes,
+    "write": lambda _, traffic: -traffic.written_bytes,
+    "rtt": lambda _, traffic: -(traffic.all_operations.mean_rtt_seconds or 0.0),
+    "name": lambda name, _: name,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportLine:
+    """One line of a report: a mount target, or a mount, an operation or a class below."""
+
+    name: str
+    traffic: Traffic
+    compare: Comparison = lambda _: ()  # with the ceilings of the mount target
+    key: SeriesKey | None = None  # of a mount
+    calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
+    is_part: bool = False  # whether the line is below a mount target
+    mount: SeriesKey | None = None  # one mount of a mount target, which decides about the ceilings
+
+    @property
+    def every(self) -> OperationTraffic:
+        """All operations together."""
+        return self.traffic.all_operations
+
+    @property
+    def first(self) -> Use | None:
+        """The fullest ceiling. None without a known ceiling."""
+        return fullest(self.compare(self.traffic))
+
+    @property
+    def share(self) -> float | None:
+        """Use of the fullest ceiling."""
+        return self.first.ratio if self.first else None
+
+
+def lines_of(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[ReportLine]:
+    """Yield each mount target with its parts, and the total of several mount targets."""
+    targets = targets_of(report, ceilings, order.sort)
+    for target in targets:
+        yield target
+        yield from (replace(part, is_part=True) for part in parts_of(report, target, order))
+    if len(targets) > 1:
+        every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
+        yield ReportLine("total", together(report.traffic.values()), calls=every)
+
+
+def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
+    """Return a line for each mount target, in the order of `SORTS`."""
+    mounts: dict[str, dict[SeriesKey, Traffic]] = defaultdict(dict)
+    for key, traffic in report.traffic.items():
+        mounts[key.address][key] = traffic
+    targets = [
+        ReportLine(
+            address,
+            together(own.values()),
+            ceilings.of(next(iter(own))),
+            calls=report.durations.get(address, {}) if report.durations else None,
+            mount=next(iter(own)),
+        )
+        for address, own in mounts.items()
+    ]
+    return sorted(targets, key=lambda target: SORTS[sort](target.name, target.traffic))
+
+
+def parts_of(report: Report, target: ReportLine, order: ReportOrder) -> list[ReportLine]:
+    """Return the lines below a mount target. Empty for a report by mount target."""
+    if order.by == "mount-target":
+        return []
+    if order.by == "mount":
+        mounts = {key: traffic for key, traffic in report.traffic.items() if key.address == target.name}
+        parts = [
+            ReportLine(_mount_name(key, report.mount_points), traffic, target.compare, key)
+            for key, traffic in mounts.items()
+        ]
+    else:
+        parts = list(_operations(target, order.by))
+    parts.sort(key=lambda part: SORTS[order.sort](part.name, part.traffic))
+    return parts[: order.limit]
+
+
+def _operations(target: ReportLine, by: str) -> Iterator[ReportLine]:
+    traffic = target.traffic
+    for name, rate in (traffic.operations if by == "operation" else traffic.by_class).items():
+        if rate.operations:
+            operation = {READ_CLASS: READ, WRITE_CLASS: WRITE}.get(name, name)
+            read = traffic.read_bytes if operation == READ else 0.0
+            written = traffic.written_bytes if operation == WRITE else 0.0
+            yield ReportLine(name, Traffic({operation: rate}, read, written), target.compare)
+
+
+def network_use(report: Report, order: ReportOrder) -> Use | None:
+    """Return the share of the host's network that the mounts use. The busier direction counts."""
+    limit = order.client_bandwidth or report.network_bytes_per_second
+    if limit is None:
+        return None
+    every = together(report.traffic.values())
+    return Use(CLIENT_NETWORK, "B/s", max(every.read_bytes, every.written_bytes), limit)
+
+
+def mount_points(superblocks: Iterable[Superblock]) -> MountPoints:
+    """Return every mount point of each mount."""
+    points: dict[SeriesKey, tuple[str, ...]] = {}
+    for superblock in superblocks:
+        points[superblock.key] = (*points.get(superblock.key, ()), *(mount.mount_point for mount in superblock.mounts))
+    return points
+
+
+def _mount_name(key: SeriesKey, mount_points: MountPoints) -> str:
+    points = mount_points.get(key, ())
+    more = f" (and {len(points) - 1} more)" if len(points) > 1 else ""
+    server = "" if key.server == key.address else f"{key.server}:"
+    return f"{server}{key.export}{f' on {points[0]}{more}' if points else ''}"

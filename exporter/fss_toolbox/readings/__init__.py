@@ -1,1 +1,0 @@
-"""Saved files of mountstats and nfsiostat, and the rates between two readings."""

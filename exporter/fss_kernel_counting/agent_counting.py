@@ -37,7 +37,7 @@ class AgentCounting(KernelCounting):
         self._latency = LatencyReader(
             new_reader(), sources(flags), mounts.address_map, rtt=flags.exact_rtt, retention_s=flags.series_retention_s
         )
-        self._processes = self._process_reader(flags, mounts) if flags.processes else None
+        self._processes = self._process_reader(flags, mounts) if flags.processes or flags.jobs else None
         self.costs = self._exact.costs
         self.counters = [counter for counter in (self._exact, self._latency, self._processes) if counter is not None]
 
@@ -49,7 +49,9 @@ class AgentCounting(KernelCounting):
             address_map=mounts.address_map,
             overrides=mounts.overrides,
         )
-        return ProcessReader(counting, flags.processes, lambda: self._exact.reader.reading, flags.scrapers)
+        return ProcessReader(
+            counting, flags.processes, lambda: self._exact.reader.reading, flags.scrapers, most_jobs=flags.jobs
+        )
 
     def read(self) -> Reading:
         """Read mountstats and the tables of sizes once.

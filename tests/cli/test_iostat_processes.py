@@ -1,4 +1,4 @@
-"""`fss-exporter iostat --by process`, `pod` and `unit`, on a kernel in memory."""
+"""`fss-exporter iostat --by process`, `pod`, `unit` and `job`, on a kernel in memory."""
 
 import io
 import re
@@ -83,9 +83,12 @@ def test_by_process_the_dearest_comes_first_with_unit_and_cost(host: BusyHost) -
     [
         ("pod", {"batch/etl-5d9c", "no pod", "pod unknown, ended before the first look"}),
         ("unit", {"backup.service", "no unit", "unit unknown, ended before the first look"}),
+        ("job", {"4711", "no job", "job unknown, ended before the first look"}),
     ],
 )
-def test_by_pod_and_by_unit_the_processes_add_up(host: BusyHost, by: str, names: set[str]) -> None:
+def test_by_pod_unit_and_job_the_processes_add_up(host: BusyHost, by: str, names: set[str]) -> None:
+    if by == "job":
+        host.process(7, "tar", "/slurm/uid_1000/job_4711/step_0/task_0")
     (target,) = document(_report(host, by), "iops", None)["mount_targets"]
 
     assert {line[by] for line in target["lines"]} == names

@@ -95,6 +95,13 @@ class NfsFlags(MountFlags, ExactFlags):
         type=click.IntRange(min=0, max=MOST_PROCESSES),
         metavar="N",
     )
+    jobs: int = flag(
+        "--nfs.exact.jobs",
+        "Show the load of the N batch jobs (Slurm, PBS, LSF) that cost each mount target most. Job numbers become visible. 0: off.",
+        0,
+        type=click.IntRange(min=0, max=MOST_PROCESSES),
+        metavar="N",
+    )
     writers: bool = switch(
         "--nfs.exact.writers",
         "Give delayed write-back to the process that wrote. Each dirtied page of any file system costs a little more.",
@@ -113,7 +120,11 @@ class NfsFlags(MountFlags, ExactFlags):
             raise UsageError(
                 f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only. Add --nfs.exact=auto"
             )
-        if self.writers and not self.processes:
+        if self.jobs and self.exact == "off":
+            raise UsageError(
+                f"--nfs.exact.jobs={self.jobs}: the kernel counts in exact mode only. Add --nfs.exact=auto"
+            )
+        if self.writers and not (self.processes or self.jobs):
             raise UsageError("--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10")
         if self.metadata_url:
             check_url("--nfs.metadata-url", self.metadata_url)

@@ -6,9 +6,6 @@ either. A thread that ended before the first look keeps the row's name, up to 15
 
 The control group names the pod or the systemd unit, and the node's folder of pod logs names the pod, without the API
 server. The kubelet makes `/var/log/pods/<namespace>_<name>_<uid>/` for each pod before the first container starts.
-
-Users make control groups of any name below `user.slice`, and a service below its own. So nothing inside of a user's slice
-counts, and of a path the first unit counts, which systemd itself has made.
 """
 
 import re
@@ -17,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
+from fss_kernel_counting.processes.control_groups import group_of
 
 _FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
 
@@ -62,60 +60,6 @@ class Pods:
         self._names = {uid: Pod(namespace, name) for namespace, name, uid in (one.groups() for one in found)}
 
 
-# Pods, by cgroup driver of the kubelet: systemd has `kubepods-burstable-pod<uid>.slice` with `_` for `-` in the uid, cgroupfs
-# has `/kubepods/burstable/pod<uid>`. The uid of a static pod is a hash without dashes. Runtimes only add a container below.
-# A reader in a control group namespace of its own sees paths from its own group, such as `/../../pod<uid>`.
-_POD: Final = re.compile(
-    r"(?:kubepods[^:]*?[/-]|^(?:/\.\.)+/(?:burstable/|besteffort/)?)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice|[/:]|$)"
-)
-_USER: Final = re.compile(r"/user\.slice/(user-\d+\.slice)")
-_UNIT: Final = re.compile(r"/([^/]+\.(?:service|scope))(?=/|$)")
-_CONTAINER: Final = re.compile(r"/([^/]+/[0-9a-f]{64})(?=/|$)")
-_LONG_ID: Final = re.compile(r"([0-9a-f]{12})[0-9a-f]{52}")
-_DIGITS: Final = re.compile(r"[0-9]+")
-_TRANSIENT: Final = re.compile(r"run-[^/]+\.service")
-_SYSTEMD: Final = "name=systemd"
-
-
-class Group(NamedTuple):
-    """The pod or unit of a control group."""
-
-    pod_uid: str = ""  # of the Kubernetes pod, with dashes. Empty outside of pods
-    unit: str = ""  # systemd unit, slice of a user, or container. Empty in pods and for the kernel's threads
-
-
-def group_of(text: str) -> Group:
-    """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
-    # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but can have every other line end of `splitlines`.
-    parts = [line.split(":", 2) for line in text.split("\n")]
-    paths = {one[1]: one[2] for one in parts if len(one) == 3}
-    for path in paths.values():
-        pod = None if "/user.slice/" in path else _POD.search(path)
-        if pod is not None:
-            return Group(pod_uid=pod[1].replace("_", "-"))
-    path = paths.get(_SYSTEMD) or paths.get("", "")
-    return Group(unit=_unit(path))
-
-
-def _unit(path: str) -> str:
-    """Return the unit of a path, with `*` in place of a number that belongs to a single run."""
-    if user := _USER.search(path):
-        return user[1]
-    if unit := _UNIT.search(path):
-        return _without_numbers(unit[1])
-    container = _CONTAINER.search(path)
-    return "" if container is None else _LONG_ID.sub(r"\1", container[1])
-
-
-def _without_numbers(unit: str) -> str:
-    short = _LONG_ID.sub(r"\1", unit)
-    if short != unit:
-        return short
-    if _TRANSIENT.fullmatch(unit):
-        return "run-*.service"
-    return _DIGITS.sub("*", unit) if unit.endswith(".scope") else unit
-
-
 _KERNEL_THREAD: Final = 0x00200000
 # PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat.
 
@@ -133,10 +77,11 @@ class Identity(NamedTuple):
 
 
 class SeenThread(NamedTuple):
-    """Labels and user of a thread, as last seen in `/proc`."""
+    """Labels, user and job of a thread, as last seen in `/proc`."""
 
     identity: Identity  # of the thread
     user: int | None  # number of the user; None where the thread was gone
+    job: str = ""  # number of the batch job. Empty outside of jobs
 
 
 class Identities:
@@ -184,7 +129,7 @@ class Identities:
         name = shown((leader or stat).name)
         identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
         user = status.get("Uid", "").split()
-        return SeenThread(identity, int(user[0]) if user else None)
+        return SeenThread(identity, int(user[0]) if user else None, group.job)
 
     def _stat(self, number: str) -> "_Stat | None":
         return _parsed(self._text(number, "stat"))

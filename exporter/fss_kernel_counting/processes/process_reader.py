@@ -1,4 +1,4 @@
-"""The background loop that counts the load by process, and the metric families of the processes with the highest load."""
+"""The background loop that counts the load by process, and the metric families of the processes and jobs with the highest load."""
 
 import threading
 import time
@@ -12,17 +12,24 @@ from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
-from fss_kernel_counting.processes.identities import Identity
-from fss_kernel_counting.processes.top import NO_AMOUNT, OTHER, Amount, TopProcesses
+from fss_kernel_counting.processes.identities import Identity, SeenThread
+from fss_kernel_counting.processes.top import NO_AMOUNT, Amount, TopLoads, Who
 
 
-def by_address(loads: Iterable[ProcessLoad]) -> dict[str, dict[Identity, Amount]]:
-    """Add up the loads of all threads of a process, by address."""
-    result: dict[str, dict[Identity, Amount]] = defaultdict(dict)
+def by_address(
+    loads: Iterable[ProcessLoad], who: Callable[[SeenThread], Who | None]
+) -> dict[str, dict[Who | None, Amount]]:
+    """Add up the loads of all threads of a process or job, by address. `who` returns the process or job of a thread."""
+    result: dict[str, dict[Who | None, Amount]] = defaultdict(dict)
     for address, seen, amount in loads:
-        result[address][seen.identity] = result[address].get(seen.identity, NO_AMOUNT).plus(amount)
+        name = who(seen)
+        result[address][name] = result[address].get(name, NO_AMOUNT).plus(amount)
     return result
 
+
+_OTHER_PROCESSES: Final = Identity("other")
+_OTHER_JOBS: Final = "other"
+# Everything without a row of its own.
 
 LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 
@@ -33,18 +40,21 @@ class ProcessReader:
     def __init__(
         self,
         counting: ProcessCounting,
-        most: int,
+        most_processes: int,
         reading: Callable[[], Reading | None],
         zero_answers: int = 1,
+        *,
+        most_jobs: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Look at the tables of a counting.
 
         Args:
             counting: looks at the tables.
-            most: processes of each address with separate series.
+            most_processes: processes of each address with separate series. 0 for no series by process.
             reading: returns the last reading of mountstats, if any.
             zero_answers: answers that show a new process at zero, as many as servers scrape this agent.
+            most_jobs: batch jobs of each address with separate series. 0 for no series by job.
             clock: seconds that never go back.
         """
         self._counting = counting
@@ -53,7 +63,8 @@ class ProcessReader:
         self._clock = clock
         self._lock = threading.Lock()
         self._round_lock = threading.Lock()
-        self._top = TopProcesses(most)
+        self._processes = TopLoads[Identity](most_processes) if most_processes else None
+        self._jobs = TopLoads[str](most_jobs) if most_jobs else None
         self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
 
     def start(self) -> None:
@@ -72,28 +83,42 @@ class ProcessReader:
             if reading is None:
                 return
             loads = self._counting.look(reading)
+        priced, now = Places(reading.superblocks).priced, self._clock()
         with self._lock:
-            self._top.add(by_address(loads), Places(reading.superblocks).priced, self._clock())
+            if self._processes is not None:
+                self._processes.add(by_address(loads, lambda seen: seen.identity), priced, now)
+            if self._jobs is not None:
+                self._jobs.add(by_address(loads, lambda seen: seen.job or None), priced, now)
 
     def families(self, answer: Answer) -> Iterator[Family]:
-        """Return the metric families. A new process shows zeros in its first answers to a server."""
-        operations, costs, carried = (
-            family(f"fss_client_process_{name}_total") for name in ("operations", "io_operations", "bytes")
-        )
+        """Return the metric families. A new process or job shows zeros in its first answers to a server."""
         with self._lock:
-            for address, one in self._top.addresses.items():
-                for who, row in (*one.rows.items(), (OTHER, None)):
-                    total = one.other if row is None else row.total
-                    if row is not None and row.answers < self._zero_answers:
-                        total = NO_AMOUNT if answer.is_for_server else total
-                        row.answers += answer.is_for_server
-                    operations.add_metric((address, *who), total.operations)
-                    if one.priced:
-                        costs.add_metric((address, *who), total.io_operations)
-                    carried.add_metric((address, *who, "read"), total.read_bytes)
-                    carried.add_metric((address, *who, "write"), total.written_bytes)
-        yield from (operations, costs, carried)
+            if self._processes is not None:
+                yield from self._rows("process", self._processes, lambda who: who or _OTHER_PROCESSES, answer)
+            if self._jobs is not None:
+                yield from self._rows("job", self._jobs, lambda job: (job or _OTHER_JOBS,), answer)
         counting = self._counting
         active = (((part,), float(part in counting.active)) for part in counting.parts)
         yield family("fss_nfs_process_part_active", active)
         yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))
+
+    def _rows(
+        self, kind: str, top: TopLoads[Who], labels: Callable[[Who | None], tuple[str, ...]], answer: Answer
+    ) -> tuple[Family, ...]:
+        """Return the families of processes or jobs. `labels` returns those of one, and for None those of all others."""
+        operations, costs, carried = (
+            family(f"fss_client_{kind}_{name}_total") for name in ("operations", "io_operations", "bytes")
+        )
+        for address, rows in top.addresses.items():
+            for who, row in (*rows.rows.items(), (None, None)):
+                total = rows.other if row is None else row.total
+                if row is not None and row.answers < self._zero_answers:
+                    total = NO_AMOUNT if answer.is_for_server else total
+                    row.answers += answer.is_for_server
+                series = (address, *labels(who))
+                operations.add_metric(series, total.operations)
+                if rows.priced:
+                    costs.add_metric(series, total.io_operations)
+                carried.add_metric((*series, "read"), total.read_bytes)
+                carried.add_metric((*series, "write"), total.written_bytes)
+        return operations, costs, carried

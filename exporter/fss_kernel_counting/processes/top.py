@@ -1,4 +1,4 @@
-"""The processes with the highest cost of each address, in a bounded number of series, now and over time.
+"""The processes or jobs with the highest cost of each address, in a bounded number of series, now and over time.
 
 Each address has N rows and the row `other`. Three rules keep every counter growing and `increase()` right:
 
@@ -10,13 +10,11 @@ Each address has N rows and the row `other`. Three rules keep every counter grow
 So rates and increases over all rows of an address are right for the address. The sum of the counters has no meaning.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
-from fss_kernel_counting.processes.identities import Identity
-
-OTHER: Final = Identity("other")  # All processes without a row of their own
+Who = TypeVar("Who", bound=Hashable)  # A process or a job
 
 IDLE_SECONDS: Final = 3600.0  # A row without load for so long leaves
 
@@ -64,40 +62,44 @@ class TopRow:
 
 
 @dataclass(slots=True)
-class Address:
+class TopOfAddress(Generic[Who]):
     """The rows of one address."""
 
-    rows: dict[Identity, TopRow] = field(default_factory=dict)  # processes with series of their own
+    rows: dict[Who, TopRow] = field(default_factory=dict)  # processes with series of their own
     other: Amount = NO_AMOUNT  # all others
     priced: bool = False  # whether the service behind the address publishes what operations cost
-    outsiders: dict[Identity, float] = field(default_factory=dict)  # faded weights of processes without a row
+    outsiders: dict[Who, float] = field(default_factory=dict)  # faded weights of processes without a row
     replacements: float = 0.0  # rows that may leave for another process now
     mounted_at: float = 0.0  # last time with a mount
 
 
-class TopProcesses:
+class TopLoads(Generic[Who]):
     """Rows by address, at most `most` rows of an address beside `other`."""
 
     def __init__(self, most: int) -> None:
-        self.addresses: dict[str, Address] = {}
+        self.addresses: dict[str, TopOfAddress[Who]] = {}
         self._most = most
         self._at: float | None = None
 
-    def add(self, loads: Mapping[str, Mapping[Identity, Amount]], priced: Mapping[str, bool], now: float) -> None:
-        """Add one interval. `priced` says for each address of a mount whether the service publishes costs."""
+    def add(self, loads: Mapping[str, Mapping[Who | None, Amount]], priced: Mapping[str, bool], now: float) -> None:
+        """Add one interval. A load of None never gets a row of its own.
+
+        `priced` says for each address of a mount whether the service publishes costs.
+        """
         seconds = 0.0 if self._at is None else now - self._at
         self._at = now
         for name, has_cost in priced.items():
-            one = self.addresses.setdefault(name, Address(replacements=float(self._most), mounted_at=now))
+            one = self.addresses.setdefault(name, TopOfAddress(replacements=float(self._most), mounted_at=now))
             one.priced, one.mounted_at = has_cost, now
         for name, one in list(self.addresses.items()):
-            amounts = loads.get(name, {})
+            amounts = {who: amount for who, amount in loads.get(name, {}).items() if who is not None}
+            one.other = one.other.plus(loads.get(name, {}).get(None, NO_AMOUNT))
             self._age(one, amounts, seconds, now)
             self._take(one, amounts, now)
             if now - one.mounted_at > IDLE_SECONDS:
                 del self.addresses[name]
 
-    def _age(self, one: Address, busy: Collection[Identity], seconds: float, now: float) -> None:
+    def _age(self, one: TopOfAddress[Who], busy: Collection[Who], seconds: float, now: float) -> None:
         fade = 0.5 ** (seconds / HALF_LIFE_SECONDS)
         one.rows = {who: row for who, row in one.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
         for row in one.rows.values():
@@ -106,7 +108,7 @@ class TopProcesses:
         one.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
         one.replacements = min(float(self._most), one.replacements + self._most * seconds / IDLE_SECONDS)
 
-    def _take(self, one: Address, amounts: Mapping[Identity, Amount], now: float) -> None:
+    def _take(self, one: TopOfAddress[Who], amounts: Mapping[Who, Amount], now: float) -> None:
         for who, amount in amounts.items():
             if who in one.rows:
                 one.rows[who].weight += amount.weight
@@ -127,7 +129,7 @@ class TopProcesses:
         for who in kept[self._most * _OUTSIDERS_A_ROW :]:
             del one.outsiders[who]
 
-    def _has_place(self, one: Address, weight: float) -> bool:
+    def _has_place(self, one: TopOfAddress[Who], weight: float) -> bool:
         """Whether a process gets a row in the table of the top processes. The cheapest row leaves for a process with twice the cost."""
         if len(one.rows) < self._most:
             return True

@@ -47,7 +47,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     by: str = flag("--by", "", "mount", type=click.Choice((*GROUPINGS, *process_reports.GROUPINGS)))
     writers: bool = flag(
         "--writers/--no-writers",
-        "With --by process, pod or unit: give delayed write-back to the process that wrote.",
+        "With --by process, pod, unit or job: give delayed write-back to the process that wrote.",
         default=True,
     )
     sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(SORTS)))
@@ -83,7 +83,8 @@ def iostat(flags: IostatFlags) -> None:
     """Show the estimated mount-target IOPS of each NFS mount.
 
     Without INTERVAL, print one report since each mount. With INTERVAL, print a report every INTERVAL seconds, COUNT times
-    or until Ctrl-C. --by process, --by pod and --by unit have the kernel count by thread while the command runs.
+    or until Ctrl-C. --by process, --by pod, --by unit and --by job have the kernel count by thread while the command
+    runs.
     """
     flags.check()
     ceilings = judge(flags.shape, flags.configuration())

@@ -1,4 +1,4 @@
-"""`iostat --by process`, `--by pod` and `--by unit`: show the present load by process, counted by the kernel."""
+"""`iostat --by process`, `--by pod`, `--by unit` and `--by job`: show the present load by process, counted by the kernel."""
 
 import pwd
 import time
@@ -20,14 +20,14 @@ from fss_kernel_counting.processes.top import NO_AMOUNT, Amount
 from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.tables import Column, Row, say, show as show_table
 
-GROUPINGS: Final = ("process", "pod", "unit")
+GROUPINGS: Final = ("process", "pod", "unit", "job")
 
 _OURS: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name))
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Party:
-    """A process, pod or unit with a line of its own. `where` is the pod or the unit of a process."""
+    """A process, pod, unit or job with a line of its own. `where` is the pod or the unit of a process."""
 
     name: str
     where: str = ""
@@ -46,7 +46,7 @@ class ProcessReport:
 
 
 def party(seen: SeenThread, by: str) -> Party:
-    """Return the process, pod or unit of a thread."""
+    """Return the process, pod, unit or job of a thread."""
     who = seen.identity
     pod = f"{who.namespace}/{who.pod}".strip("/")
     if by == "process":
@@ -54,7 +54,8 @@ def party(seen: SeenThread, by: str) -> Party:
     if who.process in _OURS:
         return Party(who.process)
     ended = f"{by} unknown, ended before the first look"
-    return Party((pod if by == "pod" else who.unit) or (ended if seen.user is None else f"no {by}"))
+    names = {"pod": pod, "unit": who.unit, "job": seen.job}
+    return Party(names[by] or (ended if seen.user is None else f"no {by}"))
 
 
 def _user(number: int, *, in_pod: bool) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fss_kernel_counting.processes.identities import Group, group_of
+from fss_kernel_counting.processes.control_groups import Group, group_of
 
 UID = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 ESCAPED = UID.replace("-", "_")
@@ -75,3 +75,41 @@ def test_a_user_cannot_take_the_name_of_a_pod_or_of_a_service(path: str) -> None
 @pytest.mark.parametrize("text", ["", "nonsense", "0:", "::::", "0::\n"])
 def test_what_is_no_cgroup_file_has_no_group(text: str) -> None:
     assert group_of(text) == Group()
+
+
+@pytest.mark.parametrize(
+    ("path", "job"),
+    [
+        # Slurm: cgroup v1, v1 with several slurmd, v2, v2 with several slurmd
+        ("/slurm/uid_20821/job_10/step_batch/task_0", "10"),
+        ("/slurm_node1/uid_1000/job_4711/step_0", "4711"),
+        ("/system.slice/slurmstepd.scope/job_1/step_0/user/task_0", "1"),
+        ("/system.slice/l40-node-01_slurmstepd.scope/job_18/step_batch/user/task_special", "18"),
+        ("/../../system.slice/slurmstepd.scope/job_7/step_0", "7"),
+        # OpenPBS and PBS Pro: cgroup v1, v2, and names of slices
+        ("/pbs_jobs.service/jobid/2404743.opbs", "2404743"),
+        ("/pbs_jobs.service/jobs/12345.gadi-pbs", "12345"),
+        ("/pbs_jobs.service/jobid/12345[6].gadi-pbs", "12345[6]"),
+        ("/pbspro.service/jobid/27138999.servername", "27138999"),
+        ("/pbspro/27138999.servername", "27138999"),
+        (r"/pbspro.slice/pbspro-27138999\x5b3\x5d.servername.slice", "27138999[3]"),
+        ("/torque/1182724.batch", "1182724"),
+        # LSF
+        ("/lsf/cluster1/job.1037.21231.1476296464", "1037"),
+        # no job: a daemon of the scheduler, a user's own folder, a longer name
+        ("/system.slice/slurmd.service", ""),
+        ("/system.slice/slurmstepd.scope/system", ""),
+        ("/user.slice/user-1000.slice/user@1000.service/slurm/uid_0/job_1", ""),
+        ("/home/system.slice/slurmstepd.scope/job_1", ""),
+        ("/system.slice/slurmstepd.scope/job_1x", ""),
+    ],
+)
+@pytest.mark.parametrize("line", ["0::{}", "12:memory:{}\n1:name=systemd:/system.slice/slurmd.service\n0::/"])
+def test_the_job_of_a_batch_scheduler_is_its_number_as_job_exporters_show_it(path: str, job: str, line: str) -> None:
+    assert group_of(line.format(path) + "\n").job == job
+
+
+def test_a_job_has_the_unit_of_its_scheduler_beside_it() -> None:
+    path = "/system.slice/slurmstepd.scope/job_1/step_0/user/task_0"
+
+    assert group_of(f"0::{path}\n") == Group(unit="slurmstepd.scope", job="1")

@@ -126,3 +126,22 @@ def test_a_host_without_mounts_sets_no_triggers(host: BusyHost) -> None:
 
     assert host.kernel.instances == {}
     assert _values(reader, CALLS) == {}
+
+
+def test_the_dearest_jobs_have_series_that_join_with_job_exporters_and_all_other_load_is_other(host: BusyHost) -> None:
+    for number, job in ((21, 10), (22, 10), (23, 11), (24, 12)):
+        host.process(number, "solver", f"/system.slice/slurmstepd.scope/job_{job}/step_0/user/task_0")
+    reader = ProcessReader(host.counting, 0, host.reading, most_jobs=2, clock=lambda: host.now)
+    reader.loop.run_once()
+    for number in (21, 22, 23):
+        host.read(number, "solver", 1024 * KIB)
+    host.read(24, "solver", 4 * KIB)
+    host.read(7, "dd", 4 * KIB)
+    _again(host, reader)
+
+    assert _values(reader, "fss_client_job_io_operations_total") == {
+        (HERE, "10"): 66,
+        (HERE, "11"): 33,
+        (HERE, "other"): 4,
+    }
+    assert not [one for one in reader.families(Answer()) if one.metric.name == COST]

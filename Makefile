@@ -16,7 +16,7 @@ help: ## list the targets
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
 
-test: .venv/dev tools-present ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+test: .venv/dev servers ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
 	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
@@ -26,11 +26,11 @@ LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
-test-incidents: .venv/dev tools-present ## every incident of the rules once; `make test` runs a few that have all messages between them (minutes)
-	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
+test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
-test-rules: .venv/dev tools-present ## every incident on both generations of promtool and in all orders and phases (an hour)
-	@$(BIN)/python -m pytest -n 2 tests/rules/with_every_promtool.py $(ARGS)
+test-rules: .venv/dev promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
+	@PROMTOOL=$$(tools/promtool3) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
@@ -48,7 +48,7 @@ test-list: .venv/dev ## import every test; what is compiled then is compiled onc
 	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
 
 check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, packages, browser, memory, tests
-	@$(MAKE) --no-print-directory -j 3 .venv/dev promtool3 check-tools
+	@$(MAKE) --no-print-directory -j 3 .venv/dev check-tools
 	@$(MAKE) --no-print-directory -j 3 test-list deploy-check test-packages test-memory test-browser format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
@@ -149,7 +149,7 @@ bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
-alerts-tried: .venv/dev ## run every incident through both promtools and write docs/alerts-tried.md (an hour; ARGS="'hourly job' DaemonSet" for part; Go builds the second promtool)
+alerts-tried: .venv/dev ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
 	@tools/ensure-tools promtool && $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
@@ -196,9 +196,7 @@ lock: .venv/dev ## resolve the dependencies again and write requirements/
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
 
-.PHONY: tools-present promtool3 servers check-tools
-tools-present: promtool3 servers # what the tests run
-
+.PHONY: promtool3 servers check-tools
 promtool3: # of the second generation, built with Go
 	@tools/promtool3 >/dev/null
 

@@ -1,6 +1,7 @@
 """From the alerts that fire in each minute to pages and tickets: the routes and inhibitions of docs/alertmanager.md."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,13 +39,22 @@ def inhibits(source: Mapping[str, str], target: Mapping[str, str]) -> bool:
 class Notification:
     """One message: the minute, the receiver and the alerts that are new in it."""
 
-    minute: int
+    minute: float
     receiver: str
     group: tuple[str, ...]
     alerts: tuple[str, ...]
 
+    @property
+    def kind(self) -> str:
+        """`page` or `ticket`."""
+        return {"pager": "page", "tickets": "ticket"}[self.receiver]
 
-def notifications(firing: Mapping[int, frozenset[Labels]]) -> list[Notification]:
+    def __str__(self) -> str:
+        names = (name if count == 1 else f"{name} ({count})" for name, count in Counter(self.alerts).items())
+        return f"{self.kind} {'+'.join(names)} {self.minute:g}"
+
+
+def notifications(firing: Mapping[float, frozenset[Labels]]) -> list[Notification]:
     """Messages about alerts that begin to fire, or that are no longer held back, minute by minute."""
     sent: list[Notification] = []
     known: frozenset[Labels] = frozenset()

@@ -1,5 +1,6 @@
 """The agent: the reader of this host's NFS counters, built from the flags."""
 
+import time
 from collections.abc import Callable
 
 from fss_exporter.background import at_once
@@ -19,9 +20,16 @@ _STOP_SECONDS = 7.0  # a removal that takes longer is left to its thread, and th
 
 
 class NfsAgent:
-    """Ticker and collector, with the counters of the kernel in exact mode."""
+    """Ticker and collector, with the counters of the kernel in exact mode. `clock` never goes back, `wall_clock` is epoch seconds."""
 
-    def __init__(self, flags: NfsFlags, mounts: MountSettings = NO_MOUNT_SETTINGS) -> None:
+    def __init__(
+        self,
+        flags: NfsFlags,
+        mounts: MountSettings = NO_MOUNT_SETTINGS,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
         self._flags, self._mounts = flags, mounts
         self._counting = None if flags.exact == "off" else kernel_counting(flags, mounts, self._new_reader)
         accounts = Accounts(
@@ -32,7 +40,7 @@ class NfsAgent:
             verdicts=AddressVerdicts(mounts.latency_objectives),
         )
         read = self._new_reader() if self._counting is None else self._counting.read
-        self.ticker = Ticker(read, flags.tick_s, accounts=accounts)
+        self.ticker = Ticker(read, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
         self.counters = () if self._counting is None else tuple(self._counting.counters)
         self.loops = [self.ticker.loop, *(counter.loop for counter in self.counters)]
         self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)

@@ -175,34 +175,47 @@ class Polling:
 class Cloud:
     """The poller as a part of the exporter. The loops live as long as the exporter. A reload replaces the work of the loops.
 
+    `now` is epoch seconds, and `clock` never goes back.
+
     Raises:
         UsageError: the settings are wrong.
     """
 
-    def __init__(self, load: Callable[[], Settings]) -> None:
+    def __init__(
+        self,
+        load: Callable[[], Settings],
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool | None] | None = None,
+    ) -> None:
         self._load = load
+        self._polling_of = partial(Polling, now=now, clock=clock, wait=wait)
         self._settings = _checked(load())
         self._self_metrics = SelfMetrics()
-        self._polling = Polling(self._settings, self._self_metrics)
+        self._polling = self._polling_of(self._settings, self._self_metrics)
         self.source = OciCollector(
             self._polling.board,
             self._polling.poller,
             self._self_metrics,
             budget=self._polling.budget,
             settings=self._settings,
-            now=time.time,
+            now=now,
         )
+        clocks = {"clock": clock, "wall_clock": now}
         self._inventory = Worker(
             "oci_inventory",
             lambda: self._round(lambda polling: polling.inventory.run_round()),
             interval=lambda: min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
+            **clocks,
         )
         self._polls = Worker(
             "oci",
             lambda: self._round(lambda polling: polling.poller.run_round()),
             interval=lambda: self._settings.oci.poll_interval,
+            **clocks,
         )
-        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS)
+        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **clocks)
         self.loops = (self._inventory, self._polls, self._publish)
 
     def start(self) -> None:
@@ -227,7 +240,9 @@ class Cloud:
         """
         fresh = _checked(self._load())
         if fresh.oci != self._settings.oci:
-            return partial(self._replace, fresh, Polling(fresh, self._self_metrics, ledgers=self._polling.ledgers))
+            return partial(
+                self._replace, fresh, self._polling_of(fresh, self._self_metrics, ledgers=self._polling.ledgers)
+            )
         self._polling.account.read_credentials_again()
         return partial(self._adjust, fresh)
 

@@ -37,6 +37,7 @@ class Ticker:
     clock: Callable[[], float] = time.monotonic  # seconds that never go back
     cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
     accounts: Accounts = field(default_factory=Accounts)  # target of the readings
+    wall_clock: Callable[[], float] = time.time  # epoch seconds
     lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     reading: Reading | None = field(default=None, init=False)  # the last one. None while the source cannot be read
     skipped: Counter[str] = field(default_factory=Counter, init=False)  # damaged records, by reason
@@ -49,7 +50,13 @@ class Ticker:
     _first_round: threading.Event = field(default_factory=threading.Event, init=False)
 
     def __post_init__(self) -> None:
-        self.loop = Worker("nfs", self._round, interval=lambda: self.wanted_interval_s)
+        self.loop = Worker(
+            "nfs",
+            self._round,
+            interval=lambda: self.wanted_interval_s,
+            clock=self.clock,
+            wall_clock=self.wall_clock,
+        )
 
     def start(self) -> None:
         """Start ticking. Return after the first reading, for the first scrape, or after a limited wait."""

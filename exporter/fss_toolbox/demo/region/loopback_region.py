@@ -104,6 +104,7 @@ class Region:
     fault_kinds: ClassVar[FaultKinds] = FaultKinds()
     activity: ClassVar[type[Activity]] = Activity
     table: ClassVar[OperationTable] = DEMO_TABLE
+    point_store: ClassVar[type[PointStore]] = PointStore
     monitoring_api: ClassVar[type[MonitoringApi]] = MonitoringApi
     alarms_api: ClassVar[type[AlarmsApi]] = AlarmsApi
 
@@ -120,7 +121,7 @@ class Region:
         self._now = now
         self.fault_board = FaultBoard()
         self._activity = self.activity(self.tenancy)
-        self.store = PointStore(self._activity, self.fault_board)
+        self.store = self.point_store(self._activity, self.fault_board)
         limits = limits or RegionLimits()
         monitoring = self.monitoring_api(
             self._activity, self.store, now, limits, PostedMetrics(self.tenancy.compartment_ids, now)

@@ -1,0 +1,176 @@
+"""What can go wrong in an incident. A fault is a record: what, from which minute to which, and whom it hits.
+
+Minutes count from the start of the incident. A fault that says nothing else lasts until the end of the incident.
+`every=40, lasting=1.5` makes a fault come again each 40 minutes, for a minute and a half.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from math import inf
+from typing import Literal
+
+Side = Literal["oci", "clients", "both"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Anything that goes wrong for a while."""
+
+    begin: float = 0.0
+    end: float = inf
+    every: float = inf  # comes again after so many minutes
+    lasting: float = inf  # of every time
+
+    def is_on(self, minute: float) -> bool:
+        """Return whether the fault is there in a minute. Fractions are seconds."""
+        if not self.begin <= minute < self.end:
+            return False
+        return self.every == inf or (minute - self.begin) % self.every < self.lasting
+
+
+@dataclass(frozen=True)
+class OfHosts(Fault):
+    """A fault of hosts."""
+
+    hosts: int | None = None  # number of hosts that are hit. None for all
+    first: int = 0  # number of the first of them
+
+    def hits_host(self, number: int) -> bool:
+        """Return whether a host is hit."""
+        return number >= self.first and (self.hosts is None or number < self.first + self.hosts)
+
+
+@dataclass(frozen=True)
+class OfTargets(OfHosts):
+    """A fault between hosts and mount targets."""
+
+    targets: tuple[int, ...] | None = None  # numbers of mount targets. None for all
+
+    def hits_target(self, number: int) -> bool:
+        """Return whether a mount target is hit."""
+        return self.targets is None or number in self.targets
+
+
+@dataclass(frozen=True)
+class Hang(OfTargets):
+    """No request is answered. Programs wait, as with hard mounts, and OCI counts nothing of what waits."""
+
+
+@dataclass(frozen=True)
+class GiveUp(OfTargets):
+    """No request is answered, and soft mounts give up after three minutes. The only program tries again after a pause."""
+
+    pause_minutes: float = 3.0
+
+
+@dataclass(frozen=True)
+class Slow(OfTargets):
+    """Each request takes so long."""
+
+    milliseconds: float = 100.0
+    side: Side = "both"  # who sees it
+
+
+@dataclass(frozen=True)
+class Failing(OfTargets):
+    """A share of the requests fails."""
+
+    share: float = 0.1
+    side: Side = "both"
+
+
+@dataclass(frozen=True)
+class Retransmitting(OfHosts):
+    """A share of the requests is sent again."""
+
+    share: float = 0.1
+
+
+@dataclass(frozen=True)
+class Work(OfTargets):
+    """Programs ask so many times the usual requests of the hosts, and OCI sees so many times the usual requests."""
+
+    times: float = 1.0
+    side: Side = "both"
+
+
+@dataclass(frozen=True)
+class Down(OfHosts):
+    """The agents of hosts do not run."""
+
+    is_listed: bool = True  # whether service discovery knows the target
+
+
+@dataclass(frozen=True)
+class PollerDown(Fault):
+    """A poller does not run."""
+
+    poller: int = 0
+    is_listed: bool = True  # whether service discovery knows the target
+
+
+@dataclass(frozen=True)
+class Unreadable(OfHosts):
+    """Agents cannot read mountstats."""
+
+
+@dataclass(frozen=True)
+class Clock(Fault):
+    """The clock of a poller is wrong."""
+
+    seconds: float = 600.0
+    poller: int = 0
+
+
+@dataclass(frozen=True)
+class Late(Fault):
+    """OCI publishes each minute so late."""
+
+    minutes: float = 8.0
+
+
+@dataclass(frozen=True)
+class InGroups(Fault):
+    """OCI publishes so many minutes at once, when the last of them has ended."""
+
+    minutes: int = 2
+
+
+@dataclass(frozen=True)
+class Published(Fault):
+    """OCI publishes another value of a metric. None for nothing."""
+
+    metric: str = ""  # documented name, or its begin
+    value: float | None = None
+    dimension: str = ""  # a value that the stream must have
+    targets: tuple[int, ...] | None = None
+
+    def hits_target(self, number: int) -> bool:
+        """Return whether a mount target is hit."""
+        return self.targets is None or number in self.targets
+
+    def hits_stream(self, metric: str, dimensions: Collection[str]) -> bool:
+        """Return whether a stream of a mount target is hit."""
+        return metric.startswith(self.metric) and (not self.dimension or self.dimension in dimensions)
+
+
+@dataclass(frozen=True)
+class Answer(Fault):
+    """The API of OCI answers with a fault of the demo region, such as `503:SummarizeMetricsData,match=MountTargetHealth`."""
+
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Unlisted(Fault):
+    """ListMountTargets leaves a mount target out, although the mount target is there."""
+
+    target: int = 0
+
+
+@dataclass(frozen=True)
+class State(Fault):
+    """A mount target has another lifecycle state."""
+
+    state: str = "FAILED"
+    target: int = 0

@@ -1,0 +1,190 @@
+"""The demo region with the faults of an incident: a region in memory whose data and answers follow the minutes of the incident."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from email.utils import formatdate
+from functools import partial
+from typing import Any, ClassVar, TypeVar
+
+from tests.region import Account, shared_account
+from tests.region.in_memory import InMemoryRegion
+from tests.region.strict import Activity
+from tests.rules import faults
+
+from fss_toolbox.demo.region import Tenancy, large
+from fss_toolbox.demo.region.activity import Activity as DemoActivity
+from fss_toolbox.demo.region.api_operations import ApiOperation
+from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix, RequestRate
+from fss_toolbox.demo.region.metric_streams import PublishedMetric, PublishedStream
+from fss_toolbox.demo.region.point_store import PointStore
+from fss_toolbox.demo.region.wire import ApiRequest
+
+MIX = RequestMix(
+    (
+        RequestRate("READ", 32_768, 500, 2),
+        RequestRate("READ", 1_048_576, 20, 33),
+        RequestRate("WRITE", 32_768, 200, 4),
+        RequestRate("GETATTR", 0, 1_740, 1),
+        RequestRate("LOOKUP", 0, 300, 2),
+        RequestRate("CREATE", 0, 50, 4),
+    )
+)
+"""Requests a second of a mount target in ordinary work: 5,000 IOPS, a tenth of the ceiling."""
+
+ORDINARY_DELAY_MINUTES = 1.0
+_EVENTS = (
+    "KerberosErrors",
+    "LdapConnectionErrors",
+    "LdapRequestErrors",
+    "UserSoftQuotaViolations",
+    "UserHardQuotaViolations",
+)
+
+_LATENCIES = (
+    "FileSystemReadAverageLatencybySize",
+    "FileSystemWriteAverageLatencybySize",
+    "MetadataRequestAverageLatency",
+)
+
+_Fault = TypeVar("_Fault", bound=faults.Fault)
+
+
+def tenancy(mount_targets: int, *, publishes_iops: bool) -> Tenancy:
+    """Mount targets that are all alike, each with a file system, an LDAP connector, Kerberos and quotas."""
+    plain = large(mount_targets, 1)
+    return replace(
+        plain,
+        mount_targets=tuple(replace(target, kerberos=True, health=100.0) for target in plain.mount_targets),
+        file_systems=tuple(replace(system, quota_rules=True) for system in plain.file_systems),
+        links=tuple(replace(link, requests=MIX) for link in plain.links),
+        publishes_iops=publishes_iops,
+    )
+
+
+class IncidentActivity(Activity):
+    """Requests without noise: ordinary work times `factor` of mount target and minute of the epoch."""
+
+    factor: Callable[[str, int], float] = staticmethod(lambda _target, _minute: 1.0)
+
+    def _demand(self, link: Link, minute: int) -> float:
+        return self.factor(link.mount_target_id, minute)
+
+
+class IncidentPoints(PointStore):
+    """Points with the values and the delays of an incident."""
+
+    value: Callable[[str, PublishedStream, int], float | None] = staticmethod(
+        lambda _name, one, minute: one.value(minute)
+    )
+    delay_minutes: Callable[[int], float] = staticmethod(lambda _minute: ORDINARY_DELAY_MINUTES)
+
+    def streams(self, metric: PublishedMetric) -> list[PublishedStream]:
+        """Return the streams of a metric."""
+        return [replace(one, value=partial(self.value, metric.name, one)) for one in super().streams(metric)]
+
+    def arrival(self, stream: PublishedStream, minute: int) -> float:
+        """Return epoch seconds from which the point of a minute can be read."""
+        del stream
+        return (minute + self.delay_minutes(minute)) * 60
+
+
+class IncidentRegion(InMemoryRegion):
+    """A region with the faults of an incident, which starts at epoch second `start`. `now` is the true time."""
+
+    activity: ClassVar[type[DemoActivity]] = IncidentActivity
+    point_store: ClassVar[type[PointStore]] = IncidentPoints
+
+    def __init__(
+        self,
+        targets: Tenancy,
+        of_incident: Sequence[faults.Fault],
+        *,
+        start: int,
+        now: Callable[[], float],
+        hung_share: Callable[[int, float], float],
+    ) -> None:
+        key = shared_account()
+        account = Account(targets.id, key.user_id, key.key)
+        super().__init__(targets, account=account, now=now, calls_per_second={})
+        self._faults, self._start, self._hung_share = of_incident, start, hung_share
+        self._number = {target.id: number for number, target in enumerate(targets.mount_targets)}
+        self._number |= {link.file_system_id: self._number[link.mount_target_id] for link in targets.links}
+        assert isinstance(self._activity, IncidentActivity)
+        assert isinstance(self.store, IncidentPoints)
+        self._activity.factor = self._factor
+        self.store.value, self.store.delay_minutes = self._value, self._delay
+        self._answers: tuple[str, ...] = ()
+
+    def turn(self) -> None:
+        """Set the faults of the API that are there now."""
+        wanted = tuple(one.fault for one in self._on(faults.Answer, self._minute(self._now() / 60)))
+        if wanted != self._answers:
+            self._answers = wanted
+            self.clear_faults()
+            for text in wanted:
+                self.add_fault(text)
+
+    def respond(self, request: ApiRequest) -> tuple[int, Any, bytes]:
+        """Status, headers and body of the answer to a request, with the true time."""
+        status, headers, content = super().respond(request)
+        return status, {"date": formatdate(self._now(), usegmt=True), **headers}, content
+
+    def spoil(
+        self, operation: ApiOperation | None, request: ApiRequest, headers: dict[str, str], content: bytes
+    ) -> bytes:
+        """Leave mount targets out of a listing, or change their state."""
+        content = super().spoil(operation, request, headers, content)
+        if operation is None or operation.name != "ListMountTargets" or headers.get("content-length") == "0":
+            return content
+        minute = self._minute(self._now() / 60)
+        hidden = {one.target for one in self._on(faults.Unlisted, minute)}
+        states = {one.target: one.state for one in self._on(faults.State, minute)}
+        rows = json.loads(content)
+        if not isinstance(rows, list):
+            return content
+        rows = [
+            {**row, "lifecycleState": states.get(self._number[row["id"]], row["lifecycleState"])}
+            for row in rows
+            if self._number[row["id"]] not in hidden
+        ]
+        content = json.dumps(rows).encode()
+        headers["content-length"] = str(len(content))
+        return content
+
+    def _minute(self, epoch_minute: float) -> float:
+        return epoch_minute - self._start / 60
+
+    def _on(self, kind: type[_Fault], minute: float) -> Iterable[_Fault]:
+        return [one for one in self._faults if isinstance(one, kind) and one.is_on(minute)]
+
+    def _factor(self, target: str, epoch_minute: int) -> float:
+        minute, number = self._minute(epoch_minute - 1), self._number[target]
+        factor = 1.0 - self._hung_share(number, minute)
+        for work in self._on(faults.Work, minute):
+            if work.side != "clients" and work.hits_target(number):
+                factor *= work.times
+        return factor
+
+    def _value(self, metric: str, stream: PublishedStream, epoch_minute: int) -> float | None:
+        minute, number = self._minute(epoch_minute - 1), self._number.get(stream.resource_id)
+        value = 0.0 if metric in _EVENTS else stream.value(epoch_minute)
+        if number is None:
+            return value
+        if metric in _LATENCIES and value is not None:
+            slow = [one for one in self._on(faults.Slow, minute) if one.side != "clients" and one.hits_target(number)]
+            value = slow[0].milliseconds / 1000 if slow else value
+        if metric == "MountTargetHealth":
+            failing = self._on(faults.Failing, minute)
+            share = sum(one.share for one in failing if one.side != "clients" and one.hits_target(number))
+            value = 100 * (1 - share if stream.dimensions["healthItem"] == "SuccessRate" else share)
+        for other in self._on(faults.Published, minute):
+            if other.hits_target(number) and other.hits_stream(metric, tuple(stream.dimensions.values())):
+                value = other.value
+        return value
+
+    def _delay(self, epoch_minute: int) -> float:
+        minute = self._minute(epoch_minute)
+        late = [one.minutes for one in self._on(faults.Late, minute)]
+        groups = [one.minutes - 1 - epoch_minute % one.minutes for one in self._on(faults.InGroups, minute)]
+        return max(late, default=ORDINARY_DELAY_MINUTES) + max(groups, default=0)

@@ -1,0 +1,122 @@
+"""The mountstats record of one mount, as a Linux kernel counts it while programs work, wait, fail or give up."""
+
+from dataclasses import dataclass, field
+
+from tests.nfs.records import OPERATIONS, OPTIONS
+
+A_SECOND = {"READ": 20, "WRITE": 8, "GETATTR": 20, "LOOKUP": 8, "ACCESS": 4}
+"""Requests a second of a host in ordinary work."""
+TRANSFER_BYTES = 32_768
+WAITING = 4
+"""Requests that wait while a server does not answer: one of each program."""
+GIVE_UP_SECONDS = 180.0
+"""`timeo=600,retrans=2`: three tries of a minute."""
+RTT_MS = 3.0
+
+OPS, SENT, TIMEOUTS, BYTES_OUT, BYTES_IN, QUEUE, RTT, WHOLE, ERRORS = range(9)
+
+
+@dataclass
+class KernelMount:
+    """Counters of a mount of an address.
+
+    Attributes:
+        address: of the mount target.
+        export: path of the export.
+        options: mount options.
+    """
+
+    address: str
+    export: str = "/export"
+    options: str = OPTIONS
+    operations: dict[str, list[float]] = field(default_factory=lambda: {name: [0.0] * 9 for name in OPERATIONS})
+    sends: float = 0.0
+    receives: float = 0.0
+    age: float = 100_000.0
+    revalidations: float = 0.0
+    _waiting_s: float | None = None
+    _pause_s: float = 0.0
+
+    def work(self, seconds: float, *, times: float, rtt_ms: float, failing: float, again: float) -> None:
+        """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`."""
+        self._end_waiting()
+        self.age += seconds
+        for name, a_second in A_SECOND.items():
+            count = a_second * seconds * times
+            self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms, errors=count * failing)
+        self.revalidations += A_SECOND["GETATTR"] * seconds * times
+
+    def hang(self, seconds: float) -> None:
+        """Let programs wait. Each has sent a request, and no reply comes."""
+        self.age += seconds
+        if self._waiting_s is None:
+            self._waiting_s = 0.0
+            self.sends += WAITING
+            self.revalidations += 1
+        self._waiting_s += seconds
+
+    def give_up(self, seconds: float, pause_s: float) -> None:
+        """Let the only program try, give up without a reply, and pause."""
+        self.age += seconds
+        if self._pause_s > 0:
+            self._pause_s -= seconds
+            return
+        if self._waiting_s is None:
+            self._waiting_s = 0.0
+            self.sends += 1
+            self.revalidations += 1
+        self._waiting_s += seconds
+        if self._waiting_s >= GIVE_UP_SECONDS:
+            counters = self.operations["GETATTR"]
+            counters[OPS] += 1
+            counters[SENT] += 3
+            counters[TIMEOUTS] += 3
+            counters[WHOLE] += self._waiting_s * 1000
+            counters[ERRORS] += 1
+            self.sends += 2
+            self._waiting_s, self._pause_s = None, pause_s
+
+    def _end_waiting(self) -> None:
+        """Let the replies come that programs waited for."""
+        self._pause_s = 0.0
+        if self._waiting_s is not None:
+            self.sends -= WAITING  # counted when the requests were sent
+            self._end("GETATTR", WAITING, sent=WAITING, rtt_ms=self._waiting_s * 1000, errors=0)
+            self._waiting_s = None
+
+    def _end(self, name: str, count: float, *, sent: float, rtt_ms: float, errors: float) -> None:
+        counters = self.operations[name]
+        payload = count * TRANSFER_BYTES
+        counters[OPS] += count
+        counters[SENT] += sent
+        counters[BYTES_OUT] += 104 * sent + (payload if name == "WRITE" else 0)
+        counters[BYTES_IN] += 112 * count + (payload if name == "READ" else 0)
+        counters[QUEUE] += count * 0.1
+        counters[RTT] += count * rtt_ms
+        counters[WHOLE] += count * (rtt_ms + 0.2)
+        counters[ERRORS] += errors
+        self.sends += sent
+        self.receives += count
+
+    def __str__(self) -> str:
+        """The record in mountstats."""
+        bytes_of = {name: int(self.operations[name][OPS]) * TRANSFER_BYTES for name in ("READ", "WRITE")}
+        lines = [
+            f"device {self.address}:{self.export} mounted on {self.mount_point} with fstype nfs statvers=1.1",
+            f"\topts:\t{self.options}",
+            f"\tage:\t{int(self.age)}",
+            "\tcaps:\tcaps=0x3fc7,wtmult=512,dtsize=1048576,bsize=0,namlen=255",
+            "\tsec:\tflavor=1,pseudoflavor=1",
+            f"\tevents:\t{int(self.revalidations)} {' '.join(['0'] * 26)} ",
+            f"\tbytes:\t0 0 0 0 {bytes_of['READ']} {bytes_of['WRITE']} 0 0 ",
+            "\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)",
+            f"\txprt:\ttcp 800 1 1 0 3 {int(self.sends)} {int(self.receives)} 0 0 0 2 0 0",
+            "\tper-op statistics",
+            *(f"\t{name:>12}: {' '.join(str(int(one)) for one in of)}" for name, of in self.operations.items()),
+        ]
+        return "\n".join(lines) + "\n\n"
+
+    @property
+    def mount_point(self) -> str:
+        """Where the host has mounted the export."""
+        return f"/mnt/{self.address}"

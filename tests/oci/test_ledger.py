@@ -171,7 +171,7 @@ def test_new_oci_settings_leave_the_counters_as_they_are(
     running._polling.ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
     with caplog.at_level(logging.INFO):
-        running.reload()
+        running.reload()()
     assert "polling starts again" in caplog.text
     assert running._polling.ledgers["eu-frankfurt-1"] is kept
 

@@ -188,7 +188,7 @@ def test_a_bad_file_keeps_the_old_settings(regions: Callable[..., Region], tmp_p
     before = running.source.settings
     (tmp_path / "c.yml").write_text("oci: [")
     with pytest.raises(ConfigError):
-        running.reload()
+        running.reload()()
     assert running.source.settings is before
 
 
@@ -204,8 +204,8 @@ def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
     with monkeypatch.context() as patch:
         patch.setattr("os.eventfd", full)
         with pytest.raises(OSError, match="Too many"):
-            running.reload()
-    running.reload()
+            running.reload()()
+    running.reload()()
     (rate,) = (one for one in running.source.collect() if one.name == "fss_oci_api_budget_requests_per_second")
     assert [sample.value for sample in rate.samples] == [2.0]
 
@@ -217,7 +217,7 @@ def test_new_ceilings_are_shown_without_disturbing_the_poller(
     text = (tmp_path / "c.yml").read_text()
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
-        running.reload()
+        running.reload()()
     assert running.source.settings.limits.shapes["standard"].given == {"iops": 7.0}
     assert "polling starts again" not in caplog.text
 
@@ -231,7 +231,7 @@ def test_new_credentials_are_polled_with_at_once(
     assert running.source.success is False
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("OTHER", "DEFAULT"))
     with caplog.at_level(logging.INFO):
-        running.reload()
+        running.reload()()
     until(lambda: running.source.success)
     assert "polling starts again" in caplog.text
     running.stop()

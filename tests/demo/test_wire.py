@@ -1,6 +1,7 @@
 """Routes, parameters, error bodies, request ids, pages. Documented: "API Errors", "REST APIs", "List Pagination"."""
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -150,12 +151,13 @@ def test_every_answer_bears_a_request_id_of_its_own_that_begins_with_the_client_
 
 
 def test_a_mistake_of_the_region_itself_is_a_500_and_a_log_line(
-    regions: Callable[..., Region], caplog: pytest.LogCaptureFixture
+    regions: Callable[..., Region], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken() -> float:
+    def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    region = regions(now=broken)
+    region = regions(now=time.time)
+    monkeypatch.setattr(region.store, "documented", broken)
     with refused(500, "InternalServerError"):
         clients(region).summarize("MountTargetIOPS[1m].mean()")
     assert "summarizeMetricsData failed" in caplog.text

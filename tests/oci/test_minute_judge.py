@@ -163,17 +163,6 @@ def test_a_clock_that_was_an_hour_ahead_costs_no_minute_after_its_correction() -
     assert region.run(11).counted("latency") == {"good": 10}
 
 
-def test_minutes_of_the_future_are_not_unknown_while_the_clock_is_ahead_of_oci() -> None:
-    region = Figures().run(11)
-    region.poll.cloud.clock_skew_seconds = 3_600.0
-    region.poll.cloud.refuse = lambda operation: CloudError("signature too old", operation=operation)
-    region.poll.now += 3_600
-    region.run(1)
-    region.poll.now -= 3_600
-    region.poll.cloud.clock_skew_seconds, region.poll.cloud.refuse = 0.0, lambda _: None
-    assert region.run(9).counted("latency") == {"good": 20}
-
-
 def test_new_objectives_count_from_the_next_minute_on() -> None:
     region = Figures().run(11)
     given = {"read": {"0B_to_8KiB": "1ms"}, "metadata": "1ms"}

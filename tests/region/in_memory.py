@@ -4,7 +4,6 @@ HTTP, its faults and signatures need a region that listens.
 """
 
 from collections.abc import Mapping
-from email.utils import formatdate
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -51,7 +50,7 @@ class _HttpSession:
         request = ApiRequest(method, urlsplit(url).path + query, sent, (data or "").encode())
         response = Response()
         response.status_code, answered, content = self._region.respond(request)
-        response.headers = CaseInsensitiveDict({"date": formatdate(usegmt=True), **answered})
+        response.headers = CaseInsensitiveDict(answered)
         response._content = content  # as requests stores what it has read
         if len(content) < int(answered["content-length"]):
             raise ChunkedEncodingError("the connection broke in the middle of the answer")

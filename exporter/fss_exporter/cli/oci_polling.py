@@ -120,7 +120,7 @@ class Polling:
                 clock=self._clock,
                 now=self._now,
             )
-        return [self._region(SdkClient(session)) for session in self._sessions.values()]
+        return [self._region(SdkClient(session), session.oci_now) for session in self._sessions.values()]
 
     def _renew(self, held: Credentials) -> None:
         for session in self._sessions.values():
@@ -136,7 +136,7 @@ class Polling:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
 
-    def _region(self, client: CloudClient) -> MonitoredRegion:
+    def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> MonitoredRegion:
         oci, selection, name = self.settings.oci, selection_of(self.settings), client.region
         inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
         inventory = InventoryRefresh(
@@ -151,7 +151,7 @@ class Polling:
         queries = MetricQueries(
             client,
             ledger=ledger,
-            now=self._now,
+            now=oci_now,
             self_metrics=self._self_metrics,
             failures=query_failures,
             metrics={**METRICS, **metrics_of(selection.services)},
@@ -165,7 +165,7 @@ class Polling:
             query_failures,
             names_interval=oci.inventory_interval,
             stale_after=oci.stale_after,
-            now=self._now,
+            now=oci_now,
             clock=self._clock,
             keep=keep,
         )

@@ -36,7 +36,7 @@ class MetricQueries:
     client: CloudClient  # calls in the region
     _: KW_ONLY
     ledger: Ledger  # what is counted
-    now: Callable[[], float]  # epoch seconds
+    now: Callable[[], float]  # epoch seconds by the clock of OCI
     self_metrics: SelfMetrics  # counters of the poller itself
     failures: FailureLog  # log of failed queries
     # by documented name. Metrics of another service are queried only if the inventory has resources of the service

@@ -16,7 +16,6 @@ from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
-_REFUSED_SKEW_SECONDS: Final = 300.0  # age of a signature from which OCI refuses the signature
 _SENT_ALWAYS: Final = "MountTargetConnections"
 
 log = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ class RegionPoller:
     _: KW_ONLY
     names_interval: float  # seconds between two listings of metric names
     stale_after: float  # age in seconds from which a point is not exported
-    now: Callable[[], float]  # epoch seconds
+    now: Callable[[], float]  # epoch seconds by the clock of OCI
     clock: Callable[[], float]  # seconds that never go back
     keep: Callable[[Ledger], None] = lambda _: None  # gets what is counted after each poll, before it is published
     suspects_changes: bool = field(default=False, init=False)
@@ -59,9 +58,7 @@ class RegionPoller:
         self.queries.waits_for = self.judge.waits_for
         self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
         states = self.queries.states
-        skew = self.client.clock_skew_seconds or 0.0
-        is_refused = skew > _REFUSED_SKEW_SECONDS and not any(one.success for one in states.values())
-        now_minute = newest_complete(self.now() - skew if is_refused else self.now())  # no minute of the future is late
+        now_minute = newest_complete(self.now())
         for store in self.queries.stores.values():
             store.forget(now_minute, self.stale_after)
         answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}

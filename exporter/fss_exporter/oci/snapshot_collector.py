@@ -47,7 +47,7 @@ class OciCollector:
         regions, settings, now = self.board.regions, self.settings, self.now()
         families: dict[str, Family] = {}
         for region in regions:
-            for name, column in _columns(region.poll, now - settings.oci.stale_after):
+            for name, column in _columns(region.poll, _oci_time(region.poll, now) - settings.oci.stale_after):
                 _extend(families, name, column.series, column.values)
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
         poller_rows: dict[str, Rows] = {
@@ -67,6 +67,11 @@ class OciCollector:
             _extend(families, name, series, values)
         self._series = fresh
         return (found for found in families.values() if found.values)
+
+
+def _oci_time(poll: PollState | None, now: float) -> float:
+    """Return the time of OCI, which stamps the points, for a time of this host."""
+    return now - (poll.clock_skew_seconds or 0.0) if poll else now
 
 
 def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:
@@ -92,15 +97,15 @@ def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: flo
     """Yield labels and values of all further metrics about the regions, by exported name."""
     inventories = [region.inventory.inventory for region in regions if region.inventory.inventory]
     addresses = joined_addresses(inventories, settings.addresses)
-    oldest = now - settings.oci.stale_after
     for region in regions:
         yield from _state_rows(region, now)
         yield from coverage_rows(region)
         inventory = region.inventory.inventory
         if inventory is not None:
             yield from inventory_rows(region.region, inventory, addresses, settings)
+            oldest = _oci_time(region.poll, now) - settings.oci.stale_after
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
-            yield from minute_rows(region, inventory, settings, now)
+            yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now))
 
 
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
@@ -133,5 +138,5 @@ def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Ro
     yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in metrics]
     yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in metrics]
     yield "fss_oci_query_length_bytes", [((name, metric), one.query_bytes or None) for metric, one in metrics]
-    ages = [((name, metric), now - one.newest) for metric, one in metrics if one.newest is not None]
+    ages = [((name, metric), _oci_time(poll, now) - one.newest) for metric, one in metrics if one.newest is not None]
     yield "fss_oci_datapoint_age_seconds", ages

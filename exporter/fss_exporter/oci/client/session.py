@@ -58,6 +58,7 @@ class Session:
     # clock of this host minus clock of OCI, from the Date header of the last answer; None before the first. The header
     # has whole seconds
     clock_skew_seconds: float | None = field(default=None, init=False)
+    _answered: tuple[float, float] | None = field(default=None, init=False)  # `now` and `clock` at that answer
     _clients: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +111,16 @@ class Session:
             tokens.add(token)
             more = {"page": token}
 
+    def oci_now(self) -> float:
+        """Return the time of OCI in epoch seconds: that of the last answer and the time since by `clock`. `now` before the first answer.
+
+        A clock of this host that is wrong, or that jumps, changes nothing.
+        """
+        if self._answered is None or self.clock_skew_seconds is None:
+            return self.now()
+        answered_at, clock = self._answered
+        return answered_at - self.clock_skew_seconds + self.clock() - clock
+
     def use_credentials(self, held: Credentials) -> None:
         """Sign with other credentials from the next call on."""
         self.held, self._clients = held, {}
@@ -141,9 +152,10 @@ class Session:
                 self.record(self.region, name, outcome, self.clock() - began)
 
     def _note_clock(self, headers: Mapping[str, str]) -> None:
-        skew = clock_skew(headers, self.now())
+        now = self.now()
+        skew = clock_skew(headers, now)
         if skew is not None:
-            self.clock_skew_seconds = skew
+            self.clock_skew_seconds, self._answered = skew, (now, self.clock())
 
     def _pause(self, attempt: int, error: CloudError) -> float:
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))

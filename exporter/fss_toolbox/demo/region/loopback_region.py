@@ -58,7 +58,7 @@ class _ConnectionHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length)) if length.isdecimal() else b""
         headers = {name.lower(): value for name, value in self.headers.items()}
         status, answered, content = self.server.respond(ApiRequest(self.command, self.path, headers, body))
-        self.send_response(status)
+        self.send_response_only(status)  # the region has a clock of its own for the header Date
         for name, value in answered.items():
             self.send_header(name, value)
         self.end_headers()
@@ -149,7 +149,7 @@ class Region:
         """Status, headers and body of the answer to a request."""
         operation, answer = self._dispatcher.answer(request)
         content = b"" if answer.body is None else json.dumps(answer.body, separators=(",", ":")).encode()
-        headers = headers_of(answer, content, request.headers.get("opc-request-id", ""))
+        headers = headers_of(answer, content, request.headers.get("opc-request-id", ""), self._now())
         return answer.status, headers, self.spoil(operation, request, headers, content)
 
     def spoil(self, _o: ApiOperation | None, _r: ApiRequest, _headers: dict[str, str], content: bytes) -> bytes:

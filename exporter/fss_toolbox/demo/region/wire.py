@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import uuid4
@@ -119,11 +120,17 @@ def refused(no: Refusal) -> ApiAnswer:
     return ApiAnswer({"code": no.code, "message": no.message}, no.status)
 
 
-def headers_of(answer: ApiAnswer, content: bytes, given_id: str) -> dict[str, str]:
-    """Return the headers of an answer. The request id begins with the id of the client."""
+def headers_of(answer: ApiAnswer, content: bytes, given_id: str, now: float) -> dict[str, str]:
+    """Return the headers of an answer at `now`, epoch seconds. The request id begins with the id of the client."""
     request_id = "/".join(filter(None, (given_id, uuid4().hex.upper(), uuid4().hex.upper())))
     kind = {"content-type": "application/json"} if content else {}
-    return {**answer.headers, "opc-request-id": request_id, "content-length": str(len(content)), **kind}
+    return {
+        "date": formatdate(now, usegmt=True),
+        **answer.headers,
+        "opc-request-id": request_id,
+        "content-length": str(len(content)),
+        **kind,
+    }
 
 
 def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiRequest) -> ApiAnswer:

@@ -79,12 +79,17 @@ def test_a_replication_with_a_broken_time_costs_only_itself(moment: Any) -> None
     assert inventory.replications["good"].interval_seconds == 3600
 
 
-@pytest.mark.parametrize("state", ["DELETED", "FAILED"])
-def test_what_is_gone_is_not_there_and_not_broken(state: str) -> None:
+def test_what_is_gone_is_not_there_and_not_broken() -> None:
     inventory, count = built(
-        mount_targets=[target("mt", lifecycleState=state)], file_systems=[row("fs", lifecycleState=state)]
+        mount_targets=[target("mt", lifecycleState="DELETED")],
+        file_systems=[row("deleted", lifecycleState="DELETED"), row("failed", lifecycleState="FAILED")],
     )
     assert (dict(inventory.mount_targets), dict(inventory.file_systems), count) == ({}, {}, 0)
+
+
+def test_a_mount_target_that_has_failed_is_there_with_its_state_because_it_can_have_clients() -> None:
+    inventory, count = built(mount_targets=[target("mt", lifecycleState="FAILED")])
+    assert (inventory.mount_targets["mt"].state, count) == ("FAILED", 0)
 
 
 @pytest.mark.parametrize("observed", [None, 0, 1, 20])

@@ -13,7 +13,8 @@ from typing import Final, TypeVar
 from fss_exporter.oci.selection import TagFilter
 
 ACTIVE: Final = "ACTIVE"  # Lifecycle state of a usable resource
-GONE = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
+GONE: Final = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
+GONE_MOUNT_TARGET: Final = frozenset({"DELETED"})  # A mount target that has FAILED can have clients, and an alert says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +148,9 @@ def join(
         return [one for one in listed if isinstance(one, kind)]
 
     vcn_ids = {one.id: one.vcn_id for one in every(ExportSet)}
-    alive = [one for one in every(MountTarget) if one.state not in GONE]
+    alive = [one for one in every(MountTarget) if one.state not in GONE_MOUNT_TARGET]
     targets = {
-        key: replace(one, vcn_id=vcn_ids.get(one.export_set_id, "")) for key, one in _included(alive, tags).items()
+        one.id: replace(one, vcn_id=vcn_ids.get(one.export_set_id, "")) for one in alive if tags.includes(one.tags)
     }
     exports = _joined_exports(every(Export), targets.values())
     systems = _selected_file_systems(every(FileSystem), {one.file_system_id for one in exports}, tags)

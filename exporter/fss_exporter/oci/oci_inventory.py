@@ -14,7 +14,9 @@ from fss_exporter.oci.selection import TagFilter
 
 ACTIVE: Final = "ACTIVE"  # Lifecycle state of a usable resource
 GONE: Final = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
-GONE_MOUNT_TARGET: Final = frozenset({"DELETED"})  # A mount target that has FAILED can have clients, and an alert says so
+GONE_MOUNT_TARGET: Final = frozenset(
+    {"DELETED"}
+)  # A mount target that has FAILED can have clients, and an alert says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from fss_exporter import RUNBOOK
 from fss_exporter.model.limits import SHAPES, STANDARD
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
@@ -14,7 +15,7 @@ from fss_toolbox.alarms.figures import CEILING_ALARMS
 from fss_toolbox.alarms.pack import Alarm, load
 
 MQL = Path(__file__).parents[1] / "mql"
-SCOPE = AlarmScope("${ALARM_COMPARTMENT_OCID}", "${METRIC_COMPARTMENT_OCID}", ("${TOPIC_OCID}",))
+SCOPE = AlarmScope("${ALARM_COMPARTMENT_OCID}", "${METRIC_COMPARTMENT_OCID}", ("${TOPIC_OCID}",), runbook=RUNBOOK)
 
 
 def rendered() -> dict[Path, str]:

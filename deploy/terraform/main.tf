@@ -21,8 +21,9 @@ data "oci_file_storage_mount_targets" "by_domain" {
 module "pack" {
   source = "./pack"
 
-  name      = var.name
-  published = var.published
+  name        = var.name
+  published   = var.published
+  runbook_url = var.runbook_url
   mount_targets = {
     standard = [for ocid, gbps in local.gbps : ocid if !contains([20, 40, 80], gbps)]
     hpmt-20  = [for ocid, gbps in local.gbps : ocid if gbps == 20]

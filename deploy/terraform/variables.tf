@@ -38,6 +38,12 @@ variable "name" {
   default     = "fss"
 }
 
+variable "runbook_url" {
+  description = "Base of the links to the runbook in the texts: /runbook of an exporter that readers reach, or a page of your own."
+  type        = string
+  default     = "http://localhost:10949/runbook"
+}
+
 variable "published" {
   description = "Whether the exporter runs with --oci.publish. Adds the alarms and the permission to post."
   type        = bool

@@ -2,6 +2,8 @@
 
 __version__ = "0.1.0"
 DEFAULT_PORT = 10949  # of the exporter
-RUNBOOK = "docs/runbook.md"  # name of the runbook in shipped files, because the project has no URL of its own
+RUNBOOK = "docs/runbook.md"  # the runbook in the files of the project, which `assets` replaces by a link that opens
+RUNBOOK_URL = f"http://localhost:{DEFAULT_PORT}/runbook"
+"""Base of links to the runbook where nobody gave another: the page of an exporter. A release writes its published runbook here."""
 AUTH_KINDS = ("config_file", "instance_principal", "resource_principal", "workload_identity")
 """Ways to sign requests to OCI: API key, compute instance, function, pod of OKE."""

@@ -1,14 +1,17 @@
 """`fss-exporter assets`: what a pip user loads into Prometheus, Grafana and OCI."""
 
+import json
 import re
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from click.testing import CliRunner
 from tests.processes import require
 
 from fss_exporter.errors import UsageError
+from fss_exporter.web.documents import Documents
+from fss_exporter.web.messages import Request
 from fss_toolbox.cli.assets import assets, shipped, write
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +27,33 @@ def files_below(folder: Path) -> dict[str, bytes]:
 )
 def test_a_folder_is_written_as_it_stands_in_the_repository(tmp_path: Path, name: str, folder: str) -> None:
     write(tmp_path)
-    assert files_below(tmp_path / name) == files_below(ROOT / folder) != {}
+    written, source = files_below(tmp_path / name), files_below(ROOT / folder)
+    link, base = b"docs/runbook.md#", b"http://localhost:10949/runbook#"
+    for path, content in source.items():
+        assert path.endswith(".md") or written[path] == content.replace(link, base), path
+    assert written.keys() == source.keys() != set()
+
+
+def test_every_link_of_a_written_page_leads_to_a_written_file(tmp_path: Path) -> None:
+    write(tmp_path)
+    pages = tmp_path.rglob("*.md")
+    links = [(page, link) for page in pages for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())]
+
+    assert len(links) > 50
+    assert [(str(page), link) for page, link in links if not (page.parent / link).is_file()] == []
+
+
+def test_every_link_of_rules_dashboards_and_alarms_opens_on_an_exporter_or_in_grafana(tmp_path: Path) -> None:
+    write(tmp_path)
+    served = Documents().response(Request("GET", "/runbook", "", {})).body.decode()
+    dashboards = {json.loads(path.read_text())["uid"] for path in (tmp_path / "dashboards").glob("*.json")}
+    texts = [path.read_text() for path in tmp_path.rglob("*") if path.suffix in {".yml", ".json"}]
+    sections = {link for text in texts for link in re.findall(r"localhost:10949/runbook#([\w-]+)", text)}
+    opened = {uid for text in texts for uid in re.findall(r"dashboard_url: /d/([\w-]+)", text)}
+
+    assert not [text for text in texts if re.search(r"docs/\w+\.md#", text)]
+    assert {section for section in sections if f'id="{section}"' not in served} == set() != sections
+    assert opened <= dashboards
 
 
 def test_the_example_configuration_comes_along(tmp_path: Path) -> None:
@@ -53,7 +82,7 @@ def test_overwrite_replaces_an_edited_file(tmp_path: Path) -> None:
     edited.parent.mkdir()
     edited.write_text("mine")
     write(tmp_path, overwrite=True)
-    assert edited.read_bytes() == (ROOT / "rules/alerts.yml").read_bytes()
+    assert edited.read_bytes() == shipped()[PurePosixPath("rules/alerts.yml")]
 
 
 def test_files_of_the_user_in_the_same_folder_stay(tmp_path: Path) -> None:
@@ -117,5 +146,6 @@ def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
 
     alerts = (tmp_path / "rules/alerts.yml").read_text()
     assert "runbook_url: https://wiki.example.com/fss#" in alerts
-    left = [name for name, content in files_below(tmp_path).items() if b"docs/runbook.md#" in content]
+    written = files_below(tmp_path).items()
+    left = [name for name, content in written if not name.endswith(".md") and b"docs/runbook.md#" in content]
     assert left == []

@@ -29,6 +29,12 @@ variable "name" {
   default     = "fss"
 }
 
+variable "runbook_url" {
+  description = "Base of the links to the runbook in the texts of the alarms."
+  type        = string
+  default     = "http://localhost:10949/runbook"
+}
+
 locals {
   folder = "${path.module}/../../../mql/alarms"
 
@@ -38,14 +44,14 @@ locals {
 
   files = {
     for file in fileset(local.folder, "*.json") : trimprefix(trimsuffix(file, ".json"), "fss-") => jsondecode(
-      templatefile("${local.folder}/${file}", {
+      replace(templatefile("${local.folder}/${file}", {
         ALARM_COMPARTMENT_OCID     = ""
         METRIC_COMPARTMENT_OCID    = ""
         TOPIC_OCID                 = ""
         HPMT_20_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-20"])
         HPMT_40_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-40"])
         HPMT_80_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-80"])
-      })
+      }), "docs/runbook.md#", "${var.runbook_url}#")
     )
   }
 

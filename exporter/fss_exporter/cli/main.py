@@ -23,7 +23,7 @@ COMMANDS: Final = {
     "demo": "Try the exporter with recorded NFS clients and a loopback OCI region.",
     "config": "Check the configuration file.",
     "alarms": "Plan, apply and destroy OCI alarms for mount targets.",
-    "assets": "Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR.",
+    "assets": "Write the rules, dashboards, OCI alarms, systemd units, documents and the example configuration to DIR.",
     "iostat": "Show the estimated mount-target IOPS of each NFS mount.",
     "doctor": "Check this client, its exporter and the OCI account, and name a fix for each problem.",
     "plan": "Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.",

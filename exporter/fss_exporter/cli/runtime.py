@@ -20,6 +20,7 @@ from fss_exporter.flag_records import flag, switch
 from fss_exporter.web.application import OPEN_PATHS, Reload, Reloading, build
 from fss_exporter.web.binding import bind, passed, url_of
 from fss_exporter.web.collecting import Collectors, Source, Turns
+from fss_exporter.web.documents import Documents
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response
 from fss_exporter.web.scrapes import Scrapes
@@ -139,6 +140,7 @@ def _watching(protection: "WebConfigReload") -> Part:
 def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) -> Application:
     loops = [loop for part in parts for loop in part.loops]
     turns = Turns()
+    documents = Documents()
 
     def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Family]]:
         return turns.of(Collectors({name: one for name, one in sources.items() if one is not None}, loops))
@@ -147,6 +149,7 @@ def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) 
         telemetry_path=telemetry_path,
         scrapes=Scrapes(collects({part.name: part.source for part in parts})),
         page=_page(collects({part.name: part.page_source or part.source for part in parts}), telemetry_path),
+        documents=dict.fromkeys(documents.paths, documents.response),
         waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
         stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
         reload=reload,

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fss_exporter.errors import FssError
 from fss_exporter.web.messages import Application, Request, Response, text
@@ -54,18 +55,21 @@ def build(
     telemetry_path: str,
     scrapes: Application,
     page: Application,
+    documents: Mapping[str, Application] = MappingProxyType({}),
     waiting_for: Callable[[], tuple[str, ...]],
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], str],
 ) -> Router:
     """Return the exporter's application.
 
-    `page` answers `/`, one request at a time. `waiting_for` returns the unready parts in
+    `page` answers `/` and `documents` the paths that it names, one request at a time. `waiting_for` returns the unready parts in
     words, `stalled` a sentence for each stalled background loop, and `reload` the mistakes of the new configuration.
     """
+    of_documents = OneAtATime()
     return Router(
         {
-            "/": Route(_in_turn(page)),
+            **{path: Route(_in_turn(document, of_documents)) for path, document in documents.items()},
+            "/": Route(_in_turn(page, OneAtATime())),
             telemetry_path: Route(scrapes),
             "/-/healthy": Route(_state("healthy", stalled)),
             "/-/ready": Route(_state("ready", stalled, waiting_for)),
@@ -87,9 +91,7 @@ def _state(
     return say_state
 
 
-def _in_turn(page: Application) -> Application:
-    one_at_a_time = OneAtATime()
-
+def _in_turn(page: Application, one_at_a_time: OneAtATime) -> Application:
     def show_page(request: Request) -> Response:
         with one_at_a_time.turn():
             return page(request)

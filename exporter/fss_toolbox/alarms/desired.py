@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from fss_exporter import RUNBOOK
+from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci import mql
@@ -42,7 +42,7 @@ class AlarmScope:
     destinations: tuple[str, ...]  # at most one topic and one stream
     in_subtree: bool = False  # whether compartments below count; OCI allows it for the tenancy only
     name: str = "fss"  # first word of every display name, and value of the tag that marks the pack's alarms
-    runbook: str = RUNBOOK  # path or URL of the runbook in texts
+    runbook: str = RUNBOOK_URL  # base of the links to the runbook in texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +201,6 @@ def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -
     changed = dict(rule)
     if "query" in rule:
         changed["query"] = str(mql.respelled(mql.parse(str(rule["query"])), spellings))
-    if runbook != RUNBOOK and "body" in rule:
+    if "body" in rule:
         changed["body"] = str(rule["body"]).replace(f" {RUNBOOK}#", f" {runbook}#")
     return changed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fss_exporter import RUNBOOK
+from fss_exporter import RUNBOOK_URL
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import AccountFlags, link_base
 from fss_exporter.errors import UsageError
@@ -45,7 +45,7 @@ class AlarmFlags(AccountFlags):
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
     published: bool = switch("--published", "Include the alarms on the metrics of serve --oci.publish.")
     runbook_url: str = flag(
-        "--runbook-url", "Link to the runbook in the texts.", RUNBOOK, type=link_base, metavar="BASE"
+        "--runbook-url", "Base of the links to the runbook in the texts.", RUNBOOK_URL, type=link_base, metavar="BASE"
     )
     pack_folder: Path | None = flag(
         "--pack",

@@ -1,34 +1,56 @@
-"""`fss-exporter assets DIR`: write the rules, dashboards, alarms and units of this version as plain files.
+"""`fss-exporter assets DIR`: write the rules, dashboards, alarms, units and documents of this version as plain files.
 
 In a checkout `assets/` links to the edited folders. A wheel contains the files.
 """
 
 import os
+import posixpath
+import re
 from collections import Counter
+from collections.abc import Container, Iterator
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 import click
 
-from fss_exporter import RUNBOOK
+from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.cli.flags import FOLDER, link_base
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 
+_LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
 
-def shipped(runbook_url: str = RUNBOOK) -> dict[PurePosixPath, bytes]:
+
+def shipped(runbook_url: str = RUNBOOK_URL) -> dict[PurePosixPath, bytes]:
     """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content. `runbook_url` is the base of links."""
-    root = Path(str(resources.files("fss_toolbox") / "assets"))
-    files = (Path(folder, name) for folder, _, names in os.walk(root, followlinks=True) for name in names)
+    files = dict(_files(resources.files("fss_toolbox") / "assets"))
+    documents = _files(resources.files("fss_exporter") / "documents")
+    files |= {"docs" / path: content for path, content in documents if path.suffix == ".md"}
+    link, target = f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()
     return {
-        PurePosixPath(path.relative_to(root)): path.read_bytes().replace(
-            f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()
-        )
-        for path in sorted(files)
+        path: _with_links_inside(path, content, files) if path.suffix == ".md" else content.replace(link, target)
+        for path, content in files.items()
     }
 
 
-def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) -> int:
+def _files(folder: Traversable) -> Iterator[tuple[PurePosixPath, bytes]]:
+    root = Path(str(folder))
+    files = (Path(parent, name) for parent, _, names in os.walk(root, followlinks=True) for name in names)
+    return ((PurePosixPath(path.relative_to(root)), path.read_bytes()) for path in sorted(files))
+
+
+def _with_links_inside(page: PurePosixPath, content: bytes, files: Container[PurePosixPath]) -> bytes:
+    """Return a Markdown page in which each link to a file that is not shipped is plain text."""
+
+    def led(link: re.Match[str]) -> str:
+        target = PurePosixPath(posixpath.normpath(page.parent / link[2]))
+        return link[0] if target in files else link[1]
+
+    return _LINK.sub(led, content.decode()).encode()
+
+
+def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK_URL) -> int:
     """Write the shipped files below `target`.
 
     All checks run before the first write, so a refusal leaves the folder unchanged.
@@ -66,13 +88,14 @@ def write(target: Path, *, overwrite: bool = False, runbook_url: str = RUNBOOK) 
     "--runbook-url",
     type=link_base,
     metavar="URL",
-    default=RUNBOOK,
+    default=RUNBOOK_URL,
     show_default=True,
-    help="Where you publish docs/runbook.md: the base of the links in alerts, dashboards and alarms.",
+    help="Base of the links to the runbook in alerts and alarms: /runbook of an exporter that readers reach, or your own page.",
 )
 def assets(directory: Path, *, overwrite: bool, runbook_url: str) -> None:
-    """Write the rules, dashboards, OCI alarms, systemd units and the example configuration to DIR."""
+    """Write the rules, dashboards, OCI alarms, systemd units, documents and the example configuration to DIR."""
     written = write(directory, overwrite=overwrite, runbook_url=runbook_url)
     for top, count in sorted(Counter(path.parts[0] for path in shipped()).items()):
         echo(f"{directory / top}: {count} file{'s' if count != 1 else ''}")
     echo(f"{written} written, {len(shipped()) - written} already up to date")
+    echo(f"alerts link to {runbook_url}. --runbook-url sets another base")

@@ -10,6 +10,7 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from fss_exporter import __version__
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
@@ -36,6 +37,12 @@ def render(
         pages=pages,
         rows_on_a_page=_ROWS_ON_A_PAGE,
     )
+
+
+def render_document(content: str, *, title: str) -> str:
+    """Return a page of the documentation. `content` is HTML made from a file of the package."""
+    trusted = Markup(content)  # noqa: S704  our own file, not input
+    return _ENVIRONMENT.get_template("document.html").render(content=trusted, title=title, version=__version__)
 
 
 def count(value: float) -> str:

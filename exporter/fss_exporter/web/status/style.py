@@ -22,3 +22,8 @@ CONTENT_SECURITY_POLICY: Final = (
     "form-action 'self'; frame-ancestors 'none'"
 )
 """Value of the page's Content-Security-Policy header."""
+
+STYLE_ONLY_POLICY: Final = (
+    f"default-src 'none'; style-src {_hash(STYLE)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The same header for pages without a script."""

@@ -106,7 +106,7 @@ def test_descriptors_exhausted_cost_readings_and_connections_until_there_are_som
         resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, (in_use, before[1]))
         for _ in range(5):
             opened.enter_context(running.connect())
-        wait_for(lambda: running.logged("out of system resource"), "the log to say so")
+        wait_for(lambda: running.logged("a connection cannot be accepted"), "the log to say so")
         wait_for(lambda: running.logged("no NFS counters"), "the log to say so")
         resource.prlimit(running.process.pid, resource.RLIMIT_NOFILE, before)
 
@@ -122,7 +122,7 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
             for _ in range(min(10_000, hard - 1000)):
                 opened.enter_context(running.connect())
             # The kernel keeps silent connections to itself for a second.
-            wait_for(lambda: running.logged("closing the one with the longest wait"), "the crowd to be noticed")
+            wait_for(lambda: running.logged("too many connections: closing one"), "the crowd to be noticed")
             begun = time.monotonic()
             assert "fss_exporter_build_info" in get(f"{running.url}/metrics")
             took = time.monotonic() - begun
@@ -131,8 +131,7 @@ def test_ten_thousand_connections_opened_and_left_do_not_keep_a_scrape_out(tmp_p
 
             assert took < PROMPT_S
             assert descriptors is not None
-            # A new connection takes four rounds of the event loop from its accept to its close, and a round accepts 32.
-            assert descriptors < 400, "256 connections, 4 x 32 on their way, and files"
+            assert descriptors < 400, "256 connections, those that are being closed, and files"
             assert memory is not None
             assert memory < 64 * 1024 * 1024
     finally:
@@ -308,5 +307,6 @@ def test_a_reading_that_hangs_fails_health_and_readiness_with_the_name_of_the_lo
         assert "not ready: loop nfs is stalled" in answer("/-/ready")[1]
         assert running.value('fss_collector_success{collector="nfs"}') == 0
         page = get(running.url)
-        assert "Collector <strong>nfs</strong> fails or is stalled" in page
+        assert "1 collector fails or is stalled" in page
+        assert "<strong>nfs</strong>" in page
         assert "cannot be read, so the mounts are unknown" in page or "10.80." in page

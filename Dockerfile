@@ -22,8 +22,11 @@ RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-co
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM agent-dependencies AS wheel
+ARG REVISION=unknown
+ARG RUNBOOK_URL
 COPY . .
-RUN /build/bin/pip wheel --quiet --no-deps --wheel-dir /wheel .
+RUN REVISION="${REVISION}" RUNBOOK_URL="${RUNBOOK_URL}" /opt/fss-exporter/bin/python tools/stamp.py . \
+ && /build/bin/pip wheel --quiet --no-deps --wheel-dir /wheel .
 
 FROM agent-dependencies AS agent-build
 COPY --from=wheel /wheel /wheel

@@ -1,6 +1,7 @@
 """Prometheus exporter and tools for OCI File Storage mount targets."""
 
 __version__ = "0.1.0"
+REVISION = "unknown"  # commit of the project, which a release and an image write here
 DEFAULT_PORT = 10949  # of the exporter
 RUNBOOK = "docs/runbook.md"  # the runbook in the files of the project, which `assets` replaces by a link that opens
 RUNBOOK_URL = f"http://localhost:{DEFAULT_PORT}/runbook"

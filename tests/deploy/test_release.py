@@ -2,10 +2,16 @@
 
 import ast
 import re
+import runpy
+import shutil
 import sys
 import tomllib
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
 
 import fss_exporter
 
@@ -56,3 +62,60 @@ def name_of(requirement: str) -> str:
     name = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert name
     return name[0].lower().replace("_", "-")
+
+
+STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/stamp.py"))
+KNOWN = {
+    "REVISION": "0123456789ab",
+    "RUNBOOK_URL": "https://example.com/fss/docs/runbook.md",
+    "PROJECT_URL": "https://example.com/fss",
+    "REGISTRY": "ghcr.io/example",
+    "AGENT_DIGEST": f"sha256:{'a' * 64}",
+    "POLLER_DIGEST": f"sha256:{'b' * 64}",
+}
+
+
+@pytest.fixture
+def stamped(tmp_path: Path) -> Path:
+    for name in (STAMP["PACKAGE"], STAMP["VALUES"], STAMP["PROJECT"]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path) -> None:
+    STAMP["stamp"](stamped, KNOWN)
+
+    values = yaml.safe_load((stamped / STAMP["VALUES"]).read_text())
+    assert values["image"]["registry"] == KNOWN["REGISTRY"]
+    assert values["agent"]["image"]["digest"] == KNOWN["AGENT_DIGEST"]
+    assert values["poller"]["image"]["digest"] == KNOWN["POLLER_DIGEST"]
+    assert values["runbookUrl"] == KNOWN["RUNBOOK_URL"]
+
+
+def test_a_release_writes_its_commit_and_its_links_into_the_package(stamped: Path) -> None:
+    STAMP["stamp"](stamped, KNOWN)
+
+    package = runpy.run_path(str(stamped / STAMP["PACKAGE"]))
+    assert (package["REVISION"], package["RUNBOOK_URL"]) == (KNOWN["REVISION"], KNOWN["RUNBOOK_URL"])
+    urls = tomllib.loads((stamped / STAMP["PROJECT"]).read_text())["project"]["urls"]
+    assert urls["Homepage"] == KNOWN["PROJECT_URL"]
+    assert urls.keys() == {"Homepage", "Documentation", "Changelog", "Issues"}
+
+
+def test_without_a_place_of_publication_a_release_changes_nothing(stamped: Path) -> None:
+    STAMP["stamp"](stamped, {"REVISION": "", "RUNBOOK_URL": ""})
+
+    for name in (STAMP["PACKAGE"], STAMP["VALUES"], STAMP["PROJECT"]):
+        assert (stamped / name).read_text() == (ROOT / name).read_text()
+
+
+def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
+    used = [
+        line.strip()
+        for path in (ROOT / ".github/workflows").glob("*.yml")
+        for line in path.read_text().splitlines()
+        if "uses:" in line
+    ]
+    assert used
+    assert [line for line in used if not re.fullmatch(r"- uses: [\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []

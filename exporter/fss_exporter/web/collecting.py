@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fss_exporter import __version__
+from fss_exporter import REVISION, __version__
 from fss_exporter.background import HasHeartbeat
 from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import FssError
@@ -115,7 +115,8 @@ class Collectors:
         known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
         last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
         yield family("fss_collector_last_success_timestamp_seconds", last)
-        yield family("fss_exporter_build_info", [((__version__, ".".join(map(str, sys.version_info[:3]))), 1.0)])
+        running = __version__, REVISION, ".".join(map(str, sys.version_info[:3]))
+        yield family("fss_exporter_build_info", [(running, 1.0)])
         yield from process.families()
 
     def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:

@@ -1,0 +1,56 @@
+"""stamp.py DIRECTORY: write what only a release knows into a copy of the project. An empty or missing variable changes nothing.
+
+REVISION                      commit, for fss_exporter_build_info
+RUNBOOK_URL                   published runbook, the base of the links in alerts, in the package and in the chart
+PROJECT_URL                   repository, for the project links of the wheel
+REGISTRY                      registry of the images, for the chart
+AGENT_DIGEST, POLLER_DIGEST   digests of the images, for the chart
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+PACKAGE = "exporter/fss_exporter/__init__.py"
+VALUES = "deploy/helm/fss-exporter/values.yaml"
+PROJECT = "pyproject.toml"
+PAGES = {
+    "Homepage": "",
+    "Documentation": "/tree/HEAD/docs",
+    "Changelog": "/blob/HEAD/CHANGELOG.md",
+    "Issues": "/issues",
+}
+
+
+def changes(known: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """File, pattern and replacement. Each pattern stands exactly once in its file."""
+    if revision := known.get("REVISION"):
+        yield PACKAGE, r'^REVISION = ".*?"', f'REVISION = "{revision}"'
+    if runbook := known.get("RUNBOOK_URL"):
+        yield PACKAGE, r'^RUNBOOK_URL = f?".*?"', f'RUNBOOK_URL = "{runbook}"'
+        yield VALUES, r"^runbookUrl: .*", f"runbookUrl: {runbook}"
+    if project := known.get("PROJECT_URL"):
+        links = "\n".join(f'{name} = "{project}{path}"' for name, path in PAGES.items())
+        yield PROJECT, r"^\[project\.scripts\]", f"[project.urls]\n{links}\n\n[project.scripts]"
+    if registry := known.get("REGISTRY"):
+        yield VALUES, r'^  registry: ""', f'  registry: "{registry}"'
+    for image in ("agent", "poller"):
+        if digest := known.get(f"{image.upper()}_DIGEST"):
+            place = rf'(    repository: fss-exporter-{image}\n    digest: )""'
+            yield VALUES, place, rf'\g<1>"{digest}"'
+
+
+def stamp(tree: Path, known: Mapping[str, str]) -> None:
+    for name, pattern, replacement in changes(known):
+        text, count = re.subn(pattern, replacement, (tree / name).read_text(), flags=re.MULTILINE)
+        if count != 1:
+            sys.exit(f"{name}: {pattern} stands there {count} times and not once")
+        (tree / name).write_text(text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    stamp(Path(sys.argv[1]), os.environ)

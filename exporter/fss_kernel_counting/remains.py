@@ -8,7 +8,14 @@ from typing import Final, NamedTuple
 
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
-from fss_kernel_counting.tracefs import FILES, INSTANCES, OF_LATENCY, OF_SIZES, Files, Sources
+from fss_kernel_counting.tracefs import (
+    FILES,
+    INSTANCES,
+    OF_LATENCY,
+    OF_SIZES,
+    Files,
+    Sources,
+)
 
 
 class Remains(NamedTuple):
@@ -20,7 +27,7 @@ class Remains(NamedTuple):
 
 
 _ALONE: Final = (OF_SIZES, OF_LATENCY)
-_JOINS: Final = (OF_AGENT, OF_COMMAND)
+_BY_PROCESS: Final = (OF_AGENT, OF_COMMAND)
 
 
 def instances(places: Sequence[Path], files: Files = FILES) -> list[Path]:
@@ -58,9 +65,12 @@ def remove(sources: Sources) -> Remains:
     for root in {path.parents[1]: None for path in instances(sources.tracefs, files)}:
         for name in _ALONE:
             is_gone(root / "instances" / name)
-        for names in _JOINS:
-            # The instance of the looks is in use for as long as the join is.
-            if is_gone(root / "instances" / names.instance) and files.is_there(root / "instances" / names.writers):
+        for names in _BY_PROCESS:
+            # The instance of the looks is in use for as long as the others of its program are.
+            if not is_gone(root / "instances" / names.instance):
+                continue
+            is_gone(root / "instances" / names.births)
+            if files.is_there(root / "instances" / names.writers):
                 thread_tables.clear_join(root, names.writers, names.joint, files)
                 is_gone(root / "instances" / names.writers)
                 with suppress(OSError):

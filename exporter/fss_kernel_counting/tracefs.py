@@ -6,7 +6,7 @@ The kernel refuses to remove an instance while a `hist` file of the instance is 
 import errno
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +69,22 @@ class Files:
             chunks.append(chunk)
         return b"".join(chunks)
 
+    def open_pipe(self, path: Path) -> int:
+        """A file whose records are gone once they are read."""
+        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def pages(self, handle: int, size: int, most: int) -> list[bytes]:
+        """Return the pages of `size` bytes that wait in a pipe, at most so many."""
+        found: list[bytes] = []
+        with suppress(BlockingIOError):
+            while len(found) < most and (page := os.read(handle, size)):
+                found.append(page)
+        return found
+
+    def all(self, root: Path, pattern: str) -> list[Path]:
+        """Return the paths below `root` that match the pattern, in order."""
+        return sorted(root.glob(pattern))
+
     def close(self, handle: int) -> None:
         """Let a file go."""
         os.close(handle)
@@ -94,7 +110,18 @@ OF_PROCESSES: Final = "fss-exporter-processes"
 OF_WRITERS: Final = "fss-exporter-writers"
 OF_IOSTAT: Final = "fss-exporter-iostat"
 OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
-INSTANCES: Final = (OF_SIZES, OF_LATENCY, OF_PROCESSES, OF_WRITERS, OF_IOSTAT, OF_IOSTAT_WRITERS)
+OF_BIRTHS: Final = "fss-exporter-births"
+OF_IOSTAT_BIRTHS: Final = "fss-exporter-iostat-births"
+INSTANCES: Final = (
+    OF_SIZES,
+    OF_LATENCY,
+    OF_PROCESSES,
+    OF_WRITERS,
+    OF_BIRTHS,
+    OF_IOSTAT,
+    OF_IOSTAT_WRITERS,
+    OF_IOSTAT_BIRTHS,
+)
 """Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
 
@@ -259,6 +286,22 @@ class Instance:
         self._files.append(folder / "trigger", trigger)
         if event not in self._open:
             self._open[event] = self._files.open(folder / "hist")
+
+    def record(self, events: Iterable[str], buffer_kib: int) -> list[int]:
+        """Record events in a buffer of this size for each CPU. Return a pipe for each CPU.
+
+        Raises:
+            OSError: the kernel refuses.
+        """
+        self._files.write(self.path / "buffer_size_kb", str(buffer_kib))
+        # Names of threads by number are for the text of a trace, and cost a little at each switch of a CPU.
+        self._files.write(self.path / "options/record-cmd", "0")
+        for event in events:
+            self._files.write(self.path / "events" / event / "enable", "1")
+        for pipe in self._files.all(self.path, "per_cpu/cpu*/trace_pipe_raw"):
+            self._open[str(pipe)] = self._files.open_pipe(pipe)
+        self._files.write(self.path / "tracing_on", "1")
+        return list(self._open.values())
 
     def read(self, event: str) -> bytes:
         """Return the present tables of an event as bytes, because names of threads can be any bytes.

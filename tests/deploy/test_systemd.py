@@ -95,7 +95,9 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
 
 
 def test_every_instance_that_agent_and_iostat_make_is_in_the_list_that_doctor_looks_for() -> None:
-    by_process = {name for program in (OF_AGENT, OF_COMMAND) for name in (program.instance, program.writers)}
+    by_process = {
+        name for program in (OF_AGENT, OF_COMMAND) for name in (program.instance, program.writers, program.births)
+    }
 
     assert set(INSTANCES) == {OF_SIZES, OF_LATENCY} | by_process
 

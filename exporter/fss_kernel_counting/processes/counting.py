@@ -14,6 +14,7 @@ from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_kernel_counting.processes import process_session
 from fss_kernel_counting.processes.attribution import Attribution, Places
+from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
 from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, Names, ProcessSession
 from fss_kernel_counting.processes.top import Amount
@@ -79,7 +80,8 @@ class ProcessCounting:
         self._log_once = LogOnce(_LOG)
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._pods = Pods(sources.pod_logs)
-        self._identities = Identities(sources.procfs, self._pods)
+        self._family_tree = FamilyTree(sources.procfs)
+        self._identities = Identities(sources.procfs, self._pods, self._family_tree)
         self._triggers = TriggerSetUp(
             self._set_triggers,
             sources,
@@ -118,6 +120,7 @@ class ProcessCounting:
             self.active = frozenset()
             return []
         loads = self._attribution.loads(session.look(Places(reading.superblocks)))
+        self._family_tree.learn(session.records())
         seen = self._identities.look({thread for _, thread in loads})
         self._note(session)
         if session.is_worn and self._clock() >= self._next_renewal:

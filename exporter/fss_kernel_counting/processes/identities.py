@@ -2,7 +2,7 @@
 
 The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. A shell can also become
 another program. So an identity is kept with the name and the start time of the thread, and is found again after a change of
-either. A thread that ended before the first look keeps the row's name, up to 15 bytes.
+either. Of a thread that ended before the first look, the row tells the name, up to 15 bytes, and its birth the control group.
 
 The control group names the pod or the systemd unit, and the node's folder of pod logs names the pod, without the API
 server. The kubelet makes `/var/log/pods/<namespace>_<name>_<uid>/` for each pod before the first container starts.
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
+from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.control_groups import group_of
 
 _FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
@@ -82,6 +83,7 @@ class SeenThread(NamedTuple):
     identity: Identity  # of the thread
     user: int | None  # number of the user; None where the thread was gone
     job: str = ""  # number of the batch job. Empty outside of jobs
+    is_placed: bool = False  # whether the control group is known, so that an empty pod, unit or job means none
 
 
 class Identities:
@@ -90,10 +92,11 @@ class Identities:
     `is_readable` says whether the last look could read process 1, which always lives.
     """
 
-    def __init__(self, procfs: Path, pods: Pods) -> None:
+    def __init__(self, procfs: Path, pods: Pods, family_tree: FamilyTree) -> None:
         self.is_readable = True
         self._procfs = procfs
         self._pods = pods
+        self._family_tree = family_tree
         self._seen: dict[Thread, tuple[_Stat, SeenThread]] = {}
 
     def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
@@ -107,11 +110,11 @@ class Identities:
 
     def _of(self, thread: Thread) -> SeenThread:
         if not thread.number:
-            return SeenThread(Identity(thread.name), None)
+            return SeenThread(Identity(thread.name), None, is_placed=True)
         last_stat, seen = self._seen.get(thread, (None, None))
         stat = self._stat(str(thread.number))
         if stat is None:
-            return seen or SeenThread(Identity(KERNEL.name if thread.is_worker else shown(thread.name)), None)
+            return seen or self._gone(thread)
         if seen is None or stat != last_stat:
             seen = self._resolved(str(thread.number), stat)
             if seen.identity.namespace or not seen.identity.pod:
@@ -119,17 +122,27 @@ class Identities:
                 self._seen[thread] = stat, seen
         return seen
 
+    def _gone(self, thread: Thread) -> SeenThread:
+        """Return what the birth of a thread tells, which ended before the first look."""
+        if thread.is_worker:
+            return SeenThread(Identity(KERNEL.name), None, is_placed=True)
+        name = shown(self._family_tree.name(thread.number) or thread.name)
+        return self._placed(name, self._family_tree.control_groups(thread.number), None)
+
     def _resolved(self, number: str, stat: "_Stat") -> SeenThread:
         if stat.is_kernel:
-            return SeenThread(Identity(KERNEL.name), 0)
+            return SeenThread(Identity(KERNEL.name), 0, is_placed=True)
         status = dict(line.split(":", 1) for line in self._text(number, "status").split("\n") if ":" in line)
         leader = self._stat(status.get("Tgid", number).strip())
-        group = group_of(self._text(number, "cgroup"))
-        pod = self._pods.of(group.pod_uid) if group.pod_uid else None
-        name = shown((leader or stat).name)
-        identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
         user = status.get("Uid", "").split()
-        return SeenThread(identity, int(user[0]) if user else None, group.job)
+        name = shown((leader or stat).name)
+        return self._placed(name, self._text(number, "cgroup"), int(user[0]) if user else None)
+
+    def _placed(self, name: str, control_groups: str, user: int | None) -> SeenThread:
+        group = group_of(control_groups)
+        pod = self._pods.of(group.pod_uid) if group.pod_uid else None
+        identity = Identity(name, unit=group.unit) if pod is None else Identity(name, pod.namespace, pod.name)
+        return SeenThread(identity, user, group.job, is_placed=bool(control_groups))
 
     def _stat(self, number: str) -> "_Stat | None":
         return _parsed(self._text(number, "stat"))

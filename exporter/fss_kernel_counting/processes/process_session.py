@@ -13,12 +13,15 @@ from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
 from fss_kernel_counting.instance_tables import EventTables
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
+from fss_kernel_counting.processes.births import EVENTS, births
 from fss_kernel_counting.sizes import size_triggers
+from fss_kernel_counting.trace_records import Record, RecordedEvents, layout
 from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, fields
 
 _LOG = logging.getLogger(__name__)
 
 READS, WRITES, CALLS, CLIENTS, DIRTIERS, WRITERS = "reads", "writes", "calls", "clients", "dirtiers", "writers"
+BIRTHS: Final = "births"
 
 
 class Tables(NamedTuple):
@@ -46,7 +49,7 @@ _TABLES: Final[Mapping[str, Tables]] = {
         size_triggers.BIRTHS, {thread_tables.BORN: "client_id,addr"}, 8, frozenset(("client_id", "addr", "program"))
     ),
 }
-PARTS_WITHOUT_JOIN: Final = tuple(_TABLES)
+PARTS_WITHOUT_JOIN: Final = (*_TABLES, BIRTHS)
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
@@ -63,10 +66,11 @@ class Names(NamedTuple):
     instance: str  # for the tables of each look
     writers: str  # the instance of the join
     joint: str  # the synthetic event of the join
+    births: str  # the instance that records births
 
 
-OF_AGENT: Final = Names(tracefs.OF_PROCESSES, tracefs.OF_WRITERS, "nfswho")
-OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_iostat")
+OF_AGENT: Final = Names(tracefs.OF_PROCESSES, tracefs.OF_WRITERS, "nfswho", tracefs.OF_BIRTHS)
+OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_iostat", tracefs.OF_IOSTAT_BIRTHS)
 
 
 class ProcessSession:
@@ -91,9 +95,11 @@ class ProcessSession:
         self._join: thread_tables.WriteBackJoin | None = None
         self._looks = 0
         self._tables: dict[str, EventTables] = {}
+        self._births: RecordedEvents | None = None
         self._instance = Instance(root, names.instance, files)
         try:
             self._set_up(size)
+            self._record_births(root, names, files)
             if writers:
                 self._set_up_join(root, names, size // 2, files)
             addresses.learn_all()
@@ -113,6 +119,12 @@ class ProcessSession:
         except OSError as error:
             self.refused[part] = str(advice(error, self._instance.path))
             self._instance.clear(event)
+
+    def _record_births(self, root: Path, names: Names, files: Files) -> None:
+        try:
+            self._births = births(root, names.births, files)
+        except Unavailable as reason:
+            self.refused[BIRTHS] = str(reason)
 
     def _set_up_join(self, root: Path, names: Names, rows: int, files: Files) -> None:
         try:
@@ -143,6 +155,20 @@ class ProcessSession:
         counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
         self._looks += 1
         return counted
+
+    def records(self) -> list[Record]:
+        """Return the births since the last call. Call after `look`, so that each thread of the look is born before."""
+        if self._births is None:
+            return []
+        try:
+            records = self._births.look()
+        except Lost as error:
+            self.troubles[BIRTHS] = UNREADABLE
+            _LOG.debug("load by process: births: %s", error)
+            return []
+        if self._births.lost:
+            self.troubles[BIRTHS] = FULL
+        return records
 
     def _try(self, part: str, convert: Callable[[dict[str, Grown]], Found]) -> Found | None:
         """Return the converted growth of a part's tables. After a failure return None and add to `troubles`."""
@@ -191,12 +217,15 @@ class ProcessSession:
     @property
     def active(self) -> frozenset[str]:
         """Parts that count."""
-        return frozenset(self._tables.keys() - self.troubles.keys())
+        counting = self._tables.keys() | ({BIRTHS} if self._births is not None else set())
+        return frozenset(counting - self.troubles.keys())
 
     def end(self) -> None:
         """Take everything down."""
         if self._join is not None:
             self._join.end()
+        if self._births is not None:
+            self._births.end()
         self._instance.remove()
 
 
@@ -216,6 +245,9 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
             found[part] = _NO_EVENT.format(event)
         elif lacking := needed - known.keys():
             found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
+    for event, wanted in EVENTS.items():
+        if layout(root, event, wanted, files) is None:
+            found[BIRTHS] = _NO_EVENT.format(event)
     try:
         with advised(root):
             if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):

@@ -55,7 +55,7 @@ def party(seen: SeenThread, by: str) -> Party:
         return Party(who.process)
     ended = f"{by} unknown, ended before the first look"
     names = {"pod": pod, "unit": who.unit, "job": seen.job}
-    return Party(names[by] or (ended if seen.user is None else f"no {by}"))
+    return Party(names[by] or (f"no {by}" if seen.is_placed else ended))
 
 
 def _user(number: int, *, in_pod: bool) -> str:

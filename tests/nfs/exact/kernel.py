@@ -41,6 +41,10 @@ BY_PROCESS: Mapping[str, Mapping[str, int]] = {
     "sunrpc/rpc_stats_latency": {"client_id": 4, "version": 4, "progname": 4, "procname": 4},
     "sunrpc/rpc_clnt_new": {"client_id": 4, "addr": 4, "program": 4},
     "writeback/writeback_dirty_folio": {"name": 32, "ino": 8},
+    "task/task_newtask": {"common_pid": 4, "pid": 4, "comm": 16, "clone_flags": 8},
+    "sched/sched_process_exec": {"filename": 4, "pid": 4},
+    "cgroup/cgroup_attach_task": {"common_pid": 4, "dst_root": 4, "dst_path": 4, "pid": 4},
+    "cgroup/cgroup_notify_populated": {"common_pid": 4, "root": 4, "path": 4, "val": 4},
     "sched/sched_switch": {"prev_pid": 4},
 }
 """Events of the tables by thread. Each event also has the thread that it happened in: `common_pid` and `comm`."""
@@ -213,8 +217,14 @@ class Kernel(Files):
         assert pattern == "events/*/*/trigger"
         return next((root / "events" / event / "trigger" for event in self.events), None)
 
+    def all(self, *_: Path | str) -> list[Path]:
+        """No CPU: nothing is born here."""
+        return []
+
     def text(self, path: Path) -> str:
         self._may(path)
+        if path.name == "header_page":
+            return "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
         event = "/".join(_below(path)[1:3])
         if event not in self.events:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

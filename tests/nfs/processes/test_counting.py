@@ -10,7 +10,7 @@ from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_kernel_counting.processes.top import Amount
-from fss_kernel_counting.tracefs import OF_PROCESSES, OF_WRITERS, Unavailable
+from fss_kernel_counting.tracefs import OF_BIRTHS, OF_PROCESSES, OF_WRITERS, Unavailable
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_files_with_one_number_on_two_mounts_give_nothing_to_the_wrong_writer(jo
 
 def test_the_event_of_the_join_is_made_and_removed(joined: BusyHost) -> None:
     assert "synthetic/nfswho" in joined.kernel.events
-    assert joined.kernel.instances.keys() == {OF_PROCESSES, OF_WRITERS}
+    assert joined.kernel.instances.keys() == {OF_PROCESSES, OF_WRITERS, OF_BIRTHS}
 
     joined.counting.close()
 
@@ -232,7 +232,7 @@ def test_a_join_without_the_names_of_the_writers_is_taken_down(tmp_path: Path) -
     host.look()
 
     assert {part for part, _ in host.counting.failures} == {"dirtiers", "writers"}
-    assert host.kernel.instances.keys() == {OF_PROCESSES}
+    assert host.kernel.instances.keys() == {OF_PROCESSES, OF_BIRTHS}
 
 
 def test_triggers_that_another_program_removed_are_set_again(host: BusyHost) -> None:

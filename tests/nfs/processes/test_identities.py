@@ -7,6 +7,7 @@ import pytest
 from tests.nfs.processes.procfs import process
 
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
+from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.identities import Identities, Identity, Pods
 
 UID = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
@@ -21,7 +22,7 @@ def proc(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def identities(proc: Path, tmp_path: Path) -> Identities:
-    return Identities(proc, Pods(tmp_path / "pods"))
+    return Identities(proc, Pods(tmp_path / "pods"), FamilyTree(proc))
 
 
 def _look(identities: Identities, thread: Thread) -> Identity:
@@ -115,7 +116,7 @@ def test_a_pod_whose_name_is_not_known_has_its_uid(proc: Path, tmp_path: Path) -
     pods = Pods(tmp_path / "pods")
     process(proc, 7, b"spark", cgroup=POD)
 
-    assert _look(Identities(proc, pods), Thread(7, "spark")) == Identity("spark", "", UID)
+    assert _look(Identities(proc, pods, FamilyTree(proc)), Thread(7, "spark")) == Identity("spark", "", UID)
     assert not pods.is_readable
 
 
@@ -128,7 +129,7 @@ def test_a_folder_with_another_form_of_name_is_no_pod(identities: Identities, pr
 
 
 def test_without_the_hosts_proc_the_names_stay_and_the_lack_is_known(tmp_path: Path) -> None:
-    identities = Identities(tmp_path / "none", Pods(tmp_path))
+    identities = Identities(tmp_path / "none", Pods(tmp_path), FamilyTree(tmp_path / "none"))
 
     assert _look(identities, Thread(7, "dd")) == Identity("dd")
     assert not identities.is_readable

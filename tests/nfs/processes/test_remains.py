@@ -35,7 +35,7 @@ def test_all_instances_and_events_of_killed_programs_are_removed(killed: Kernel)
     done = remove(sources(killed))
 
     assert set(done.removed) == left
-    assert len(left) == 4
+    assert len(left) == 6
     assert killed.instances == {}
     assert not [event for event in killed.events if event.startswith("synthetic/")]
 

@@ -1,0 +1,169 @@
+"""Records of trace events in the order of time, from the binary pages of a tracefs instance.
+
+The text of `trace_pipe` prints names of processes without quotes, so a process could write a record of its own. The binary pages
+have lengths. Layout: Linux include/linux/ring_buffer.h and kernel/trace/ring_buffer.c, `events/header_page` and `format` of each event.
+"""
+
+import re
+import struct
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fss_kernel_counting.hist_tables import UNREADABLE, Lost
+from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advised
+
+_FIELD: Final = re.compile(r"field:([^;]*?)(\w+)(?:\[[^;]*\])?;\s*offset:(\d+);\s*size:(\d+);\s*signed:([01]);")
+_PADDING, _TIME_EXTEND, _TIME_STAMP = 29, 30, 31  # Types of records without an event. Smaller types are lengths
+_DELTA_BITS: Final = 27
+_COMMIT_BYTES: Final = (1 << _DELTA_BITS) - 1  # Bits of the word `commit` with the length of the page
+_MISSED: Final = 1 << 31  # Bit of the word `commit`: records before this page were overwritten
+_MOST_PAGES: Final = 4096  # of one CPU at one look
+
+
+class Field(NamedTuple):
+    """A field of an event."""
+
+    offset: int
+    size: int
+    is_text: bool  # whether the field holds offset and length of a text
+    is_signed: bool
+
+
+class Layout(NamedTuple):
+    """Number and fields of an event."""
+
+    number: int
+    fields: Mapping[str, Field]
+
+    def values(self, raw: bytes) -> dict[str, int | str]:
+        """Return the fields of a record. A replacement character stands for invalid UTF-8."""
+        found: dict[str, int | str] = {}
+        for name, (offset, size, is_text, is_signed) in self.fields.items():
+            if is_text:
+                where = int.from_bytes(raw[offset : offset + 4], "little")
+                text = raw[where & 0xFFFF : (where & 0xFFFF) + (where >> 16)]
+                found[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
+            elif size > 8:  # an array of characters
+                found[name] = raw[offset : offset + size].partition(b"\0")[0].decode("utf-8", "replace")
+            else:
+                found[name] = int.from_bytes(raw[offset : offset + size], "little", signed=is_signed)
+        return found
+
+
+class Record(NamedTuple):
+    """One event."""
+
+    at: int  # nanoseconds of the trace clock
+    event: str  # as `system/event`
+    values: Mapping[str, int | str]  # by field
+
+
+def layout(root: Path, event: str, wanted: Collection[str], files: Files = FILES) -> Layout | None:
+    """Return the layout of an event with the wanted fields. None if this kernel lacks the event or a field."""
+    try:
+        text = files.text(root / "events" / event / "format")
+    except FileNotFoundError:
+        return None
+    number = re.search(r"^ID: (\d+)$", text, re.MULTILINE)
+    fields = {
+        name: Field(int(offset), int(size), "__data_loc" in kind, signed == "1")
+        for kind, name, offset, size, signed in _FIELD.findall(text)
+        if name in wanted
+    }
+    return Layout(int(number[1]), fields) if number and fields.keys() == set(wanted) else None
+
+
+class RecordedEvents:
+    """Events that an instance of tracefs records.
+
+    Attributes:
+        lost: whether records were overwritten before the last look.
+
+    Args:
+        root: mount point of tracefs.
+        name: of the instance.
+        events: wanted fields by event.
+        buffer_kib: size of the buffer of each CPU.
+        files: access to tracefs.
+
+    Raises:
+        Unavailable: the kernel lacks an event, or this process may not record.
+    """
+
+    def __init__(
+        self, root: Path, name: str, events: Mapping[str, Collection[str]], buffer_kib: int, files: Files = FILES
+    ) -> None:
+        self.lost = False
+        self._files = files
+        self._layouts: dict[int, tuple[str, Layout]] = {}
+        with advised(root):
+            for event, wanted in events.items():
+                known = layout(root, event, wanted, files)
+                if known is None:
+                    raise Unavailable(f"the kernel has no event {event} with the fields {', '.join(sorted(wanted))}")
+                self._layouts[known.number] = event, known
+            data = re.search(r"\bdata;\s*offset:(\d+);\s*size:(\d+);", files.text(root / "events/header_page"))
+        if data is None:
+            raise Unavailable(f"{root}/events/header_page: unknown layout")
+        self._begin, self._page_bytes = int(data[1]), int(data[1]) + int(data[2])
+        self._instance = Instance(root, name, files)
+        try:
+            with advised(self._instance.path):
+                self._pipes = self._instance.record(events, buffer_kib)
+        except BaseException:
+            self._instance.remove()
+            raise
+
+    def look(self) -> list[Record]:
+        """Return the records since the last look, in the order of time.
+
+        Raises:
+            Lost: the instance is gone, or the pages have another layout.
+        """
+        self.lost = False
+        records: list[Record] = []
+        for pipe in self._pipes:
+            try:
+                for page in self._files.pages(pipe, self._page_bytes, _MOST_PAGES):
+                    records.extend(self._records(page))
+            except (OSError, struct.error) as error:
+                raise Lost(UNREADABLE, str(error)) from error
+        return sorted(records, key=lambda record: record.at)
+
+    def _records(self, page: bytes) -> Iterator[Record]:
+        at, commit = struct.unpack_from("<QQ", page)
+        self.lost |= bool(commit & _MISSED)
+        place, end = self._begin, self._begin + (commit & _COMMIT_BYTES)
+        while place + 4 <= end:
+            (head,) = struct.unpack_from("<I", page, place)
+            kind, delta = head & 31, head >> 5
+            place += 4
+            if kind == _PADDING:
+                if not delta:
+                    return
+                (length,) = struct.unpack_from("<I", page, place)
+                at, place = at + delta, place + length
+                continue
+            if kind in (_TIME_EXTEND, _TIME_STAMP):
+                (high,) = struct.unpack_from("<I", page, place)
+                whole = (high << _DELTA_BITS) + delta
+                at = at + whole if kind == _TIME_EXTEND else whole
+                place += 4
+                continue
+            at += delta
+            if kind:
+                length, begin = kind * 4, place
+            else:
+                (length,) = struct.unpack_from("<I", page, place)
+                begin, length = place + 4, length - 4
+            raw = page[begin : begin + length]
+            place = begin + length
+            known = self._layouts.get(int.from_bytes(raw[:2], "little"))
+            if known is not None:
+                event, fields = known
+                yield Record(at, event, fields.values(raw))
+
+    def end(self) -> None:
+        """Record nothing more."""
+        self._instance.remove()

@@ -14,9 +14,9 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from fss_exporter.errors import FssError, UsageError
+from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.log_once import LogOnce
 
 MISSED_INTERVALS = 10
@@ -32,6 +32,7 @@ _BLIND_PAUSE_SECONDS = 0.1  # where a wait itself fails
 _LONGEST_POLL_MILLISECONDS = (1 << 31) - 1  # poll(2) takes an int
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,31 @@ class Worker:
             self._woken.clear()
         except Exception:  # noqa: BLE001  # without memory too the thread goes on
             time.sleep(_BLIND_PAUSE_SECONDS)
+
+
+def within(seconds: float, work: Callable[[], _T], what: str) -> _T:
+    """Return the result of `work`, which runs in a thread of its own. A thread that hangs in the kernel is left behind.
+
+    Raises:
+        SourceError: `what`, a noun, has not ended within `seconds`.
+    """
+    results: list[_T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:  # noqa: BLE001  # raised again by the caller
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    for error in errors:
+        raise error
+    if not results:
+        raise SourceError(f"{what} has not ended after {seconds:.0f} s")
+    return results[0]
 
 
 def at_once(ends: Sequence[Callable[[], None]], seconds: float) -> None:

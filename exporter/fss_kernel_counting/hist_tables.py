@@ -114,11 +114,11 @@ class HistParser:
             head = _HEAD.match(raw, at)
             if head is None:
                 raise Lost(UNREADABLE, f"truncated: {raw[at : at + 120]!r}")
-            rows, at = self._rows(_row_pattern(head["keys"].decode()), raw, head.end(), seen)
+            rows, at = self._rows(_row_pattern(head["keys"].decode(errors="replace")), raw, head.end(), seen)
             foot = _FOOT.match(raw, at)
             if foot is None:
                 raise Lost(UNREADABLE, f"malformed_row: {raw[at : at + 120]!r}")
-            condition = (head["condition"] or b"").decode()
+            condition = (head["condition"] or b"").decode(errors="replace")
             tables.append(Table(condition, head["state"] == b"active", rows, int(foot[1]), int(head["size"])))
             at = foot.end()
         self._known = seen

@@ -317,11 +317,43 @@ def test_a_state_of_many_gigabytes_is_not_read_and_is_replaced(tmp_path: Path) -
     assert "damaged" in answer.err
 
 
-def test_an_empty_state_is_a_first_run(tmp_path: Path) -> None:
+def test_an_empty_state_is_damaged_and_said_so(tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     output.with_name("fss.prom.state").touch()
 
-    assert write(host(root), output) == {"/a": 0}
+    answer = ask("once", "--path.procfs", host(root), "--output", output)
+    assert (answer.code, removes(output.read_text())) == (0, {"/a": 0})
+    assert "damaged" in answer.err
+
+
+def test_other_users_read_the_metrics_and_not_the_state_with_texts_that_the_kernel_shows_to_root(
+    tmp_path: Path,
+) -> None:
+    output = tmp_path / "fss.prom"
+    write(host(tmp_path / "proc"), output)
+
+    assert oct(output.stat().st_mode)[-3:] == "644"
+    assert oct(output.with_name("fss.prom.state").stat().st_mode)[-3:] == "600"
+
+
+def test_a_figure_of_the_last_seconds_has_no_sample_because_one_reading_cannot_know_it(tmp_path: Path) -> None:
+    answer = ask("once", "--path.procfs", host(tmp_path / "proc"))
+
+    assert "fss_client_operations_total" in answer.out
+    assert "fss_client_unanswered_seconds" not in answer.out
+    assert "fss_client_peak_estimated_iops" not in answer.out
+
+
+def test_a_read_that_hangs_ends_the_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fss_exporter.cli.once._READ_SECONDS", 0.2)
+    root = host(tmp_path / "proc")
+    fifo = root / "1" / "fifo"
+    os.mkfifo(fifo)
+    fifo.replace(root / "1" / "mountstats")  # to open it waits for a writer, for ever
+
+    answer = ask("once", "--path.procfs", root)
+    assert answer.code == 1
+    assert "mountstats has not ended after 0 s" in answer.err
 
 
 def test_a_lock_of_another_program_ends_a_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

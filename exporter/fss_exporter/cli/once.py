@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from fss_exporter.background import within
 from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
@@ -31,7 +32,11 @@ from fss_exporter.web.collecting import Collectors
 
 _DAMAGED = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_OUTPUT_MODE, _STATE_MODE = 0o644, 0o600  # the state has texts of the kernel that only root may read
 _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
+_READ_SECONDS = 30.0  # a read of the kernel's files takes milliseconds, or hangs
+_NEED_SECONDS = ("fss_client_unanswered_seconds", "fss_client_peak_estimated_iops")
+"""Figures of the last seconds, which one reading cannot know. They have no sample here."""
 _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
 
 
@@ -65,8 +70,8 @@ def once(flags: OnceFlags) -> None:
     end_by_signals()  # a temporary file must not stay
     with _only_run(output):
         text = run.since_last_run(state)
-        _replace(state, run.state())
-        _replace(output, text)
+        _replace(state, run.state(), _STATE_MODE)
+        _replace(output, text, _OUTPUT_MODE)
 
 
 class _Run:
@@ -79,19 +84,19 @@ class _Run:
             flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts, keep_texts=True
         )
         self._accounts = Accounts(most_mounts=flags.max_mounts, overrides=mounts.overrides)
-        self._boot_id = _text_or_empty(_BOOT_ID)
+        self._boot_id = _text_or_none(_BOOT_ID) or ""
         self._at = 0.0
 
     def since_mounts(self) -> str:
         """Return the metrics, counted from each mount on."""
-        reading = self._source.read()
+        reading = self._read()
         self._accounts.apply(NO_READING, 0.0)
         oldest = max((superblock.record.age_s for superblock in reading.superblocks), default=0)
         return self._metrics(reading, oldest + 1.0, zero_answers=0)
 
     def since_last_run(self, state: Path) -> str:
         """Return the metrics, counted from the first run on."""
-        if text := _text_or_empty(state):
+        if (text := _text_or_none(state)) is not None:
             try:
                 last = kept_state.load(text)
             except ValueError:
@@ -101,7 +106,12 @@ class _Run:
                 reading, weights = self._reading_of(last.texts), self._mounts.overrides.weights
                 kept_state.restore(self._accounts, last, reading, weights, same_boot=same_boot)
         at = time.monotonic()
-        return self._metrics(self._source.read(), at, zero_answers=1)
+        return self._metrics(self._read(), at, zero_answers=1)
+
+    def _read(self) -> Reading:
+        return within(
+            _READ_SECONDS, self._source.read, f"the reading of {self._flags.procfs}/{self._flags.pid}/mountstats"
+        )
 
     def state(self) -> str:
         """Return the state for the next run."""
@@ -117,19 +127,20 @@ class _Run:
         if not ticker.loop.heartbeat.success:
             raise SourceError("the counters could not be added up: the lines before this one say why")
         collector = NfsCollector(ticker, by_operation=self._flags.operations == "all", zero_answers=zero_answers)
-        return b"".join(plain(Collectors({"nfs": collector}, (ticker.loop,)).collect())).decode()
+        families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
+        return b"".join(plain(one for one in families if one.metric.name not in _NEED_SECONDS)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)
         return join(parse_mountstats(texts.mountstats), mounts, self._mounts.address_map, self._mounts.services)
 
 
-def _text_or_empty(path: Path) -> str:
+def _text_or_none(path: Path) -> str | None:
     try:
         is_too_large = path.stat().st_size > _LARGEST_BYTES
         return "too large" if is_too_large else path.read_text("utf-8", "replace").strip()
     except FileNotFoundError:
-        return ""
+        return None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
 
@@ -167,11 +178,16 @@ def _check_replaceable(path: Path) -> None:
         raise UsageError(f"--output={path}: not a regular file. Omit --output for standard output")
 
 
-def _replace(path: Path, text: str) -> None:
-    """Replace a file as a whole: a reader finds the old text or the new one. A full disk leaves no other file."""
+def _replace(path: Path, text: str, mode: int) -> None:
+    """Replace a file as a whole, on the disk too: a reader finds the old text or the new one, also after a crash of the host.
+
+    A full disk leaves no other file.
+    """
     with writing(path), tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         temporary = Path(folder, path.name)
         with temporary.open("x", encoding="utf-8") as file:  # follows no link that the directory's owner puts here
-            os.fchmod(file.fileno(), 0o644)
+            os.fchmod(file.fileno(), mode)
             file.write(text)
+            file.flush()
+            os.fsync(file.fileno())  # else a crash can leave an empty file in the place of the old one
         temporary.replace(path)

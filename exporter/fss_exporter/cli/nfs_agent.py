@@ -11,7 +11,8 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings
-from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.other_namespaces import EveryNamespace
+from fss_exporter.nfs.procfs import HOST_PID, Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.verdicts import AddressVerdicts
@@ -53,7 +54,12 @@ class NfsAgent:
 
     def _new_reader(self) -> Callable[[], Reading]:
         flags, mounts = self._flags, self._mounts
-        return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts).read
+
+        def of_process(number: str) -> Procfs:
+            return Procfs(flags.procfs, number, mounts.address_map, mounts.services, flags.wanted_mounts)
+
+        own = of_process(flags.pid)
+        return EveryNamespace(own, of_process).read if flags.pid == HOST_PID else own.read
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""

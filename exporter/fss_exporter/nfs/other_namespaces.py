@@ -1,0 +1,91 @@
+"""Read NFS mounts that only other mount namespaces have, such as a mount that a container made itself.
+
+The kernel shows mounts and counters by mount namespace. A process of the other namespace shows those of its own.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.procfs import HOST_PID, Procfs
+from fss_exporter.nfs.superblocks import Reading
+
+SEARCH_SECONDS: Final = 60.0
+"""Time between two searches for namespaces. A search reads a link of each process, about a microsecond each."""
+
+_MOST_NAMESPACES: Final = 500
+_NFS: Final = b" - nfs"  # file system type in a line of mountinfo, nfs or nfs4
+
+
+class EveryNamespace:
+    """Readings of the host's mounts, with the mounts that only other mount namespaces have.
+
+    Args:
+        host: reads the host's mounts.
+        of_process: returns a reader of the mounts of another process, by its number.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self, host: Procfs, of_process: Callable[[str], Procfs], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._host = host
+        self._of_process = of_process
+        self._clock = clock
+        self._next_search = 0.0
+        self._others: list[Procfs] = []
+
+    def read(self) -> Reading:
+        """Read the present state of the client.
+
+        Raises:
+            SourceError: the host's mounts cannot be read.
+        """
+        reading = self._host.read()
+        if self._clock() >= self._next_search:
+            self._next_search = self._clock() + SEARCH_SECONDS
+            self._others = [self._of_process(number) for number in self._namespaces()]
+        for other in list(self._others):
+            try:
+                further = other.read()
+            except SourceError:  # the process has ended, and another one may still have the mounts
+                self._others.remove(other)
+                self._next_search = 0.0
+                continue
+            if further.present <= reading.present:
+                self._others.remove(other)
+            else:
+                reading = _joined(reading, further)
+        return reading
+
+    def _namespaces(self) -> Iterator[str]:
+        """Yield a process of each other mount namespace that has an NFS mount."""
+        root = self._host.root
+        known = {_namespace(root / HOST_PID)}
+        for folder in root.iterdir():
+            namespace = _namespace(folder) if folder.name.isdecimal() else ""
+            if not namespace or namespace in known or len(known) > _MOST_NAMESPACES:
+                continue
+            known.add(namespace)
+            try:
+                has_mounts = _NFS in (folder / "mountinfo").read_bytes()
+            except OSError:
+                continue
+            if has_mounts:
+                yield folder.name
+
+
+def _namespace(folder: Path) -> str:
+    """Return the mount namespace of a process. Empty if the process is gone, or of another user."""
+    try:
+        return str((folder / "ns/mnt").readlink())
+    except OSError:
+        return ""
+
+
+def _joined(reading: Reading, further: Reading) -> Reading:
+    hidden = [one for one in further.superblocks if one.number not in reading.present]
+    return replace(reading, superblocks=(*reading.superblocks, *hidden), present=reading.present | further.present)

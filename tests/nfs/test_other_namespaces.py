@@ -1,0 +1,97 @@
+"""Mounts that only other mount namespaces have."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.nfs.records import mountinfo, mountstats
+
+from fss_exporter.errors import SourceError
+from fss_exporter.nfs.other_namespaces import SEARCH_SECONDS, EveryNamespace
+from fss_exporter.nfs.procfs import Procfs
+
+
+class Host:
+    """A procfs with processes in mount namespaces."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.now = 0.0
+        self.process(1, "host", 40)
+        self.reader = EveryNamespace(Procfs(root), lambda number: Procfs(root, number), lambda: self.now)
+
+    def process(self, number: int, namespace: str, *superblocks: int, reads: int = 5) -> None:
+        folder = self.root / str(number)
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "ns").mkdir(parents=True)
+        (folder / "ns/mnt").symlink_to(f"mnt:[{namespace}]")
+        texts = [(f"0:{one}", f"10.0.0.3:/{one}", f"/mnt/{one}") for one in superblocks]
+        (folder / "mountinfo").write_text(
+            "".join(mountinfo(superblock=one, device=device, mount_point=place) for one, device, place in texts)
+        )
+        (folder / "mountstats").write_text(
+            "".join(mountstats({"READ": reads}, device=device, mount_point=place) for _, device, place in texts)
+        )
+
+    def ends(self, number: int) -> None:
+        shutil.rmtree(self.root / str(number))
+
+    def seen(self) -> dict[str, int]:
+        """READs by export."""
+        found = self.reader.read().superblocks
+        return {one.key.export: one.record.operations["READ"].operations for one in found}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_a_mount_that_only_a_container_has_is_read_with_all_its_counters(host: Host) -> None:
+    host.process(70, "container", 40, 50, reads=9)
+    host.process(71, "container", 40, 50, reads=9)
+
+    assert host.seen() == {"/40": 5, "/50": 9}
+    assert host.reader.read().present == {"0:40", "0:50"}
+
+
+def test_a_namespace_with_the_mounts_of_the_host_adds_nothing(host: Host) -> None:
+    host.process(70, "container", 40, reads=9)
+    host.process(71, "empty")
+
+    assert host.seen() == {"/40": 5}
+
+
+def test_a_mount_that_a_running_container_makes_is_found_within_a_minute(host: Host) -> None:
+    host.process(70, "container")
+    host.seen()
+    host.process(70, "container", 50)
+    assert host.seen() == {"/40": 5}
+
+    host.now += SEARCH_SECONDS
+    assert host.seen() == {"/40": 5, "/50": 5}
+
+
+def test_the_end_of_the_process_that_was_read_leaves_the_mount_with_another_process(host: Host) -> None:
+    host.process(70, "container", 50)
+    host.seen()
+    host.ends(70)
+    host.process(71, "container", 50, reads=9)
+    host.seen()
+
+    assert host.seen() == {"/40": 5, "/50": 9}
+
+
+def test_processes_of_other_users_are_left_out(host: Host) -> None:
+    host.process(70, "container", 50)
+    (host.root / "70/ns/mnt").unlink()
+
+    assert host.seen() == {"/40": 5}
+
+
+def test_without_the_hosts_files_a_reading_fails_as_before(host: Host) -> None:
+    host.process(70, "container", 50)
+    host.ends(1)
+
+    with pytest.raises(SourceError):
+        host.reader.read()

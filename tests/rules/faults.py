@@ -111,7 +111,24 @@ class PollerDown(Fault):
 
 @dataclass(frozen=True)
 class Unreadable(OfHosts):
-    """Agents cannot read mountstats."""
+    """The exporters of hosts cannot read mountstats."""
+
+
+@dataclass(frozen=True)
+class Garbled(OfHosts):
+    """Mountstats has a further record that no parser knows."""
+
+
+@dataclass(frozen=True)
+class Stalled(OfHosts):
+    """The loop of agents stands still, and agents go on answering scrapes."""
+
+
+@dataclass(frozen=True)
+class ScrapedRarely(OfHosts):
+    """Prometheus scrapes hosts only each so many minutes."""
+
+    minutes: int = 6
 
 
 @dataclass(frozen=True)
@@ -145,8 +162,8 @@ class Published(Fault):
     dimension: str = ""  # a value that the stream must have
     targets: tuple[int, ...] | None = None
 
-    def hits_target(self, number: int) -> bool:
-        """Return whether a mount target is hit."""
+    def hits_target(self, number: int | None) -> bool:
+        """Return whether a mount target is hit. None for a resource that is none."""
         return self.targets is None or number in self.targets
 
     def hits_stream(self, metric: str, dimensions: Collection[str]) -> bool:
@@ -174,3 +191,10 @@ class State(Fault):
 
     state: str = "FAILED"
     target: int = 0
+
+
+@dataclass(frozen=True)
+class ServiceLimit(Fault):
+    """The tenancy may have only so many mount targets in an availability domain."""
+
+    mount_targets: int = 1

@@ -12,7 +12,7 @@ from tests.region.in_memory import InMemoryRegion
 from tests.region.strict import Activity
 from tests.rules import faults
 
-from fss_toolbox.demo.region import Tenancy, large
+from fss_toolbox.demo.region import Tenancy, large, small
 from fss_toolbox.demo.region.activity import Activity as DemoActivity
 from fss_toolbox.demo.region.api_operations import ApiOperation
 from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix, RequestRate
@@ -50,15 +50,36 @@ _LATENCIES = (
 _Fault = TypeVar("_Fault", bound=faults.Fault)
 
 
-def tenancy(mount_targets: int, *, publishes_iops: bool) -> Tenancy:
-    """Mount targets that are all alike, each with a file system, an LDAP connector, Kerberos and quotas."""
-    plain = large(mount_targets, 1)
-    return replace(
+def tenancy(
+    mount_targets: int, *, publishes_iops: bool = True, has_extras: bool = False, shares: bool = False
+) -> Tenancy:
+    """Return mount targets that are all alike.
+
+    With `has_extras`, mount targets have LDAP, Kerberos and quotas, and there are a replication and block volumes. With `shares`,
+    all mount targets export one file system.
+    """
+    plain, demo = large(mount_targets, 1), small()
+    links = tuple(replace(link, requests=MIX) for link in plain.links)
+    if shares:
+        links = tuple(replace(link, file_system_id=links[0].file_system_id) for link in links)
+    site = replace(
         plain,
-        mount_targets=tuple(replace(target, kerberos=True, health=100.0) for target in plain.mount_targets),
-        file_systems=tuple(replace(system, quota_rules=True) for system in plain.file_systems),
-        links=tuple(replace(link, requests=MIX) for link in plain.links),
+        mount_targets=tuple(replace(target, health=100.0) for target in plain.mount_targets),
+        links=links,
         publishes_iops=publishes_iops,
+    )
+    if not has_extras:
+        return site
+    (compartment,) = plain.compartments
+    here: dict[str, Any] = {"compartment_id": compartment.id, "availability_domain": plain.availability_domains[0]}
+    (connector,), (copied,) = demo.connectors, demo.replications
+    return replace(
+        site,
+        mount_targets=tuple(replace(one, kerberos=True, connector_id=connector.id) for one in site.mount_targets),
+        file_systems=tuple(replace(one, quota_rules=True) for one in plain.file_systems),
+        connectors=(replace(connector, **here),),
+        replications=(replace(copied, file_system_id=plain.file_systems[0].id, **here),),
+        volumes=tuple(replace(one, **here) for one in demo.volumes),
     )
 
 
@@ -135,20 +156,21 @@ class IncidentRegion(InMemoryRegion):
     ) -> bytes:
         """Leave mount targets out of a listing, or change their state."""
         content = super().spoil(operation, request, headers, content)
-        if operation is None or operation.name != "ListMountTargets" or headers.get("content-length") == "0":
+        rows = json.loads(content) if operation and operation.name in {"ListMountTargets", "ListLimitValues"} else None
+        if not isinstance(rows, list):
             return content
         minute = self._minute(self._now() / 60)
         hidden = {one.target for one in self._on(faults.Unlisted, minute)}
         states = {one.target: one.state for one in self._on(faults.State, minute)}
-        rows = json.loads(content)
-        if not isinstance(rows, list):
-            return content
-        rows = [
-            {**row, "lifecycleState": states.get(self._number[row["id"]], row["lifecycleState"])}
-            for row in rows
-            if self._number[row["id"]] not in hidden
-        ]
-        content = json.dumps(rows).encode()
+        limits = [one.mount_targets for one in self._on(faults.ServiceLimit, minute)]
+        shown = []
+        for row in rows:
+            number = self._number.get(row.get("id", ""))
+            if number is None:
+                shown.append({**row, "value": limits[0] if limits else row["value"]})
+            elif number not in hidden:
+                shown.append({**row, "lifecycleState": states.get(number, row["lifecycleState"])})
+        content = json.dumps(shown).encode()
         headers["content-length"] = str(len(content))
         return content
 
@@ -169,8 +191,16 @@ class IncidentRegion(InMemoryRegion):
     def _value(self, metric: str, stream: PublishedStream, epoch_minute: int) -> float | None:
         minute, number = self._minute(epoch_minute - 1), self._number.get(stream.resource_id)
         value = 0.0 if metric in _EVENTS else stream.value(epoch_minute)
-        if number is None:
-            return value
+        if number is not None:
+            value = self._of_target(metric, stream, value, minute, number)
+        for other in self._on(faults.Published, minute):
+            if other.hits_target(number) and other.hits_stream(metric, tuple(stream.dimensions.values())):
+                value = other.value
+        return value
+
+    def _of_target(
+        self, metric: str, stream: PublishedStream, value: float | None, minute: float, number: int
+    ) -> float | None:
         if metric in _LATENCIES and value is not None:
             slow = [one for one in self._on(faults.Slow, minute) if one.side != "clients" and one.hits_target(number)]
             value = slow[0].milliseconds / 1000 if slow else value
@@ -178,9 +208,6 @@ class IncidentRegion(InMemoryRegion):
             failing = self._on(faults.Failing, minute)
             share = sum(one.share for one in failing if one.side != "clients" and one.hits_target(number))
             value = 100 * (1 - share if stream.dimensions["healthItem"] == "SuccessRate" else share)
-        for other in self._on(faults.Published, minute):
-            if other.hits_target(number) and other.hits_stream(metric, tuple(stream.dimensions.values())):
-                value = other.value
         return value
 
     def _delay(self, epoch_minute: int) -> float:

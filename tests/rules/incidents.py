@@ -9,25 +9,46 @@ from tests.rules.faults import (
     Clock,
     Down,
     Failing,
+    Garbled,
     GiveUp,
     Hang,
     InGroups,
     Late,
     PollerDown,
+    Published,
+    Retransmitting,
+    ScrapedRarely,
+    ServiceLimit,
     Slow,
+    Stalled,
     State,
     Unlisted,
+    Unreadable,
     Work,
 )
+from tests.rules.hosts import HostSettings
 from tests.rules.runner import Incident, page, ticket
 from tests.rules.site import Site
 
-INCIDENTS: tuple[Incident, ...] = (
-    # Nothing is wrong.
+from fss_exporter.nfs.superblocks import Claim, Services
+
+NODE_EXPORTER = HostSettings(is_node_exporter=True)
+APSARA = HostSettings(services=Services([Claim("apsara-nas", "general-capacity", 1e12)]))
+SIZES = ("0B_to_8KiB", "8KiB_to_64KiB", "64KiB_to_1MiB")
+ONE_MEGABYTE = HostSettings(network_bytes_per_second=1e6)
+
+NOTHING_IS_WRONG = (
     Incident("everything is well", Site(), (), in_make_test=True),
     Incident("everything is well, without a poller", Site(pollers=0), ()),
     Incident("everything is well, without agents", Site(hosts=0), ()),
-    # Mount targets that do not serve.
+    Incident("everything is well, seen by node_exporter", Site(host_settings=NODE_EXPORTER), ()),
+    Incident("everything is well, with LDAP, Kerberos, quotas and a replication", Site(has_extras=True), ()),
+    Incident("everything is well, scraped each 15 seconds", Site(minutes=15, scraped=15), ()),
+    Incident("two pollers see one region", Site(pollers=2), ()),
+    Incident("hardly any requests, and half of them fail", Site(), (Work(-30, times=0.0002), Failing(share=0.5))),
+)
+
+DOES_NOT_SERVE = (
     Incident(
         "all clients hang for half an hour",
         Site(hosts=20, minutes=90),
@@ -35,8 +56,30 @@ INCIDENTS: tuple[Incident, ...] = (
         (page("FssMountTargetDown", 5),),
         in_make_test=True,
     ),
+    Incident(
+        "all clients hang for half an hour, without a poller",
+        Site(pollers=0, minutes=90),
+        (Hang(0, 30),),
+        (page("FssMountTargetDown", 5),),
+    ),
+    Incident(
+        "all clients hang for half an hour, seen by node_exporter",
+        Site(hosts=4, host_settings=NODE_EXPORTER),
+        (Hang(0, 30),),
+        (page("FssMountTargetDown", 16),),
+    ),
     Incident("a third of the clients hang", Site(hosts=9), (Hang(0, 30, hosts=3),), (page("FssMountTargetDown", 5),)),
+    Incident(
+        "the only client of a mount target hangs", Site(hosts=1), (Hang(0, 30),), (page("FssMountTargetDown", 5),)
+    ),
     Incident("one client of ten hangs", Site(), (Hang(0, 30, hosts=1),), (ticket("FssClientStalled", 10),)),
+    Incident(
+        "one host of ten with eight mount targets loses its network",
+        Site(mount_targets=8, mounts=8),
+        (Hang(0, 30, hosts=1),),
+        (ticket("FssClientStalled", 10),),
+    ),
+    Incident("a stall of 90 seconds while a mount target moves", Site(), (Hang(0, 1.5),)),
     Incident(
         "clients hang for 90 seconds each 40 minutes, for five hours",
         Site(minutes=300),
@@ -50,32 +93,68 @@ INCIDENTS: tuple[Incident, ...] = (
         (page("FssMountTargetDown", 8),),
         in_make_test=True,
     ),
-    Incident("a stall of 90 seconds while a mount target moves", Site(), (Hang(0, 1.5),)),
+    Incident(
+        "an outage comes and goes: five minutes each fifteen minutes, for an hour",
+        Site(minutes=90),
+        (Hang(0, 60, every=15, lasting=5),),
+        (page("FssMountTargetDown", 5),),
+    ),
+    Incident(
+        "two outages of 20 minutes, three hours apart",
+        Site(minutes=240),
+        (Hang(0, 20), Hang(180, 200)),
+        (page("FssMountTargetDown", 5), page("FssMountTargetDown", 185)),
+    ),
     Incident(
         "20 mount targets of a region are down",
-        Site(hosts=20, mount_targets=20),
-        (Hang(0, 30),),
+        Site(hosts=20, mount_targets=20, minutes=40),
+        (Hang(0, 20),),
         (page("FssRegionDown", 6),),
     ),
-    Incident("a mount target is FAILED", Site(), (State(state="FAILED"),), (page("FssMountTargetDown", 15),)),
-    # Requests that fail or are slow.
+    Incident(
+        "a mount target has FAILED, and its clients hang",
+        Site(),
+        (State(state="FAILED"), Hang(0, 30)),
+        (page("FssMountTargetDown", 5),),
+    ),
+    Incident(
+        "the poller dies, and its clients hang 15 minutes later",
+        Site(),
+        (PollerDown(), Hang(15, 45)),
+        (page("FssOciPollerDown", 15), page("FssMountTargetDown", 20)),
+    ),
+)
+
+REQUESTS_FAIL_OR_ARE_SLOW = (
     Incident(
         "10 % of the requests fail",
-        Site(),
+        Site(minutes=120),
         (Failing(0, 30, share=0.1),),
         (page("FssMountTargetFailing", 10),),
         in_make_test=True,
     ),
     Incident(
         "all requests fail for half an hour",
-        Site(minutes=90),
+        Site(minutes=120),
         (Failing(0, 30, share=1.0),),
-        (page("FssMountTargetDown|FssMountTargetFailing", 8),),
+        (page("FssMountTargetDown|FssMountTargetFailing", 10),),
+    ),
+    Incident(
+        "10 % of the requests fail, as OCI alone sees",
+        Site(hosts=0),
+        (Failing(0, 30, share=0.1),),
+        (page("FssMountTargetFailing", 12),),
     ),
     Incident("requests fail for two minutes", Site(), (Failing(0, 2),)),
     Incident(
-        "each request takes 100 ms",
+        "requests of one client of ten fail",
         Site(),
+        (Failing(0, 40, hosts=1, side="clients"),),
+        (ticket("FssClientErrors", 20),),
+    ),
+    Incident(
+        "each request takes 100 ms",
+        Site(minutes=120),
         (Slow(0, 30),),
         (page("FssMountTargetSlow", 10),),
         in_make_test=True,
@@ -87,10 +166,44 @@ INCIDENTS: tuple[Incident, ...] = (
         (page("FssMountTargetSlow", 10),),
     ),
     Incident("OCI sees 100 ms, without agents", Site(hosts=0), (Slow(0, 30),), (page("FssMountTargetSlow", 12),)),
-    # Load and ceilings.
+    Incident(
+        "one client of ten sees 100 ms", Site(), (Slow(0, 50, hosts=1, side="clients"),), (ticket("FssClientSlow", 30),)
+    ),
+    Incident(
+        "40 ms where 50 ms are promised",
+        Site(
+            host_settings=HostSettings(
+                latency_objectives=dict.fromkeys(("read", "write", "metadata_read", "metadata_write"), 0.05)
+            ),
+            settings={
+                "latency_objectives": {
+                    "read": dict.fromkeys(SIZES, "50ms"),
+                    "write": dict.fromkeys(SIZES, "50ms"),
+                    "metadata": "50ms",
+                }
+            },
+        ),
+        (Slow(milliseconds=40),),
+    ),
+    Incident(
+        "a cron job makes requests slow for one minute each half hour, for four hours",
+        Site(minutes=240),
+        (Slow(every=30, lasting=1),),
+        (ticket("FssMountTargetSlow", 200),),
+    ),
+    Incident(
+        "a client retransmits a tenth of its requests",
+        Site(),
+        (Retransmitting(0, 30, hosts=1, share=0.1),),
+        (ticket("FssClientRetransmissions", 20),),
+    ),
+)
+
+LOAD_AND_CEILINGS = (
     Incident(
         "96 % of the IOPS ceiling", Site(), (Work(times=9.6, side="oci"),), (ticket("FssMountTargetIopsHigh", 10),)
     ),
+    Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
     Incident(
         "the IOPS ceiling in two of five minutes",
         Site(),
@@ -103,27 +216,151 @@ INCIDENTS: tuple[Incident, ...] = (
         (Work(times=10, side="oci", every=2, lasting=1), InGroups(-30, minutes=2)),
         (ticket("FssMountTargetIopsHigh", 15),),
     ),
-    # Monitoring.
+    Incident(
+        "the IOPS ceiling is reached, and requests become slow 40 minutes later",
+        Site(minutes=120),
+        (Work(times=9.6, side="oci"), Slow(40, 80)),
+        (ticket("FssMountTargetIopsHigh", 10), page("FssMountTargetSlow", 52)),
+    ),
+    Incident(
+        "reads use 95 % of the bandwidth",
+        Site(),
+        (Published(metric="MountTargetReadThroughput", value=0.95e9),),
+        (ticket("FssMountTargetReadBandwidthHigh", 15),),
+    ),
+    Incident(
+        "writes use 95 % of the bandwidth",
+        Site(),
+        (Published(metric="MountTargetWriteThroughput", value=0.95e9),),
+        (ticket("FssMountTargetWriteBandwidthHigh", 15),),
+    ),
+    Incident(
+        "95 % of the connections",
+        Site(),
+        (Published(metric="MountTargetConnections", value=95_000),),
+        (ticket("FssMountTargetConnectionsHigh", 15),),
+    ),
+    Incident(
+        "all load of a file system is on one of two mount targets",
+        Site(mount_targets=2, shares=True, minutes=90),
+        (Work(times=6, side="oci", targets=(0,)), Work(times=0.1, side="oci", targets=(1,))),
+        (ticket("FssFileSystemLoadUneven", 80),),
+    ),
+    Incident(
+        "a full mount target, and the tenancy may have no further one",
+        Site(minutes=90),
+        (ServiceLimit(-30, mount_targets=1), Work(times=9.6, side="oci")),
+        (ticket("FssMountTargetIopsHigh", 10), ticket("FssMountTargetLimitReached", 80)),
+    ),
+    Incident(
+        "NFS fills the network card of a client",
+        Site(host_settings=ONE_MEGABYTE),
+        (Work(times=1.6, hosts=1, side="clients"),),
+        (ticket("FssClientNetworkHigh", 30),),
+    ),
+    Incident(
+        "a service of another provider is at its bandwidth",
+        Site(pollers=0, host_settings=APSARA),
+        (Work(times=20, side="clients"),),
+        (ticket("FssAddressUtilisationHigh", 20),),
+    ),
+    Incident(
+        "a block volume is at its ceiling and throttled",
+        Site(has_extras=True, settings={"oci.services": ["block-volume"]}),
+        (Published(-60, 0, metric="VolumeReadOps", value=600), Published(-60, 0, metric="VolumeThrottledIOs", value=0)),
+        (ticket("FssServiceUtilisationHigh", 20), ticket("FssVolumeThrottled", 30)),
+    ),
+)
+
+RESOURCES = (
+    Incident(
+        "a mount target stays in UPDATING",
+        Site(minutes=90),
+        (State(state="UPDATING"),),
+        (ticket("FssMountTargetNotActive", 80),),
+    ),
+    Incident(
+        "the LDAP server does not answer",
+        Site(has_extras=True),
+        (Published(metric="LdapConnectionErrors", dimension="Timeout", value=6),),
+        (ticket("FssLdapErrors", 20),),
+    ),
+    Incident(
+        "the keytab of a mount target is old",
+        Site(has_extras=True),
+        (Published(metric="KerberosErrors", dimension="Key Version Mismatch", value=6),),
+        (ticket("FssKerberosErrors", 20),),
+    ),
+    Incident(
+        "writes fail at a hard quota",
+        Site(has_extras=True),
+        (Published(metric="UserHardQuotaViolations", value=60),),
+        (ticket("FssFileSystemQuotaExceeded", 15),),
+    ),
+    Incident(
+        "writes pass a soft quota", Site(has_extras=True), (Published(metric="UserSoftQuotaViolations", value=60),)
+    ),
+    Incident(
+        "a replication is three intervals behind",
+        Site(has_extras=True, minutes=120),
+        (Published(metric="ReplicationRecoveryPointAge", value=10_800),),
+        (ticket("FssReplicationBehind", 90),),
+    ),
+)
+
+MONITORING = (
     Incident(
         "OCI publishes 8 minutes late for an hour",
         Site(minutes=120),
         (Late(0, 60, minutes=8),),
-        (ticket("FssOciDataLate", 15),),
+        (ticket("FssOciDataLate", 20),),
         in_make_test=True,
+    ),
+    Incident(
+        "OCI publishes nothing for 40 minutes, then all at once",
+        Site(minutes=90),
+        (Late(0, 20, minutes=40), Late(20, 40, minutes=20)),
+        (ticket("FssOciDataLate", 20), page("FssOciDataLate", 30)),
     ),
     Incident(
         "the clock of a poller is ten minutes wrong for an hour",
         Site(minutes=120),
         (Clock(0, 60, seconds=600),),
         (ticket("FssPollerClockSkew", 15),),
+        in_make_test=True,
     ),
     Incident(
         "OCI fails for one metric for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData,match=MountTargetHealth"),),
-        (ticket("FssOciQueriesFailing|FssOciDataLate|FssMountTargetDataMissing", 30),),
+        (ticket("FssCoverageIncomplete|FssMountTargetDataMissing|FssCollectorFailing", 30),),
     ),
-    Incident("the poller dies", Site(), (PollerDown(),), (page("FssOciPollerDown", 15),), in_make_test=True),
+    Incident(
+        "OCI fails for all metrics for an hour",
+        Site(minutes=120),
+        (Answer(0, 60, fault="503:SummarizeMetricsData"),),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing|FssOciDataLate", 20), page("FssOciDataLate", 30)),
+    ),
+    Incident(
+        "a permission is lost: the inventory of a region fails for an hour",
+        Site(minutes=120),
+        (Answer(0, 60, fault="deny:ListExports"),),
+        (ticket("FssCoverageIncomplete", 40),),
+    ),
+    Incident(
+        "OCI throttles two of three queries",
+        Site(minutes=90),
+        (Answer(fault="429:SummarizeMetricsData,match=FileSystem"),),
+        (ticket("FssOciThrottled", 45), ticket("FssCoverageIncomplete", 30)),
+    ),
+    Incident("the poller dies", Site(), (PollerDown(),), (page("FssOciPollerDown", 15),)),
+    Incident(
+        "the poller is gone from service discovery",
+        Site(),
+        (PollerDown(is_listed=False),),
+        (page("FssOciPollerDown", 15),),
+    ),
+    Incident("one of two pollers dies", Site(pollers=2), (PollerDown(),), (ticket("FssExporterDown", 40),)),
     Incident("the poller restarts", Site(minutes=40), (PollerDown(5, 7),)),
     Incident(
         "a host joins, and its agent answers five minutes later",
@@ -135,5 +372,49 @@ INCIDENTS: tuple[Incident, ...] = (
         Site(minutes=30),
         tuple(Down(number, number + 1, first=number, hosts=1) for number in range(10)),
     ),
+    Incident("two of ten agents are dead", Site(), (Down(hosts=2),), (ticket("FssExporterDown", 35),)),
+    Incident(
+        "no agent answers, where OCI is not polled",
+        Site(hosts=5, pollers=0),
+        (Down(),),
+        (page("FssMonitoringBlind", 20),),
+    ),
+    Incident(
+        "two of ten agents cannot read mountstats", Site(), (Unreadable(hosts=2),), (ticket("FssCollectorFailing", 15),)
+    ),
+    Incident(
+        "no agent can read mountstats, where OCI is not polled",
+        Site(hosts=5, pollers=0),
+        (Unreadable(),),
+        (page("FssMonitoringBlind", 20),),
+    ),
+    Incident(
+        "the loop of an agent stands still",
+        Site(),
+        (Stalled(hosts=1),),
+        (ticket("FssCollectorStalled|FssCollectorFailing", 40),),
+    ),
+    Incident(
+        "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssNfsRecordsSkipped", 40),)
+    ),
+    Incident("agents are scraped every six minutes", Site(), (ScrapedRarely(),), (ticket("FssScrapeTooSlow", 45),)),
+    Incident(
+        "node_exporter cannot read mountstats",
+        Site(host_settings=NODE_EXPORTER),
+        (Unreadable(hosts=2),),
+        (ticket("FssNodeExporterMountstatsFailing", 20),),
+    ),
     Incident("a mount target is missing in a listing", Site(mount_targets=2), (Unlisted(0, 12),), in_make_test=True),
+    Incident(
+        "a mount target is deleted", Site(mount_targets=2), (Unlisted(0, target=1), Work(targets=(1,), times=0.0))
+    ),
+)
+
+INCIDENTS: tuple[Incident, ...] = (
+    *NOTHING_IS_WRONG,
+    *DOES_NOT_SERVE,
+    *REQUESTS_FAIL_OR_ARE_SLOW,
+    *LOAD_AND_CEILINGS,
+    *RESOURCES,
+    *MONITORING,
 )

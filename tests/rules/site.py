@@ -8,25 +8,21 @@ import math
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 from unittest.mock import patch
 
 from tests.clock import Clock
-from tests.nfs.records import mountinfo, write_procfs
 from tests.region.in_memory import InMemoryRegions
 from tests.rules import faults
 from tests.rules.faulty_region import IncidentRegion, tenancy
-from tests.rules.kernel_mount import RTT_MS, KernelMount
+from tests.rules.hosts import ALL_DEFAULTS, TICK_S, Host, HostSettings
 from tests.rules.pack import RULES
 
 from fss_exporter.catalogue import text
-from fss_exporter.cli.nfs_agent import NfsAgent
-from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
@@ -35,10 +31,7 @@ BEFORE = 30
 """Minutes of ordinary work before an incident starts."""
 EPOCH = 600
 """Epoch seconds at which a site begins. The rules run from second 0, when there is no series yet."""
-TICK_S = 10
 _POLL_AT_S = 20
-
-_OfHosts = TypeVar("_OfHosts", bound=faults.OfHosts)
 
 
 @dataclass(frozen=True)
@@ -53,6 +46,9 @@ class Site:
         minutes: after the start of the incident.
         scraped: seconds between two scrapes, and between two evaluations of the rules.
         publishes_iops: whether OCI publishes MountTargetIOPS.
+        has_extras: whether there are LDAP, Kerberos, quotas, a replication and block volumes.
+        shares: whether all mount targets export one file system.
+        host_settings: of the exporter on each host.
         settings: of the pollers, by dotted place.
     """
 
@@ -63,6 +59,9 @@ class Site:
     minutes: int = 60
     scraped: int = 60
     publishes_iops: bool = True
+    has_extras: bool = False
+    shares: bool = False
+    host_settings: HostSettings = ALL_DEFAULTS
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -70,23 +69,22 @@ class Site:
 class Scrapes:
     """All that a Prometheus server has of a site: by series the value of each scrape, None where there is none."""
 
-    number: int
     interval_s: int
     series: dict[str, list[float | None]] = field(default_factory=dict)
     taken: int = 0
+    rarely: set[str] = field(default_factory=set)  # targets whose series have gaps between two scrapes, and do not end
 
-    def add(self, body: str, target: str) -> None:
-        """Add the text of a scrape. `target` is the labels of the target."""
-        for line in body.splitlines():
+    def add(self, body: str | None, targets: Sequence[str]) -> None:
+        """Add the answer of targets, which are labels. None for a scrape that fails."""
+        for target in targets:
+            self._set(f"up{{{target}}}", float(body is not None))
+        for line in (body or "").splitlines():
             name, _, rest = line.partition("{") if "{" in line else line.partition(" ")
             if line.startswith("#") or name not in read_by_rules():
                 continue
             labels, _, value = rest.rpartition("} ") if "{" in line else ("", "", rest)
-            self._set(f"{name}{{{labels}{',' * bool(labels)}{target}}}", float(value))
-
-    def up(self, target: str, *, is_up: bool) -> None:
-        """Add what Prometheus itself says about a target."""
-        self._set(f"up{{{target}}}", float(is_up))
+            for target in targets:
+                self._set(f"{name}{{{labels}{',' * bool(labels)}{target}}}", float(value))
 
     def _set(self, series: str, value: float) -> None:
         values = self.series.setdefault(series, [])
@@ -100,17 +98,18 @@ class Scrapes:
     def inputs(self) -> list[dict[str, str]]:
         """The series in the form of promtool. A series that ends is stale, as Prometheus marks it."""
         first = EPOCH // self.interval_s
+        rarely = tuple(f"{target}}}" for target in self.rarely)
         return [
-            {"series": name, "values": f"_x{first} {' '.join(_written(values, self.taken))}"}
+            {"series": name, "values": f"_x{first} {self._written(values, '_' if name.endswith(rarely) else 'stale')}"}
             for name, values in self.series.items()
         ]
 
-
-def _written(values: Sequence[float | None], number: int) -> Iterator[str]:
-    before: float | None = None
-    for value in (*values, *[None] * (number - len(values))):
-        yield f"{value:.15g}" if value is not None else "stale" if before is not None else "_"
-        before = value
+    def _written(self, values: Sequence[float | None], gone: str) -> str:
+        padded = [*values, *[None] * (self.taken - len(values))]
+        return " ".join(
+            f"{value:.15g}" if value is not None else "_" if before is None else gone
+            for before, value in zip([None, *padded], padded, strict=False)
+        )
 
 
 @cache
@@ -120,108 +119,23 @@ def read_by_rules() -> frozenset[str]:
     return frozenset[str]().union(*names)
 
 
-class _Host:
-    """Hosts that the same faults hit: the kernel of one, and its agent."""
-
-    def __init__(
-        self, numbers: Sequence[int], mounts: Sequence[int], chosen: Sequence[faults.Fault], clock: Clock
-    ) -> None:
-        self.targets = [f'instance="host-{number}:10949",job="fss-agent"' for number in numbers]
-        self.mounts = {target: KernelMount(f"10.96.{target >> 8}.{target & 255}") for target in mounts}
-        self._number, self._faults, self._clock = numbers[0], chosen, clock
-        self._folder = tempfile.TemporaryDirectory()
-        self._agent: NfsAgent | None = None
-        self._collect: Collectors | None = None
-
-    def _on(self, kind: type[faults.OfTargets], minute: float, target: int) -> list[faults.OfTargets]:
-        return [
-            one
-            for one in self._faults
-            if isinstance(one, kind)
-            and one.is_on(minute)
-            and one.hits_host(self._number)
-            and one.hits_target(target)
-            and getattr(one, "side", "both") != "oci"
-        ]
-
-    def _host_fault(self, kind: type[_OfHosts], minute: float) -> _OfHosts | None:
-        chosen = (one for one in self._faults if isinstance(one, kind) and one.is_on(minute))
-        return next((one for one in chosen if one.hits_host(self._number)), None)
-
-    def tick(self, minute: float) -> None:
-        """Let programs work for a tick, and let the agent read the counters."""
-        for target, mount in self.mounts.items():
-            self._work(mount, minute, target)
-        root = Path(self._folder.name)
-        stats = root / "1" / "mountstats"
-        write_procfs(root, "".join(map(str, self.mounts.values())), self._mountinfo())
-        if self._host_fault(faults.Unreadable, minute):
-            stats.unlink()
-        down = self._host_fault(faults.Down, minute)
-        if down:
-            self._agent = self._collect = None
-            return
-        if self._agent is None:
-            self._agent = NfsAgent(
-                NfsFlags(procfs=root, tick_s=float(TICK_S), metadata_url=""), clock=self._clock, wall_clock=self._clock
-            )
-            self._collect = Collectors({"nfs": self._agent.collector}, self._agent.loops, self._clock)
-        self._agent.ticker.tick()
-
-    def _mountinfo(self) -> str:
-        return "".join(
-            mountinfo(
-                superblock=f"0:{40 + target}",
-                device=f"{mount.address}:{mount.export}",
-                mount_point=mount.mount_point,
-                address=mount.address,
-            )
-            for target, mount in self.mounts.items()
-        )
-
-    def _work(self, mount: KernelMount, minute: float, target: int) -> None:
-        if self._on(faults.Hang, minute, target):
-            mount.hang(TICK_S)
-            return
-        for one in self._on(faults.GiveUp, minute, target):
-            assert isinstance(one, faults.GiveUp)
-            mount.give_up(TICK_S, one.pause_minutes * 60)
-            return
-        times, rtt_ms, failing, again = 1.0, RTT_MS, 0.0, 0.0
-        for one in self._on(faults.OfTargets, minute, target):
-            match one:
-                case faults.Work():
-                    times *= one.times
-                case faults.Slow():
-                    rtt_ms = one.milliseconds
-                case faults.Failing():
-                    failing = one.share
-        if sent_again := self._host_fault(faults.Retransmitting, minute):
-            again = sent_again.share
-        mount.work(TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again)
-
-    def scrape(self, minute: float, scrapes: Scrapes) -> None:
-        """Let Prometheus scrape all hosts."""
-        down = self._host_fault(faults.Down, minute)
-        body = b"".join(text.plain(self._collect.collect())).decode() if self._collect else ""
-        for target in self.targets:
-            if down is None:
-                scrapes.add(body, target)
-            if down is None or down.is_listed:
-                scrapes.up(target, is_up=down is None)
-
-
 class _Poller:
     """A poller of the region."""
 
     def __init__(
-        self, number: int, site: Site, chosen: Sequence[faults.Fault], region: IncidentRegion, clock: Clock
+        self,
+        number: int,
+        site: Site,
+        chosen: Sequence[faults.Fault],
+        region: IncidentRegion,
+        clock: Clock,
+        undo: ExitStack,
     ) -> None:
-        self.target = f'instance="poller-{number}:10949",job="fss"'
+        self.targets = [f'instance="poller-{number}:10949",job="fss"']
         self._number, self._faults, self._clock = number, chosen, clock
-        self._folder = tempfile.TemporaryDirectory()
+        folder = Path(undo.enter_context(tempfile.TemporaryDirectory()))
         flags = {
-            "oci.config_file": str(region.account.write_config(Path(self._folder.name), region.tenancy.region)),
+            "oci.config_file": str(region.account.write_config(folder, region.tenancy.region)),
             "oci.endpoint": region.url,
             "oci.services": (),
             **site.settings,
@@ -256,26 +170,32 @@ class _Poller:
         for loop in self._cloud.loops:
             loop.run_once()
 
-    def scrape(self, minute: float, scrapes: Scrapes) -> None:
-        """Let Prometheus scrape the poller."""
+    def body(self, minute: float) -> str | None:
+        """Return the text of a scrape. None if nothing answers."""
+        is_there = self._collect is not None and self._down(minute) is None
+        return b"".join(text.plain(self._collect.collect())).decode() if self._collect and is_there else None
+
+    def is_listed(self, minute: float) -> bool:
+        """Return whether service discovery knows the poller."""
         down = self._down(minute)
-        if self._collect and down is None:
-            scrapes.add(b"".join(text.plain(self._collect.collect())).decode(), self.target)
-        if down is None or down.is_listed:
-            scrapes.up(self.target, is_up=self._collect is not None and down is None)
+        return down is None or down.is_listed
+
+    def is_scraped(self, _minute: float) -> bool:
+        """Return whether Prometheus scrapes the poller in a minute."""
+        return True
 
 
 def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
     """Run a site with the faults of an incident, and return all that Prometheus scrapes."""
     start = EPOCH + BEFORE * 60
     clock = Clock(float(EPOCH))
-    hosts = _hosts(site, of_incident, clock)
-    scrapes = Scrapes((BEFORE + site.minutes) * 60 // site.scraped + 1, site.scraped)
+    scrapes = Scrapes(site.scraped)
     regions = InMemoryRegions()
     with ExitStack() as undo:
         undo.enter_context(patch("fss_exporter.oci.client.session.read_environment_once", regions.connect))
         undo.enter_context(patch("circuitbreaker.monotonic", clock))
-        pollers = _pollers(site, of_incident, clock, start, regions)
+        hosts = _hosts(site, of_incident, clock, undo)
+        pollers = _pollers(site, of_incident, clock, start, regions, undo)
         for second in range(0, (BEFORE + site.minutes) * 60 + 1, TICK_S // 2):
             clock.now = float(EPOCH + second)
             minute = second / 60 - BEFORE
@@ -287,35 +207,50 @@ def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
                     region.turn()
                     poller.poll(minute)
             if second % site.scraped == 0:
-                for host in hosts:
-                    host.scrape(minute, scrapes)
-                for _, poller in pollers:
-                    poller.scrape(minute, scrapes)
-                scrapes.end()
+                _scrape([*hosts, *(poller for _, poller in pollers)], minute, scrapes)
     return scrapes
+
+
+def _scrape(exporters: Sequence[Host | _Poller], minute: float, scrapes: Scrapes) -> None:
+    for exporter in exporters:
+        if not exporter.is_scraped(minute):
+            scrapes.rarely.update(exporter.targets)
+        elif exporter.is_listed(minute):
+            scrapes.add(exporter.body(minute), exporter.targets)
+    scrapes.end()
 
 
 def _mounts(site: Site, host: int) -> list[int]:
     return sorted({(host + further) % site.mount_targets for further in range(site.mounts)})
 
 
-def _hosts(site: Site, of_incident: Sequence[faults.Fault], clock: Clock) -> list[_Host]:
+def _hosts(site: Site, of_incident: Sequence[faults.Fault], clock: Clock, undo: ExitStack) -> list[Host]:
     alike: dict[object, list[int]] = defaultdict(list)
     for number in range(site.hosts):
         hit = tuple(isinstance(one, faults.OfHosts) and one.hits_host(number) for one in of_incident)
         alike[(*_mounts(site, number), hit)].append(number)
-    return [_Host(numbers, _mounts(site, numbers[0]), of_incident, clock) for numbers in alike.values()]
+    return [
+        Host(numbers, _mounts(site, numbers[0]), site.host_settings, of_incident, clock, undo)
+        for numbers in alike.values()
+    ]
 
 
 def _pollers(
-    site: Site, of_incident: Sequence[faults.Fault], clock: Clock, start: int, regions: InMemoryRegions
+    site: Site,
+    of_incident: Sequence[faults.Fault],
+    clock: Clock,
+    start: int,
+    regions: InMemoryRegions,
+    undo: ExitStack,
 ) -> list[tuple[IncidentRegion, _Poller]]:
     if not site.pollers:
         return []
-    targets = tenancy(site.mount_targets, publishes_iops=site.publishes_iops)
+    targets = tenancy(
+        site.mount_targets, publishes_iops=site.publishes_iops, has_extras=site.has_extras, shares=site.shares
+    )
     region = IncidentRegion(targets, of_incident, start=start, now=clock, hung_share=_hung_share(site, of_incident))
     regions.add(region)
-    return [(region, _Poller(number, site, of_incident, region, clock)) for number in range(site.pollers)]
+    return [(region, _Poller(number, site, of_incident, region, clock, undo)) for number in range(site.pollers)]
 
 
 def _hung_share(site: Site, of_incident: Sequence[faults.Fault]) -> Callable[[int, float], float]:

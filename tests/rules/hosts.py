@@ -1,0 +1,202 @@
+"""Hosts of a site: a constructed kernel, programs that work on it as the faults let them, and the exporter that reads it."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tests.clock import Clock
+from tests.nfs.records import mountinfo, write_procfs
+from tests.processes import get, process, require, wait_for
+from tests.rules import faults
+from tests.rules.kernel_mount import RTT_MS, KernelMount
+
+from fss_exporter.catalogue import text
+from fss_exporter.cli.nfs_agent import NfsAgent
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.nfs.superblocks import BY_NAME, Services
+from fss_exporter.web.collecting import Collectors
+
+TICK_S = 10
+IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108  # a disk waits for each of a thousand renames
+
+_OfHosts = TypeVar("_OfHosts", bound=faults.OfHosts)
+_OfTargets = TypeVar("_OfTargets", bound=faults.OfTargets)
+
+
+class _Exporter(Protocol):
+    """What Prometheus scrapes on a host."""
+
+    def tick(self) -> None:
+        """Read the counters."""
+
+    def body(self) -> str:
+        """Answer a scrape."""
+
+
+class _Agent:
+    """The agent, on a clock that is turned by hand."""
+
+    def __init__(self, procfs: Path, clock: Clock, settings: "HostSettings") -> None:
+        flags = NfsFlags(
+            procfs=procfs, tick_s=float(TICK_S), metadata_url="", network_bandwidth=settings.network_bytes_per_second
+        )
+        mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
+        self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=clock)
+        self._collectors = Collectors({"nfs": self._agent.collector}, self._agent.loops, clock)
+
+    def tick(self) -> None:
+        self._agent.ticker.tick()
+
+    def body(self) -> str:
+        return b"".join(text.plain(self._collectors.collect())).decode()
+
+
+class _NodeExporter:
+    """A real node_exporter on the constructed kernel. It reads the counters at each scrape."""
+
+    def __init__(self, procfs: Path, undo: ExitStack) -> None:
+        (procfs / "self").symlink_to("1")
+        self._log = procfs / "log"
+        command = [
+            require("prometheus-node-exporter", "prometheus-node-exporter"),
+            "--collector.disable-defaults",
+            "--collector.mountstats",
+            f"--path.procfs={procfs}",
+            "--web.listen-address=127.0.0.1:0",
+        ]
+        undo.enter_context(process(command, self._log))
+        self._url = wait_for(self._address, "node_exporter to listen")
+
+    def tick(self) -> None:
+        """There is no loop."""
+
+    def body(self) -> str:
+        return get(self._url)
+
+    def _address(self) -> str:
+        lines = [line for line in self._log.read_text().splitlines() if 'msg="Listening on"' in line]
+        return f"http://{lines[0].rpartition('address=')[2].split()[0]}/metrics" if lines else ""
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """The settings of the exporter on each host.
+
+    Attributes:
+        is_node_exporter: node_exporter in place of the agent.
+        network_bytes_per_second: bandwidth of the network card, where the agent knows it.
+        services: of the mounts.
+        latency_objectives: stated seconds by class.
+    """
+
+    is_node_exporter: bool = False
+    network_bytes_per_second: float | None = None
+    services: Services = BY_NAME
+    latency_objectives: Mapping[str, float] = field(default_factory=dict)
+
+
+ALL_DEFAULTS = HostSettings()
+
+
+class Host:
+    """Hosts that the same faults hit. The kernel and the exporter of one stand for all.
+
+    Args:
+        numbers: of the hosts.
+        mounts: numbers of the mount targets that a host mounts.
+        settings: of the exporter.
+        of_incident: the faults.
+        clock: the time.
+        undo: ends what a host starts.
+    """
+
+    def __init__(
+        self,
+        numbers: Sequence[int],
+        mounts: Sequence[int],
+        settings: HostSettings,
+        of_incident: Sequence[faults.Fault],
+        clock: Clock,
+        undo: ExitStack,
+    ) -> None:
+        job, port = ("node", 9100) if settings.is_node_exporter else ("fss-agent", 10949)
+        self.targets = [f'instance="host-{number}:{port}",job="{job}"' for number in numbers]
+        self.mounts = {target: KernelMount(f"10.96.{target >> 8}.{target & 255}") for target in mounts}
+        self._number, self._settings, self._faults, self._clock = numbers[0], settings, of_incident, clock
+        self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
+        self._undo = undo
+        self._exporter: _Exporter | None = None
+
+    def tick(self, minute: float) -> None:
+        """Let programs work for a tick, and let the agent read the counters."""
+        for target, mount in self.mounts.items():
+            self._work(mount, minute, target)
+        stats = "".join(map(str, self.mounts.values()))
+        if self._fault(faults.Garbled, minute):
+            stats += "device 10.0.0.9:/x mounted on /mnt/x with fstype nfs statvers=1.1\n\tage:\tnot a number\n\n"
+        write_procfs(self._root, stats, self._mountinfo())
+        if self._fault(faults.Unreadable, minute):
+            (self._root / "1" / "mountstats").unlink()
+        if self._fault(faults.Down, minute):
+            self._exporter = None
+        elif self._exporter is None:
+            if self._settings.is_node_exporter:
+                self._exporter = _NodeExporter(self._root, self._undo)
+            else:
+                self._exporter = _Agent(self._root, self._clock, self._settings)
+        if self._exporter and not self._fault(faults.Stalled, minute):
+            self._exporter.tick()
+
+    def body(self, minute: float) -> str | None:
+        """Return the text of a scrape. None if nothing answers."""
+        return None if self._exporter is None or self._fault(faults.Down, minute) else self._exporter.body()
+
+    def is_listed(self, minute: float) -> bool:
+        """Return whether service discovery knows the host."""
+        down = self._fault(faults.Down, minute)
+        return down is None or down.is_listed
+
+    def is_scraped(self, minute: float) -> bool:
+        """Return whether Prometheus scrapes the host in a minute."""
+        rarely = self._fault(faults.ScrapedRarely, minute)
+        return rarely is None or minute % rarely.minutes == 0
+
+    def _fault(self, kind: type[_OfHosts], minute: float) -> _OfHosts | None:
+        chosen = (one for one in self._faults if isinstance(one, kind) and one.is_on(minute))
+        return next((one for one in chosen if one.hits_host(self._number)), None)
+
+    def _of_target(self, kind: type[_OfTargets], minute: float, target: int) -> list[_OfTargets]:
+        chosen = (one for one in self._faults if isinstance(one, kind) and one.is_on(minute))
+        return [one for one in chosen if one.hits_host(self._number) and one.hits_target(target)]
+
+    def _work(self, mount: KernelMount, minute: float, target: int) -> None:
+        if self._of_target(faults.Hang, minute, target):
+            mount.hang(TICK_S)
+            return
+        for fault in self._of_target(faults.GiveUp, minute, target):
+            mount.give_up(TICK_S, fault.pause_minutes * 60)
+            return
+        times, rtt_ms, failing = 1.0, RTT_MS, 0.0
+        for work in self._of_target(faults.Work, minute, target):
+            times *= work.times if work.side != "oci" else 1.0
+        for slow in self._of_target(faults.Slow, minute, target):
+            rtt_ms = slow.milliseconds if slow.side != "oci" else rtt_ms
+        for fails in self._of_target(faults.Failing, minute, target):
+            failing = fails.share if fails.side != "oci" else failing
+        again = self._fault(faults.Retransmitting, minute)
+        mount.work(TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again.share if again else 0.0)
+
+    def _mountinfo(self) -> str:
+        return "".join(
+            mountinfo(
+                superblock=f"0:{40 + target}",
+                device=f"{mount.address}:{mount.export}",
+                mount_point=mount.mount_point,
+                address=mount.address,
+            )
+            for target, mount in self.mounts.items()
+        )

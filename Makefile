@@ -62,7 +62,7 @@ lint-docs: ## the documents under the project's rules of plain English, with val
 	@tools/lint-docs $(ARGS)
 
 rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
-	@tools/ensure-tools debootstrap && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
+	@tools/ensure-tools debootstrap promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
 
 lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
 	@tools/pint
@@ -168,6 +168,7 @@ dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into bui
 
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
+	@$(RUN) -m tools.saved_help
 	@$(RUN) -m tests.calibrate.demo_tables --write
 
 calibrate-demo: .venv/dev ## fss-exporter calibrate in the demo region, with a right and a wrong cost table

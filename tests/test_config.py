@@ -107,6 +107,19 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("latency_objectives:\n  metadata: true\n", "line 2: latency_objectives.metadata"),
         ("latency_objectives:\n  metadata: '8'\n", "line 2: latency_objectives.metadata: '8' is not a length of time"),
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
+        (
+            "oci:\n  regions: [eu-frankfurt]\n",
+            "line 2: oci.regions[0]: must be a region, as in eu-frankfurt-1. Did you mean eu-frankfurt-1?",
+        ),
+        ("address_map:\n  192.168.255.2: 10.80.1.300\n", "line 2: address_map.192.168.255.2: must be an IP address"),
+        (
+            "address_map:\n  10.80.1.300: 10.80.1.3\n",
+            "line 2: address_map.10.80.1.300: must be an IP address, whose numbers are at most 255. Did you mean 10.80.1.30?",
+        ),
+        (
+            "addresses:\n  ocid1.mounttarget.oc1..a: 10.80.1\n",
+            "line 2: addresses.ocid1.mounttarget.oc1..a: must be an IP address",
+        ),
         ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
         ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),
         (

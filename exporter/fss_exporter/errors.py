@@ -5,7 +5,7 @@ Adapters translate foreign exceptions into these errors at a single place and ke
 
 from typing import Final
 
-INSTALL_OCI: Final = "Run pip install '.[oci]' in a clone."
+INSTALL_OCI: Final = "Install the package fss-exporter-poller, or run pip install '.[oci]' in a clone."
 """The fix for a missing module of the extra `[oci]`. No package index has fss-exporter yet."""
 
 

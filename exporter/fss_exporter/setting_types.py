@@ -36,7 +36,27 @@ def _address(value: str) -> str:
     try:
         return str(ipaddress.ip_address(value))
     except ValueError:
-        raise ValueError("must be an IP address") from None
+        raise ValueError(f"must be an IP address{_nearest_address(value)}") from None
+
+
+def _nearest_address(value: str) -> str:
+    """Return a hint for four numbers of which one is too large: the last digit is often one too many."""
+    if not re.fullmatch(r"\d+(\.\d+){3}", value):
+        return ""
+    parts = [part if int(part) <= 255 else part[:2] for part in value.split(".")]
+    return f", whose numbers are at most 255. Did you mean {'.'.join(parts)}?"
+
+
+def _joined_address(value: str) -> str:
+    """Refuse a mistyped IP address. Another text is a name that a join compares."""
+    return _address(value) if re.fullmatch(r"[\d.]+", value) else value
+
+
+def _region(value: str) -> str:
+    if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*-\d+", value):
+        return value
+    hint = f". Did you mean {value}-1?" if re.fullmatch(r"[a-z]{2}(-[a-z]+)+", value) else ""
+    raise ValueError(f"must be a region, as in eu-frankfurt-1{hint}")
 
 
 def _matching(pattern: str, form: str) -> AfterValidator:
@@ -81,6 +101,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
+JoinedAddress = Annotated[str, Field(min_length=1), AfterValidator(_joined_address)]
 Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[
@@ -92,7 +113,7 @@ Endpoint = Annotated[
     AfterValidator(lambda value: value.rstrip("/")),
     AfterValidator(_with_port),
 ]
-Region = Annotated[str, _matching(r"[a-z0-9][a-z0-9-]*", "a region, as in eu-frankfurt-1")]
+Region = Annotated[str, AfterValidator(_region)]
 Name = Annotated[str, Field(min_length=1)]
 Limit = Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None
 Share = Annotated[Number, Field(gt=0, lt=1)]

@@ -222,9 +222,9 @@ class Settings(_Section):
     latency_objectives: LatencySettings = LatencySettings()  # latencies that replace the assumed latencies
     slo_objectives: SloSettings = SloSettings()  # shares of good minutes that replace the defaults
     # mount-target address by the address that a client mounts, for example of a TLS forwarder
-    address_map: dict[types.Address, types.Name] = Field(default_factory=dict)
+    address_map: dict[types.Address, types.JoinedAddress] = Field(default_factory=dict)
     # address for the join by OCID of a mount target, if two mount targets share an address
-    addresses: dict[types.Ocid, types.Name] = Field(default_factory=dict)
+    addresses: dict[types.Ocid, types.JoinedAddress] = Field(default_factory=dict)
     # storage services of mounts outside OCI File Storage. The first match counts
     services: tuple[ServiceSettings, ...] = ()
     cost_model: CostModelSettings = CostModelSettings()  # measured costs in place of the white paper's table

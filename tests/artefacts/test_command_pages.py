@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from tools import saved_help
 from tools.command_pages import PAGES, ROOT, commands, render
 
 from fss_exporter.cli.main import COMMANDS
@@ -52,3 +53,8 @@ def test_the_white_papers_measurements_have_a_job_each(rw: str, bs: str) -> None
     shared, own = found["global"], found[f"{rw}-{bs}"]
     assert (own["rw"], own["bs"]) == (rw, bs)
     assert (shared["ioengine"], shared["iodepth"], shared["numjobs"], shared["runtime"]) == ("libaio", "32", "8", "180")
+
+
+def test_the_saved_help_of_commands_that_need_the_sdk_is_their_help() -> None:
+    saved = {path.name: path.read_text() for path in saved_help.FOLDER.glob("*.txt")}
+    assert saved == saved_help.texts(), "run: make pages"

@@ -8,7 +8,7 @@ import pytest
 INSTALL = "pip install '.[oci]'"
 WITHOUT = """
 import sys
-for name in ("oci", "circuitbreaker", "msgspec", "cheroot"):
+for name in ("oci", "circuitbreaker", "cryptography", "msgspec"):
     sys.modules[name] = None
 from fss_exporter.cli.main import run
 sys.exit(run(sys.argv[1:]))
@@ -43,6 +43,28 @@ def test_the_help_of_serve_needs_no_extra() -> None:
     assert "--collector.oci" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "flag"),
+    [
+        (("alarms", "--help"), "  plan "),
+        (("alarms", "plan", "-h"), "--detailed-exitcode"),
+        (("discover", "--help"), "--oci.auth"),
+        (("demo", "--help"), "--listen-address"),
+        (("calibrate", "--help"), "--oci.region"),
+    ],
+    ids=str,
+)
+def test_the_help_of_a_command_that_needs_the_extra_says_so_and_shows_the_flags(
+    arguments: tuple[str, ...], flag: str
+) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert INSTALL in ran.stdout.splitlines()[0]
+    assert flag in ran.stdout
+
+
 def test_doctor_says_in_one_line_how_to_install_it() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT, "doctor", "--no-client", "--account"],
@@ -54,4 +76,7 @@ def test_doctor_says_in_one_line_how_to_install_it() -> None:
     assert ran.returncode == 2, ran.stderr
     assert "Traceback" not in ran.stderr
     (line,) = (line for line in ran.stdout.splitlines() if INSTALL in line)
-    assert line.strip() == f"do: Run {INSTALL} in a clone. Or add --no-account."
+    assert (
+        line.strip()
+        == f"do: Install the package fss-exporter-poller, or run {INSTALL} in a clone. Or add --no-account."
+    )

@@ -105,7 +105,10 @@ def assert_agent_serves(within: System, program: str, log: Path) -> None:
     with process(within.command(program, "serve", "--web.listen-address=127.0.0.1:0"), log):
         (url,) = wait_for(lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"an agent, see {log}")
         metrics = wait_for(lambda: page if 'collector="nfs"} 1.0' in (page := get(url)) else "", "the first reading")
-    assert f'fss_exporter_build_info{{version="{VERSION}"' in metrics
+    (running,) = re.findall(r"^fss_exporter_build_info\{(.*)\} 1", metrics, re.MULTILINE)
+    assert f'version="{VERSION}"' in running
+    assert re.search(r'revision="[0-9a-f]{12}"', running)
+    assert 'id="fssmounttargetdown"' in get(url.replace("/metrics", "/runbook"))
 
 
 @pytest.fixture
@@ -193,6 +196,16 @@ def test_the_poller_package_polls_a_region(trixie: System, region_flags: list[st
     with process(trixie.command(*serve, *region_flags), log):
         (url,) = wait_for(lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"a poller, see {log}")
         wait_for(lambda: "\nfss_mount_target_iops{" in get(url), "the first poll")
+
+
+def test_prometheus_takes_the_rules_and_each_link_has_its_section_in_the_runbook(tmp_path: Path) -> None:
+    subprocess.run(["tar", "-C", tmp_path, "-xzf", DIST / "fss-exporter-assets.tar.gz"], check=True)
+    rules = sorted((tmp_path / "assets/rules").glob("*.yml"))
+    subprocess.run(["promtool", "check", "rules", *rules], check=True, capture_output=True)
+    titles = re.findall(r"^### (\w+)$", (tmp_path / "assets/docs/runbook.md").read_text(), re.MULTILINE)
+    links = re.findall(r"runbook_url: (\S+)#(\S+)", "".join(path.read_text() for path in rules))
+    assert len({base for base, _ in links}) == 1
+    assert {section for _, section in links} == {title.lower() for title in titles}
 
 
 def test_every_file_of_the_release_has_its_checksum() -> None:

@@ -6,6 +6,7 @@
 import errno
 import importlib
 import sys
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import Final
 
@@ -35,7 +36,7 @@ COMMANDS: Final = {
 
 _EXPORTER_COMMANDS: Final = frozenset(("serve", "once", "config"))
 
-_NEED_OCI: Final = frozenset(("alarms", "discover", "demo", "calibrate"))  # commands that need the extra `[oci]`
+NEED_OCI: Final = frozenset(("alarms", "discover", "demo", "calibrate"))  # commands that need the extra `[oci]`
 
 
 class LazyGroup(terminal.CommandGroup):
@@ -61,7 +62,7 @@ class LazyGroup(terminal.CommandGroup):
         try:
             module = importlib.import_module(module_of(cmd_name))
         except ModuleNotFoundError as missing:
-            return _unavailable(cmd_name, missing)
+            return _Unavailable(cmd_name, missing)
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101  # a mistake of ours, met by the first test
         return command
@@ -73,19 +74,35 @@ def module_of(name: str) -> str:
 
 
 def _missing(name: str) -> str:
-    return "  (not installed: oci)" if name in _NEED_OCI and find_spec("oci") is None else ""
+    return "  (not installed: oci)" if name in NEED_OCI and find_spec("oci") is None else ""
 
 
-def _unavailable(name: str, missing: ModuleNotFoundError) -> click.Command:
-    # Accepts any flags: whatever they are, the missing module is what the operator must know.
-    settings = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": ["-h", "--help"]}
+class _Unavailable(click.Command):
+    """A command whose module is not installed. Its saved help shows the flags, and a call says what to install."""
 
-    def refuse() -> None:
-        raise UsageError(
-            f"{name} needs the Python module {missing.name}, which is not installed. {INSTALL_OCI}"
-        ) from missing
+    def __init__(self, name: str, missing: ModuleNotFoundError) -> None:
+        super().__init__(
+            name, callback=self._refuse, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+        )
+        self._missing = missing
+        self._reason = f"{name} needs the Python module {missing.name}, which is not installed. {INSTALL_OCI}"
 
-    return click.Command(name, callback=refuse, context_settings=settings)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help. Any other flags are taken: whatever they are, the missing module is what the operator must know."""
+        if {"-h", "--help"} & set(args):
+            self._show_saved_help(args[0])
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def _show_saved_help(self, subcommand: str) -> None:
+        saved = files("fss_exporter.cli") / "help"
+        texts = [saved / f"{name}.txt" for name in (f"{self.name}-{subcommand}", str(self.name))]
+        terminal.echo(f"{self._reason}\n")
+        for text in [text for text in texts if text.is_file()][:1]:
+            terminal.echo(text.read_text(encoding="utf-8").rstrip())
+
+    def _refuse(self) -> None:
+        raise UsageError(self._reason) from self._missing
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

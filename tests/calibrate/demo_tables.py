@@ -1,10 +1,11 @@
-"""Calibration in the demo region, with a model that is right and with one that is wrong in three rows.
+"""Calibration in the demo region, with a model that is right, with one that is wrong in three rows, and with a hidden one.
 
-`make calibrate-demo` prints both tables. `make pages` puts them into docs/commands/calibrate.md, and a test compares. The client is
+`make calibrate-demo` prints all tables. `make pages` puts the first two into docs/commands/calibrate.md, and a test compares. The client is
 simulated and its clock jumps, so that the 80 minutes of a calibration pass at once. The region, the reading of its minutes
 and the arithmetic are those of the command.
 """
 
+import json
 import re
 import sys
 from collections.abc import Mapping
@@ -12,7 +13,9 @@ from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tests.calibrate.fake_kernel import MeteredClock, calibrated_in, hidden_costs, is_inside, true_cost
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
 from tests.demo.sdk import clients
@@ -23,10 +26,12 @@ from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Endpoints
-from fss_toolbox.calibrate.calibration_run import CalibrationRow, CountedMinute, rows_by_iops, work_through
+from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops
+from fss_toolbox.calibrate.calibration_run import CalibrationRun, CountedMinute
 from fss_toolbox.calibrate.calibration_steps import STEPS, CalibrationPlan, costs_by_kind
 from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.cli.calibrate import show_rows
+from fss_toolbox.demo.region.charges import ChargeTable
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands" / "calibrate.md"
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
@@ -56,8 +61,15 @@ def calibrated(
 ) -> tuple[list[CalibrationRow], list[CountedMinute]]:
     """Results and minutes of a calibration of a mount target with hidden costs."""
     client = SimulatedClient(region, "mt-idle", clock, {**costs_by_kind(), **hidden})
-    minutes = work_through(plan, client, clock, lambda _: None)
-    return rows_by_iops(minutes, idle_mount_target(region, clock).io_operations(minutes, 900)), minutes
+    minutes = minutes_of(plan, client, clock)
+    client.clean_up()
+    rows, _ = rows_by_iops(minutes, idle_mount_target(region, clock).io_operations(minutes, 900))
+    return rows, minutes
+
+
+def minutes_of(plan: CalibrationPlan, client: SimulatedClient, clock: FastClock) -> list[CountedMinute]:
+    """The minutes of a calibration with a simulated client."""
+    return CalibrationRun(plan, client, clock, lambda _: None).minutes()
 
 
 @cache
@@ -84,14 +96,34 @@ def with_tables(page: str) -> str:
     )
 
 
+def hidden_table(seed: int) -> str:
+    """The command against a table that it does not know: each row with the hidden cost."""
+    costs = ChargeTable(hidden_costs(seed))
+    clock = MeteredClock(NOW + 17)
+    with (
+        TemporaryDirectory() as folder,
+        Region(small(), account=shared_account(), now=clock, charges=costs, calls_per_second={}) as region,
+    ):
+        answer = calibrated_in(Path(folder), region, clock, "--minutes=1", "--max-iops=1000")
+    rows = {row["step"]: row for row in json.loads(answer.out)["rows"]}
+    lines = [f"{'request':21}{'hidden cost':>12}{'measured':>10}{'+/-':>8}  verdict    inside"]
+    for step in STEPS[1:]:
+        row, truth = rows[step.name], true_cost(costs, step)
+        measured, error = row["io_operations_measured"], row["uncertainty"] * (row["io_operations_by_table"] or 1)
+        inside = "yes" if is_inside(row, truth) else "NO"
+        lines.append(f"{step.name:21}{truth:12.2f}{measured:10.2f}{error:8.2f}  {row['verdict']:11}{inside}")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    """Print both tables, or with --write put them into the page."""
+    """Print all tables, or with --write put two of them into the page."""
     if sys.argv[1:] == ["--write"]:
         PAGE.write_text(with_tables(PAGE.read_text()))
         return
     wrong = ", ".join(f"{name} {cost:g}" for name, cost in WRONG.items())
     sys.stdout.write(
-        f"A mount target that keeps the table\n{table({})}\nA mount target with other costs: {wrong}\n{table(WRONG)}"
+        f"A mount target that keeps the table\n{table({})}\nA mount target with other costs: {wrong}\n{table(WRONG)}\n"
+        f"A mount target whose costs the command does not know, in one minute for each step\n{hidden_table(1)}"
     )
 
 

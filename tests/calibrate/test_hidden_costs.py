@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.calibrate.demo_tables import PAGE, PLAN, WRONG, calibrated, idle_mount_target, results, with_tables
+from tests.calibrate.demo_tables import (
+    PAGE,
+    PLAN,
+    WRONG,
+    calibrated,
+    idle_mount_target,
+    minutes_of,
+    results,
+    with_tables,
+)
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
 from tests.region import Region, small
@@ -17,13 +26,8 @@ from tests.region import Region, small
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.cloud_client import MetricRequest, Point, Stream
 from fss_toolbox.calibrate.calibration_report import document, overrides
-from fss_toolbox.calibrate.calibration_run import (
-    CalibrationRow,
-    CountedMinute,
-    rows_by_iops,
-    rows_by_requests,
-    work_through,
-)
+from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
+from fss_toolbox.calibrate.calibration_run import CountedMinute
 from fss_toolbox.calibrate.calibration_steps import STEPS, CalibrationPlan, chosen_steps, costs_by_kind
 from fss_toolbox.calibrate.fitted_costs import FittedCost
 from fss_toolbox.calibrate.oci_minutes import OciMinutes
@@ -76,11 +80,11 @@ def test_steady_requests_of_other_clients_are_kept_apart(region: Region, fast_cl
     link = next(one for one in region.tenancy.links if one.mount_target_id == region.tenancy.named("mt-idle"))
     assert not link.requests.rates
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
-    minutes = work_through(PLAN, client, fast_clock, lambda _: None)
+    minutes = minutes_of(PLAN, client, fast_clock)
     by_oci = {
         at: value + 6000.0 for at, value in idle_mount_target(region, fast_clock).io_operations(minutes, 900).items()
     }
-    rows = rows_by_iops(minutes, by_oci)
+    rows, _ = rows_by_iops(minutes, by_oci)
     assert set(verdicts(rows).values()) == {"agrees"}
     assert next(row for row in rows if row.step == "idle").oci_iops == pytest.approx(100, abs=1)
 
@@ -100,7 +104,7 @@ def test_without_mount_target_iops_numbers_of_requests_are_compared(
     asked = idle_mount_target(region, fast_clock)
     assert not asked.publishes_iops(0)
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
-    minutes = work_through(PLAN, client, fast_clock, lambda _: None)
+    minutes = minutes_of(PLAN, client, fast_clock)
     rows = rows_by_requests(minutes, asked.requests(minutes, 900))
     assert {row.step for row in rows} >= {"GETATTR", "CREATE", "REMOVE", "SETATTR", "READ 1 MiB", "WRITE 4 KiB"}
     assert set(verdicts(rows).values()) == {"agrees"}
@@ -111,11 +115,11 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
     plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
     region.add_fault("gaps,share=1")
-    minutes = work_through(plan, client, fast_clock, lambda _: None)
+    minutes = minutes_of(plan, client, fast_clock)
     began = fast_clock.time
     assert idle_mount_target(region, fast_clock).io_operations(minutes, 300) == {}
     assert fast_clock.time - began == pytest.approx(300, abs=31)
-    assert rows_by_iops(minutes, {}) == []
+    assert rows_by_iops(minutes, {}) == ([], None)
 
 
 @pytest.mark.parametrize("step", ["READ 1 MiB buffered", "READ past the end"])
@@ -135,7 +139,7 @@ def test_streams_of_one_mount_target_are_merged_and_damaged_points_are_left_out(
 
     client, target = SimpleNamespace(summarize=summarize), SimpleNamespace(id="ocid1.mt", compartment_id="ocid1.c")
     minute = int(datetime(2026, 11, 22, 10, 1, tzinfo=UTC).timestamp()) // 60
-    minutes = [CountedMinute(at, "idle", {}) for at in (minute, minute + 1)]
+    minutes = [CountedMinute(at, "idle", {}, at * 60 - 60, at * 60) for at in (minute, minute + 1)]
     cloud: Any = OciMinutes(client, target, FastClock(NOW))  # type: ignore[arg-type]
     assert cloud.io_operations(minutes, 0) == {minute: 7.0 * 60}
     assert asked[0].query == 'MountTargetIOPS[1m]{resourceId = "ocid1.mt"}.grouping().mean()'
@@ -145,31 +149,29 @@ def test_all_steps_share_one_patience(regions: Callable[..., Region], fast_clock
     region = regions(replace(small(), publishes_iops=False))
     region.add_fault("gaps,share=1")
     steps = chosen_steps(["GETATTR", "SETATTR", "CREATE", "REMOVE"])
-    minutes = [CountedMinute(int(fast_clock.now() // 60), step.name, {step.name: 1.0}) for step in steps]
+    now = fast_clock.now()
+    minutes = [CountedMinute(int(now // 60), step.name, {step.name: 1.0}, now, now) for step in steps]
     began = fast_clock.time
-    assert idle_mount_target(region, fast_clock).requests(minutes, 300) == {}
+    published = idle_mount_target(region, fast_clock).requests(minutes, 300)
+    assert int(now // 60) not in {minute for _, minute in published}
     assert fast_clock.time - began == pytest.approx(300, abs=31)
 
 
 @pytest.mark.parametrize("fault", ["500", "429"])
 def test_a_failed_query_after_the_work_is_asked_again(fault: str, region: Region, fast_clock: FastClock) -> None:
     plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
-    minutes = work_through(
-        plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock, lambda _: None
-    )
+    minutes = minutes_of(plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock)
     region.add_fault(f"{fault}:SummarizeMetricsData,times=5")
-    rows = measured_rows(idle_mount_target(region, fast_clock), plan, minutes, 900)
+    rows, _ = measured_rows(idle_mount_target(region, fast_clock), plan, minutes, None, 900)
     assert [row.step for row in rows] == ["idle", "GETATTR"]
 
 
 def test_queries_that_fail_until_the_patience_ends_are_a_failure(region: Region, fast_clock: FastClock) -> None:
     plan = CalibrationPlan(chosen_steps(["GETATTR"]), 3, 5000.0)
-    minutes = work_through(
-        plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock, lambda _: None
-    )
+    minutes = minutes_of(plan, SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind()), fast_clock)
     region.add_fault("500:SummarizeMetricsData")
     with pytest.raises(CloudError):
-        measured_rows(idle_mount_target(region, fast_clock), plan, minutes, 300)
+        measured_rows(idle_mount_target(region, fast_clock), plan, minutes, None, 300)
 
 
 def test_steps_without_a_published_minute_are_named(
@@ -177,22 +179,25 @@ def test_steps_without_a_published_minute_are_named(
 ) -> None:
     plan = CalibrationPlan(chosen_steps(["GETATTR", "LOOKUP"]), 3, 5000.0)
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
-    minutes = work_through(plan, client, fast_clock, lambda _: None)
+    minutes = minutes_of(plan, client, fast_clock)
     cloud = idle_mount_target(region, fast_clock)
     whole = cloud.io_operations(minutes, 900)
     late = {one.minute for one in minutes if one.step == "LOOKUP"}
     arrived = {minute: iops for minute, iops in whole.items() if minute not in late}
     monkeypatch.setattr(cloud, "publishes_iops", lambda _: True)
     monkeypatch.setattr(cloud, "io_operations", lambda *_: arrived)
-    rows = measured_rows(cloud, plan, minutes, 900)
+    rows, _ = measured_rows(cloud, plan, minutes, None, 900)
     assert [row.step for row in rows] == ["idle", "GETATTR"]
-    assert "OCI has no minute of LOOKUP, so these steps have no row. Try a longer --wait" in capsys.readouterr().err
+    assert (
+        "OCI has no good minute of LOOKUP, so these steps have no row. Try again, or a longer --wait"
+        in capsys.readouterr().err
+    )
 
 
 class TestReport:
     def test_the_document_names_nothing_of_the_tenancy(self) -> None:
         rows, minutes = results(**WRONG)
-        text = json.dumps(document(PLAN, rows, minutes, {"vers": "3"}))
+        text = json.dumps(document(PLAN, rows, minutes, {"vers": "3"}, None))
         assert "ocid1" not in text
         assert "10.80." not in text
         assert json.loads(text)["rows"][1]["step"] == "GETATTR"

@@ -1,8 +1,7 @@
 """A demo region that checks signatures, evaluates alarms, takes posted metrics, and spoils answers on demand."""
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any, ClassVar
 
@@ -12,10 +11,9 @@ from tests.region.signature import verify
 from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
 from fss_toolbox.demo.region import Region as DemoRegion, Tenancy
-from fss_toolbox.demo.region.activity import Activity as DemoActivity
 from fss_toolbox.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
 from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
-from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix
+from fss_toolbox.demo.region.demo_tenancy import RequestMix
 from fss_toolbox.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_toolbox.demo.region.metric_streams import published_metrics
 from fss_toolbox.demo.region.monitoring_api import MonitoringApi as DemoMonitoringApi
@@ -42,25 +40,6 @@ KINDS = FaultKinds(
 )
 
 
-class Activity(DemoActivity):
-    """The requests of a tenancy, and recorded requests.
-
-    Attributes:
-        recorded: further requests by OCID of the export and minute.
-    """
-
-    def __init__(self, tenancy: Tenancy) -> None:
-        super().__init__(tenancy)
-        self.recorded: dict[tuple[str, int], list[RequestMix]] = defaultdict(list)
-
-    def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
-        chosen = list(links)
-        usual = super().rate(chosen, of)
-        return lambda minute: (
-            usual(minute) + sum(of(mix) for link in chosen for mix in self.recorded.get((link.id, minute), ()))
-        )
-
-
 class Region(DemoRegion):
     """A region that believes no request without the account's signature.
 
@@ -73,7 +52,6 @@ class Region(DemoRegion):
     """
 
     fault_kinds: ClassVar[FaultKinds] = KINDS
-    activity: ClassVar[type[DemoActivity]] = Activity
     table: ClassVar[OperationTable] = OperationTable(
         files(__package__).joinpath("operations.yml"), files("fss_toolbox.demo.region").joinpath("operations.yml")
     )
@@ -120,9 +98,7 @@ class Region(DemoRegion):
 
     def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
         """Add requests of one minute to the first export of a mount target."""
-        link = self._activity.links_of[self.tenancy.named(mount_target)][0]
-        assert isinstance(self._activity, Activity)
-        self._activity.recorded[link.id, minute].append(requests)
+        self._activity.charge(self.tenancy.named(mount_target), minute, requests)
 
     def _spelling(self, name: str, minute: int) -> str:
         return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name

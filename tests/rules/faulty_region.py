@@ -9,11 +9,10 @@ from typing import Any, ClassVar, TypeVar
 
 from tests.region import Account, shared_account
 from tests.region.in_memory import InMemoryRegion
-from tests.region.strict import Activity
 from tests.rules import faults
 
 from fss_toolbox.demo.region import Tenancy, large, small
-from fss_toolbox.demo.region.activity import Activity as DemoActivity
+from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.api_operations import ApiOperation
 from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix, RequestRate
 from fss_toolbox.demo.region.metric_streams import PublishedMetric, PublishedStream
@@ -113,7 +112,7 @@ class IncidentPoints(PointStore):
 class IncidentRegion(InMemoryRegion):
     """A region with the faults of an incident, which starts at epoch second `start`. `now` is the true time."""
 
-    activity: ClassVar[type[DemoActivity]] = IncidentActivity
+    activity: ClassVar[type[Activity]] = IncidentActivity
     point_store: ClassVar[type[PointStore]] = IncidentPoints
 
     def __init__(

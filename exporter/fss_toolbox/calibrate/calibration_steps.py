@@ -133,7 +133,13 @@ _METADATA_STEPS: Final = (
 
 STEPS: Final = steps_of()  # Every step of a mount with the largest transfers, 1 MiB
 
-_NEEDS: Final = {"REMOVE": ("CREATE",), "RMDIR": ("MKDIR",)}
+_NEEDS: Final = {
+    "CREATE": ("SETATTR",),
+    "REMOVE": ("CREATE", "SETATTR"),
+    "RMDIR": ("MKDIR",),
+    "COMMIT": (f"{WRITE} 4 KiB",),
+}
+"""Steps that make the files of a step, or that tell the cost of the requests that come with it."""
 
 
 def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS) -> tuple[CalibrationStep, ...]:
@@ -163,8 +169,8 @@ class CalibrationPlan:
 
     @property
     def total_minutes(self) -> int:
-        """Minutes of all steps, one minute of preparation before each included."""
-        return len(self.steps) * (self.minutes + 1)
+        """Minutes of all steps with a minute of preparation before each, and a minute of clean-up."""
+        return len(self.steps) * (self.minutes + 1) + 1
 
     @property
     def usd(self) -> float:

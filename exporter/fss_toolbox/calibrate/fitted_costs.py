@@ -1,25 +1,24 @@
 """Compute costs of single requests from minutes of work: least squares over all minutes, with uncertainty and verdict. Pure.
 
 A minute has the number of requests of each kind and the I/O operations that OCI counted. Kinds appear together (a CREATE
-comes with LOOKUPs), so one system of equations gives all costs. A kind that the minutes cannot separate keeps the table's
-cost.
+comes with a SETATTR), so one system of equations gives all costs. Kinds that the minutes cannot separate stay near the
+table's costs, and their uncertainty is as large as these costs.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from operator import mul
 from typing import Final, Literal
 
 Verdict = Literal["agrees", "differs", "uncertain"]
 
 BACKGROUND: Final = "background"  # I/O operations of each minute that are no request of ours
 
-TOLERANCE: Final = 0.03  # Share of the table's cost by which a measured cost may differ and still agree
+TOLERANCE: Final = 0.03  # Share of the table's cost by which a cost may differ and still agree
 
-MOST_UNCERTAIN: Final = 0.25  # Uncertainty, as a share of the table's cost, above which there is no verdict
-
-_ROUNDING_VARIANCE: Final = 60.0**2 / 12
-# OCI publishes whole IOPS: 60 I/O operations of a minute, rounded.
+_ROUNDING: Final = 30.0  # I/O operations by which OCI's whole IOPS can miss a minute
+_ROUNDING_VARIANCE: Final = _ROUNDING**2 / 3
 
 _PULL: Final = 1e-7
 # Weight of the table's cost where the minutes say nothing, as a share of the largest squared count.
@@ -27,7 +26,11 @@ _PULL: Final = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class FittedCost:
-    """The measured cost of one request of a kind. `uncertainty` is two standard errors, both in I/O operations."""
+    """The measured cost of one request of a kind, in I/O operations.
+
+    `uncertainty` is the most that OCI's rounding can do, two standard errors of all other differences, and the most that
+    wrong costs of inseparable kinds can do.
+    """
 
     kind: str
     table: float
@@ -41,51 +44,76 @@ class FittedCost:
 
     @property
     def verdict(self) -> Verdict:
-        """Compare the measured cost of an operation with the cost in the table."""
-        scale = max(self.table, 1.0)
+        """Compare the measured cost of an operation with the cost in the table.
+
+        A cost agrees if each value within its uncertainty is within the tolerance.
+        """
+        tolerance = TOLERANCE * max(self.table, 1.0)
         difference = abs(self.measured - self.table)
-        if difference > max(1.5 * self.uncertainty, TOLERANCE * scale):
-            return "differs"
-        return "uncertain" if self.uncertainty > MOST_UNCERTAIN * scale else "agrees"
+        if difference + self.uncertainty <= tolerance:
+            return "agrees"
+        return "differs" if difference > max(1.5 * self.uncertainty, tolerance) else "uncertain"
+
+
+@dataclass(frozen=True, slots=True)
+class CostFit:
+    """Costs of all kinds, and how well they explain the minutes."""
+
+    by_kind: Mapping[str, FittedCost]  # with BACKGROUND
+    misfit: float  # root mean square of OCI's I/O operations of a minute minus those of the costs
 
 
 def fit_costs(
     requests: Sequence[Mapping[str, float]], io_operations: Sequence[float], table: Mapping[str, float]
-) -> dict[str, FittedCost]:
-    """Return costs of every kind in a step, with BACKGROUND.
+) -> CostFit:
+    """Return the costs of every kind in a step.
 
     Each minute has requests by kind and the I/O operations by OCI. Kinds outside the table of costs count nothing.
     """
-    kinds = [BACKGROUND, *sorted({kind for one in requests for kind in one if kind in table})]
+    kinds = [BACKGROUND, *sorted({kind for counts in requests for kind in counts if kind in table})]
+    place = {kind: at for at, kind in enumerate(kinds)}
     prior = [0.0, *(table[kind] for kind in kinds[1:])]
-    rows = [[1.0, *(float(one.get(kind, 0)) for kind in kinds[1:])] for one in requests]
-    scales = [max((abs(row[at]) for row in rows), default=0.0) or 1.0 for at in range(len(kinds))]
-    rows = [[value / scale for value, scale in zip(row, scales, strict=True)] for row in rows]
+    scales = [1.0] * len(kinds)
+    for counts in requests:
+        for kind, count in counts.items():
+            if kind in place:
+                scales[place[kind]] = max(scales[place[kind]], abs(count))
+    # A minute has few kinds: its row is the places and scaled counts of those.
+    rows = [
+        [(0, 1.0), *((place[kind], count / scales[place[kind]]) for kind, count in counts.items() if kind in place)]
+        for counts in requests
+    ]
     # Solve for the difference to the table, so that the pull is towards the table and not towards 0.
     scaled_prior = [cost * scale for cost, scale in zip(prior, scales, strict=True)]
     residuals = [counted - _dot(row, scaled_prior) for row, counted in zip(rows, io_operations, strict=True)]
-    columns = [[row[at] for row in rows] for at in range(len(kinds))]
-    normal = [[_dot(one, other) for other in columns] for one in columns]
+    normal = [[0.0] * len(kinds) for _ in kinds]
+    right = [0.0] * len(kinds)
+    for row, residual in zip(rows, residuals, strict=True):
+        for at, value in row:
+            right[at] += value * residual
+            for other, factor in row:
+                normal[at][other] += value * factor
     for at, line in enumerate(normal):
         line[at] += _PULL
     inverse = _inverted(normal)
-    right = [_dot(column, residuals) for column in columns]
-    change = [_dot(line, right) for line in inverse]
+    change = [sum(map(mul, line, right)) for line in inverse]
     left = [residual - _dot(row, change) for row, residual in zip(rows, residuals, strict=True)]
-    variance = max(_ROUNDING_VARIANCE, _dot(left, left) / max(1, len(rows) - len(kinds)))
-    return {
-        kind: FittedCost(
-            kind,
-            prior[at],
-            prior[at] + change[at] / scales[at],
-            2 * sqrt(max(0.0, inverse[at][at]) * variance) / scales[at],
-        )
-        for at, kind in enumerate(kinds)
-    }
+    squares = sum(value * value for value in left)
+    # A kind that the minutes cannot tell takes no degree of freedom: the pull decides its cost.
+    free = len(rows) - len(kinds) + _PULL * sum(line[at] for at, line in enumerate(inverse))
+    noise = max(0.0, squares / max(1.0, free) - _ROUNDING_VARIANCE)
+    doubts = [max(1.0, cost) * scale for cost, scale in zip(prior, scales, strict=True)]
+    costs = {}
+    for at, (kind, line) in enumerate(zip(kinds, inverse, strict=True)):
+        rounding = _ROUNDING * sum(abs(_dot(row, line)) for row in rows)
+        inseparable = _PULL * sum(abs(value) * doubt for value, doubt in zip(line, doubts, strict=True))
+        uncertainty = (rounding + 2 * sqrt(max(0.0, line[at]) * noise) + inseparable) / scales[at]
+        costs[kind] = FittedCost(kind, prior[at], prior[at] + change[at] / scales[at], uncertainty)
+    return CostFit(costs, sqrt(squares / max(1, len(rows))))
 
 
-def _dot(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
+def _dot(row: Sequence[tuple[int, float]], values: Sequence[float]) -> float:
+    return sum(value * values[at] for at, value in row)
 
 
 def _inverted(matrix: Sequence[Sequence[float]]) -> list[list[float]]:

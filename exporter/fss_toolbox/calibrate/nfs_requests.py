@@ -19,6 +19,7 @@ from fss_kernel_counting.sizes.size_counts import NO_TRANSFERS, ByAddressAndProc
 from fss_toolbox.calibrate.calibration_steps import NFSACL, PAST_THE_END, CalibrationStep, kind_of
 
 _MIB: Final = 1 << 20
+_FILE_BYTES: Final = 16 * _MIB  # Length of the file that READs and WRITEs go through
 _AT_STATX_FORCE_SYNC: Final = 0x2000
 _SHORT_BYTES: Final = 4096
 _ACL: Final = "system.posix_acl_access"
@@ -36,6 +37,7 @@ class RequestCounts:
     Attributes:
         superblock: superblock at the last look.
         counts_calls: whether lock and ACL calls were counted at the last look.
+        sizes_known: whether READs and WRITEs were counted by size at the last look.
 
     Raises:
         UsageError: the directory is not on an NFS mount.
@@ -52,6 +54,7 @@ class RequestCounts:
         self._totals: Counter[str] = Counter()
         self._is_ahead = False
         self.counts_calls = False
+        self.sizes_known = False
         self.superblock = self._find()
 
     def _find(self) -> Superblock:
@@ -67,19 +70,16 @@ class RequestCounts:
             SourceError: the mount is gone.
         """
         before = self.superblock.record.operations
-        try:
-            self.superblock = self._find()
-        except UsageError as gone:
-            raise SourceError(str(gone)) from gone
+        self.superblock = self._find_again()
         counts = Counts() if self._counted is None else self._counted()
-        sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
+        self.sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
         # Counts that come late contain an interval that mountstats has shown already.
         self._is_ahead = counts.deferred
         for name, counters in self.superblock.record.operations.items():
             grown = counters.operations - (before[name].operations if name in before else 0)
             if name not in (READ, WRITE):
                 self._totals[name] += grown
-            elif sizes_known:
+            elif self.sizes_known:
                 self._add_sizes(step, name, counts)
             else:
                 other = kind_of(name, _SHORT_BYTES)
@@ -88,6 +88,20 @@ class RequestCounts:
         self._totals[NLM] += self._calls(counts.locks)
         self._totals[NFSACL] += self._calls(counts.acls)
         return dict(self._totals)
+
+    def operations(self) -> dict[str, int]:
+        """Requests of the mount so far by procedure, without a look at sizes.
+
+        Raises:
+            SourceError: the mount is gone.
+        """
+        return {name: counters.operations for name, counters in self._find_again().record.operations.items()}
+
+    def _find_again(self) -> Superblock:
+        try:
+            return self._find()
+        except UsageError as gone:
+            raise SourceError(str(gone)) from gone
 
     def _add_sizes(self, step: CalibrationStep, name: str, counts: Counts) -> None:
         transfers = counts.transfers.get(name, {}).get(self._number, NO_TRANSFERS)
@@ -120,8 +134,17 @@ class NfsRequests:
         """Requests so far, by kind."""
         return self._requests.look(step)
 
+    def operations(self) -> dict[str, int]:
+        """Requests of the mount so far by procedure, those of other programs included."""
+        return self._requests.operations()
+
+    @property
+    def sizes_known(self) -> bool:
+        """Whether the kernel counts READ and WRITE by size."""
+        return self._requests.sizes_known
+
     def prepare(self, step: CalibrationStep) -> None:
-        """Make the files of a step before the first minute."""
+        """Make the files of a step."""
         self.close()
         self._made = 0
         if step.name == PAST_THE_END:
@@ -135,12 +158,13 @@ class NfsRequests:
             self._file("file", os.O_CREAT | os.O_RDWR)
 
     def _fill(self, step: CalibrationStep) -> None:
-        self._file("data", os.O_CREAT | os.O_RDWR)
-        os.ftruncate(self._fd, 16 * _MIB)
+        self._file("data", os.O_CREAT | os.O_RDWR | os.O_DIRECT)
+        os.ftruncate(self._fd, _FILE_BYTES)
         if step.operation == READ:
-            for at in range(16):
-                os.pwrite(self._fd, self._buffer, at * _MIB)
-            os.fsync(self._fd)
+            size = min(_MIB, int(self._requests.superblock.record.options.get("wsize", _MIB)))
+            for at in range(0, _FILE_BYTES, size):
+                os.pwrite(self._fd, memoryview(self._buffer)[:size], at)
+            self._requests.look(CalibrationStep(kind_of(WRITE, size), WRITE, size))  # these WRITEs have this size
         self._reopen("data", os.O_RDWR | (0 if step.buffered or step.operation == "COMMIT" else os.O_DIRECT))
         os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
         if step.buffered:
@@ -255,4 +279,4 @@ class NfsRequests:
         return f"{kind}-{self._made}"
 
     def _offset(self, size: int) -> int:
-        return (self._made * size) % (16 * _MIB)
+        return (self._made * size) % _FILE_BYTES

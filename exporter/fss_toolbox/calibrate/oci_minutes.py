@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -25,80 +24,95 @@ _PUBLISHED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 """Metric and further dimensions by procedure, where a tenancy has no MountTargetIOPS."""
 
 
-@dataclass(eq=False, repr=False)
 class OciMinutes:
-    """Points of one mount target by the minute that ends at the point."""
+    """Points of one mount target, by OCI's name of the minute.
 
-    client: CloudClient  # of the region
-    target: MountTarget
-    clock: WallClock
+    Args:
+        client: client of the region.
+        target: mount target whose points are read.
+        clock: clock of the waits.
+    """
+
+    def __init__(self, client: CloudClient, target: MountTarget, clock: WallClock) -> None:
+        self._client = client
+        self._target = target
+        self._clock = clock
 
     def connections(self) -> float | None:
         """NFS connections in the newest published minute. None where nothing is published."""
-        minute = int(self.clock.now() // 60)
-        found = self._gauge("MountTargetConnections", minute - 10, minute)
-        return found[max(found)] if found else None
+        minute = int(self._clock.now() // 60)
+        points = self._gauge("MountTargetConnections", minute - 10, minute)
+        return points[max(points)] if points else None
 
     def publishes_iops(self, patience_s: float) -> bool:
         """Whether the tenancy has MountTargetIOPS for the mount target."""
-        minute = int(self.clock.now() // 60)
+        minute = int(self._clock.now() // 60)
         return bool(self._until_answered(lambda: self._gauge("MountTargetIOPS", minute - 15, minute), patience_s))
 
     def _gauge(self, metric: str, first: int, last: int) -> dict[int, float]:
-        return self._points(metric, METRICS[metric].statistic, {"resourceId": self.target.id}, first, last)
+        return self._points(metric, METRICS[metric].statistic, {"resourceId": self._target.id}, first, last)
 
     def io_operations(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[int, float]:
-        """Return the I/O operations of each minute. Minutes that are later than `patience_s` are absent."""
-        wanted = {one.minute for one in minutes}
-        ask = partial(self._gauge, "MountTargetIOPS", min(wanted), max(wanted))
-        found = self._until_complete(ask, wanted, patience_s)
-        return {minute: iops * 60 for minute, iops in found.items()}
+        """Return the I/O operations of each minute, and of the minute before and after.
+
+        Minutes that are later than `patience_s` are absent.
+        """
+        wanted = {minute.minute for minute in minutes}
+        ask = partial(self._gauge, "MountTargetIOPS", min(wanted) - 1, max(wanted) + 1)
+        points = self._until_complete(ask, wanted, patience_s)
+        return {name: iops * 60 for name, iops in points.items()}
+
+    def minutes_with_others(self, minutes: Iterable[CountedMinute], own: int, patience_s: float) -> set[int]:
+        """Return the minutes in which the mount target has more than `own` connections."""
+        names = {minute.minute for minute in minutes}
+        ask = partial(self._gauge, "MountTargetConnections", min(names) - 1, max(names) + 1)
+        return {name for name, connected in self._until_answered(ask, patience_s).items() if connected > own}
 
     def requests(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[tuple[str, int], float]:
-        """Requests of each step and minute, for steps whose procedure OCI publishes."""
+        """Requests of each step and minute, for steps whose procedure OCI publishes, with a minute before and after."""
         by_step: dict[str, set[int]] = {}
-        for one in minutes:
-            by_step.setdefault(one.step, set()).add(one.minute)
-        found = {}
-        deadline = self.clock.now() + patience_s
+        for minute in minutes:
+            by_step.setdefault(minute.step, set()).add(minute.minute)
+        requests = {}
+        deadline = self._clock.now() + patience_s
         for step, wanted in by_step.items():
             metric, where = _PUBLISHED.get(step.split()[0], ("", {}))
             if metric and step != PAST_THE_END:
-                of = {"mountTargetId": self.target.id, **where}
-                ask = partial(self._points, metric, "sum", of, min(wanted), max(wanted))
-                for minute, rate in self._until_complete(ask, wanted, deadline - self.clock.now()).items():
-                    found[step, minute] = rate * 60
-        return found
+                of = {"mountTargetId": self._target.id, **where}
+                ask = partial(self._points, metric, "sum", of, min(wanted) - 1, max(wanted) + 1)
+                for name, rate in self._until_complete(ask, wanted, deadline - self._clock.now()).items():
+                    requests[step, name] = rate * 60
+        return requests
 
     def _until_complete(
         self, ask: Callable[[], dict[int, float]], wanted: set[int], patience_s: float
     ) -> dict[int, float]:
-        deadline = self.clock.now() + patience_s
+        """Return an answer with every wanted minute, or the last answer."""
+        deadline = self._clock.now() + patience_s
         while True:
-            answer = self._until_answered(ask, deadline - self.clock.now())
-            found = {minute: value for minute, value in answer.items() if minute in wanted}
-            if found.keys() >= wanted or self.clock.now() >= deadline:
-                return found
-            self.clock.wait_until(min(deadline, self.clock.now() + _ASK_EVERY_S))
+            answer = self._until_answered(ask, deadline - self._clock.now())
+            if answer.keys() >= wanted or self._clock.now() >= deadline:
+                return answer
+            self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
 
     def _until_answered(self, ask: Callable[[], dict[int, float]], patience_s: float) -> dict[int, float]:
         """Return the answer. A failed call is repeated, because the work of an hour is done."""
-        deadline = self.clock.now() + patience_s
+        deadline = self._clock.now() + patience_s
         while True:
             try:
                 return ask()
             except CloudError:
-                if self.clock.now() >= deadline:
+                if self._clock.now() >= deadline:
                     raise
-            self.clock.wait_until(min(deadline, self.clock.now() + _ASK_EVERY_S))
+            self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
 
     def _points(self, metric: str, statistic: str, where: Mapping[str, str], first: int, last: int) -> dict[int, float]:
         """Return the values of all streams together. Damaged points are left out."""
         query = str(mql.query(metric, 1, statistic, where=where, group_by=()))
-        request = MetricRequest(Scope(self.target.compartment_id), NAMESPACE, query, first * 60, last * 60 + 60)
-        stamps, found = MinuteStamps(), {}
-        for stream in filter(None, self.client.summarize(request)):
+        request = MetricRequest(Scope(self._target.compartment_id), NAMESPACE, query, first * 60, last * 60 + 60)
+        stamps, points = MinuteStamps(), {}
+        for stream in filter(None, self._client.summarize(request)):
             for point in stream.points:
                 with suppress(ValueError):
-                    found[stamps[point.timestamp] // 60] = point.value
-        return found
+                    points[stamps[point.timestamp] // 60] = point.value
+        return points

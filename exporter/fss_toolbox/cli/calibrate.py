@@ -27,7 +27,9 @@ from fss_kernel_counting.exact_mode import Exact, exact
 from fss_toolbox import tables
 from fss_toolbox.calibrate import calibration_run as runs, calibration_steps as steps
 from fss_toolbox.calibrate.calibration_report import document, overrides
+from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
 from fss_toolbox.calibrate.nfs_requests import NfsRequests, RequestCounts
+from fss_toolbox.calibrate.oci_clock import ClockFit
 from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_toolbox.cli.discover import list_resources
@@ -94,16 +96,18 @@ def calibrate(flags: CalibrateFlags) -> int:
         return 0
     clock = runs.WallClock()
     cloud = OciMinutes(SdkClient(session), target, clock)
-    if not flags.other_clients:
-        _refuse_other_clients(cloud, max(1, len(mount.record.transports)))
+    own_connections = None if flags.other_clients else max(1, len(mount.record.transports))
+    if own_connections is not None:
+        _refuse_other_clients(cloud, own_connections)
     # After the check, because a calibration of another client may run in a directory that looks left over.
     for left in remove_leftovers(flags.directory):
         tables.note(f"removed what an earlier calibration left: {left}")
     counting = None if flags.exact == "off" else exact(flags, source.read, mounts)
     done = _send_requests(flags.directory, plan, source, counting, clock)
-    rows = measured_rows(cloud, plan, done, flags.patience_s)
+    _tell_refused(done)
+    rows, fit = measured_rows(cloud, plan, done, own_connections, flags.patience_s)
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
-    report = tables.as_json(document(plan, rows, done, options))
+    report = tables.as_json(document(plan, rows, done, options, fit))
     _print(rows, report, flags.output)
     if flags.report_file is not None:
         write_file("--report", flags.report_file, f"{report}\n")
@@ -125,28 +129,49 @@ def _send_requests(
         requests = RequestCounts(own, read, None if counting is None else lambda: counting.reader.counts)
         sender = NfsRequests(cleaned_up.enter_context(opened(own)), requests)
         cleaned_up.callback(sender.close)
-        return runs.work_through(plan, sender, clock, tables.note)
+        return runs.CalibrationRun(plan, sender, clock, tables.note).minutes()
+
+
+def _tell_refused(done: list[runs.CountedMinute]) -> None:
+    for minute in done:
+        if minute.refusal:
+            tables.note(f"{minute.step}: a minute is left out: {minute.refusal}")
 
 
 def measured_rows(
-    cloud: OciMinutes, plan: steps.CalibrationPlan, done: list[runs.CountedMinute], patience_s: float
-) -> list[runs.CalibrationRow]:
-    """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric.
+    cloud: OciMinutes,
+    plan: steps.CalibrationPlan,
+    done: list[runs.CountedMinute],
+    own_connections: int | None,
+    patience_s: float,
+) -> tuple[list[CalibrationRow], ClockFit | None]:
+    """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric, and then the clock that fits.
+
+    A minute with more than `own_connections` to the mount target is left out. None for connections of other clients.
 
     Raises:
         SourceError: OCI has none of the minutes.
     """
+    fit = None
     if cloud.publishes_iops(patience_s):
-        rows = runs.rows_by_iops(done, cloud.io_operations(done, patience_s), plan.steps)
+        io_operations = cloud.io_operations(done, patience_s)
+        others = set() if own_connections is None else cloud.minutes_with_others(done, own_connections, patience_s)
+        if refused := others & io_operations.keys():
+            tables.note(f"{len(refused)} minutes are left out: other clients were connected")
+        rows, fit = rows_by_iops(done, io_operations, plan.steps, refused)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:
-            tables.note(f"OCI has no minute of {', '.join(late)}, so these steps have no row. Try a longer --wait")
+            tables.note(
+                f"OCI has no good minute of {', '.join(late)}, so these steps have no row. Try again, or a longer --wait"
+            )
+        if fit is not None:
+            tables.note(str(fit))
     else:
         tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
-        rows = runs.rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
+        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
     if not rows:
-        raise SourceError("OCI Monitoring has none of the minutes of this calibration. Try a longer --wait")
-    return rows
+        raise SourceError("OCI Monitoring has no good minute of this calibration. Try again, or a longer --wait")
+    return rows, fit
 
 
 def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:
@@ -198,7 +223,7 @@ def _show_plan(plan: steps.CalibrationPlan, target: MountTarget) -> None:
     )
 
 
-def _cost(column: Column, text: Callable[[runs.CalibrationRow], str]) -> Figure:
+def _cost(column: Column, text: Callable[[CalibrationRow], str]) -> Figure:
     """Return a figure of the cost. The idle minutes have none."""
     return Figure(column, lambda row: "" if row.step == steps.IDLE.name else text(row))
 
@@ -216,7 +241,7 @@ _FIGURES: Final = (
 )
 
 
-def _print(rows: list[runs.CalibrationRow], report: str, output: str) -> None:
+def _print(rows: list[CalibrationRow], report: str, output: str) -> None:
     if output == "json":
         click.echo(report)
     elif output == "config":
@@ -225,6 +250,6 @@ def _print(rows: list[runs.CalibrationRow], report: str, output: str) -> None:
         show_rows(rows)
 
 
-def show_rows(rows: Sequence[runs.CalibrationRow]) -> None:
+def show_rows(rows: Sequence[CalibrationRow]) -> None:
     """Print results as a table."""
     tables.show_figures(tables.console(), _FIGURES, rows)

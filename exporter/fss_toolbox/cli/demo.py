@@ -19,10 +19,12 @@ from fss_exporter.cli import logs
 from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import flag, switch, takes
+from fss_exporter.flag_records import FilePath, flag, switch, takes
 from fss_toolbox.demo.recorded_clients import Clients
 from fss_toolbox.demo.region import Region, large, small
+from fss_toolbox.demo.region.charges import ChargeTable
 from fss_toolbox.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
+from fss_toolbox.demo.server_meter import ServerMeter
 
 UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
 
@@ -67,6 +69,22 @@ class DemoFlags:
         type=click.IntRange(1, 65_000),
         metavar="N",
     )
+    charge: str | None = flag(
+        "--charge",
+        "Charge this mount target with what the NFS server of this host serves, e.g. mt-idle, to try calibrate.",
+        metavar="MOUNT_TARGET",
+    )
+    charge_table: Path | None = flag(
+        "--charge.table",
+        "Costs of real requests that differ from the white paper, as YAML.",
+        type=FilePath(exists=True, dir_okay=False, path_type=Path),
+    )
+    charge_counters: Path = flag(
+        "--charge.counters",
+        "Counters of the NFS server.",
+        Path("/proc/net/rpc/nfsd"),
+        type=FilePath(dir_okay=False, path_type=Path),
+    )
     log_level: str = flag("--log.level", "Least severe lines of the log.", "warn", type=click.Choice(logs.LEVELS))
 
 
@@ -79,6 +97,10 @@ def demo(flags: DemoFlags) -> None:
     with TemporaryDirectory(prefix="fss-exporter-demo-") as folder, ExitStack() as undo:
         region = _started(flags)
         undo.callback(region.stop)
+        if flags.charge is not None:
+            meter = _meter(region, flags.charge, flags.charge_counters)
+            meter.start()
+            undo.callback(meter.stop)
         credentials = region.account.write_config(Path(folder), region.tenancy.region)
         if flags.region_only:
             click.echo(_text("region", region, credentials))
@@ -108,7 +130,8 @@ def demo(flags: DemoFlags) -> None:
 def _started(flags: DemoFlags) -> Region:
     try:
         faults = [FaultKinds().parse(fault) for fault in flags.faults]  # before a large tenancy is built
-        region = Region(large(flags.mount_targets) if flags.mount_targets else small())
+        charges = None if flags.charge_table is None else ChargeTable.of_file(flags.charge_table)
+        region = Region(large(flags.mount_targets) if flags.mount_targets else small(), charges=charges)
         for fault in faults:
             region.add_fault(fault)
         region.start(port=flags.region_port)
@@ -118,6 +141,16 @@ def _started(flags: DemoFlags) -> Region:
         where = f"--region-port={flags.region_port}"
         raise UsageError(f"{where}: cannot listen on 127.0.0.1: {error.strerror or error}") from error
     return region
+
+
+def _meter(region: Region, mount_target: str, counters: Path) -> ServerMeter:
+    try:
+        region.charge(mount_target, ())
+        return ServerMeter(counters.read_text, lambda requests: region.charge(mount_target, requests))
+    except LookupError as unknown:
+        raise UsageError(f"--charge: {unknown}") from unknown
+    except OSError as error:
+        raise UsageError(f"--charge.counters={counters}: no NFS server: {error.strerror or error}") from error
 
 
 def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> str:

@@ -1,12 +1,13 @@
 """The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import inf, pi, sin
 from zlib import crc32
 
-from fss_toolbox.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, Tenancy
+from fss_toolbox.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, RequestRate, Tenancy
 
 
 def chance(*parts: int) -> float:
@@ -37,6 +38,7 @@ class Activity:
         self._seeds = {link.id: crc32(link.id.encode()) for link in tenancy.links}
         self._scales: dict[str, list[tuple[int, float]]] = {}
         self._gone: dict[str, int] = {}
+        self._charged: dict[tuple[str, int], Counter[tuple[str, int, float]]] = {}
         self._lock = threading.Lock()
         self.pressure = lru_cache(maxsize=65536)(self._pressure)
 
@@ -50,6 +52,24 @@ class Activity:
             earlier = [step for step in self._scales.get(mount_target_id, []) if step[0] < since_minute]
             self._scales[mount_target_id] = [*earlier, (since_minute, factor)]
             self.pressure.cache_clear()
+
+    def charge(self, mount_target_id: str, minute: int, requests: RequestMix) -> None:
+        """Add real requests to the first export of a mount target in one minute.
+
+        Raises:
+            LookupError: there is no such mount target, or it has no export.
+        """
+        link = self.links_of[mount_target_id][0]
+        with self._lock:
+            charged = self._charged.setdefault((link.id, minute), Counter())
+            for rate in requests.rates:
+                charged[rate.operation, rate.size, rate.io_operations] += rate.per_second  # type: ignore[assignment]
+
+    def _real(self, link: Link, minute: int) -> RequestMix:
+        """Return the real requests of an export."""
+        with self._lock:
+            charged = self._charged.get((link.id, minute), Counter()).items()
+            return RequestMix(tuple(RequestRate(name, size, rate, cost) for (name, size, cost), rate in charged))
 
     def remove(self, resource_id: str, since_minute: int) -> None:
         """From a minute on, a resource is gone and publishes nothing."""
@@ -66,7 +86,7 @@ class Activity:
         averages = [(link, of(link.requests)) for link in links]
 
         def value(minute: int) -> float:
-            total = 0.0
+            total = sum(of(self._real(link, minute)) for link, _ in averages) if self._charged else 0.0
             for link, average in averages:
                 if average:
                     served = min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))

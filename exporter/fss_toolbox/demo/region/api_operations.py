@@ -24,6 +24,7 @@ _TYPES: Mapping[str, Any] = {
     "str": str,
     "text": _TEXT,
     "bool": bool,
+    "int": Annotated[int, Field(ge=0)],
     "float": float,
     "time": datetime,
     "count": Annotated[int, Field(ge=1)],

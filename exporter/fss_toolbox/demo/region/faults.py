@@ -26,6 +26,7 @@ DATA_KINDS: Mapping[str, str] = {
     "late": "points arrive up to `seconds` (180) late, two minutes at once",
     "gaps": "a `share` (0.1) of the points never arrives",
     "delete": "the resource called `resource` is gone",
+    "by-start": "points are named by the start of their minute and not by its end",
 }
 """Faults of the data. They count from the minute they are set."""
 

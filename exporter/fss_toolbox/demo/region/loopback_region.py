@@ -5,8 +5,10 @@
     curl -H 'content-type: application/json' -d '{"fault": "503:List*,times=3"}' http://127.0.0.1:PORT/control/faults
     curl -X DELETE http://127.0.0.1:PORT/control/faults
     curl -H 'content-type: application/json' -d '{"mountTarget": "mt-home", "factor": 0.5}' http://127.0.0.1:PORT/control/loads
+    curl -H 'content-type: application/json' http://127.0.0.1:PORT/control/requests \
+        -d '{"mountTarget": "mt-idle", "requests": [{"operation": "READ", "size": 1048576, "count": 12}]}'
 
-The region checks no signature, so it listens to the loopback interface only. `/control` refuses requests of web pages.
+The last command charges real requests, as a packet capture or a server counted them, to the present minute. The region checks no signature, so it listens to the loopback interface only. `/control` refuses requests of web pages.
 """
 
 import json
@@ -14,7 +16,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +27,7 @@ from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.alarms_api import AlarmsApi
 from fss_toolbox.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, Call, Handler, OperationTable
+from fss_toolbox.demo.region.charges import ChargeTable, RealRequests
 from fss_toolbox.demo.region.demo_account import DemoAccount
 from fss_toolbox.demo.region.demo_tenancy import Tenancy
 from fss_toolbox.demo.region.faults import Fault, FaultBoard, FaultKinds
@@ -98,7 +101,8 @@ class _Server(ThreadingHTTPServer):
 class Region:
     """One region of one tenancy, with faults on demand. By default the small demo tenancy and a fresh key.
 
-    `now` returns the time of the data, epoch seconds. `limits` are the documented limits of an answer.
+    `now` returns the time of the data, epoch seconds. `limits` are the documented limits of an answer. `charges` has the costs
+    of real requests.
     """
 
     fault_kinds: ClassVar[FaultKinds] = FaultKinds()
@@ -115,10 +119,12 @@ class Region:
         account: DemoAccount | None = None,
         now: Callable[[], float] = time.time,
         limits: RegionLimits | None = None,
+        charges: ChargeTable | None = None,
     ) -> None:
         self.tenancy = tenancy or small()
         self.account = account or DemoAccount.generate(self.tenancy.id)
         self._now = now
+        self._charges = charges or ChargeTable()
         self.fault_board = FaultBoard()
         self._activity = self.activity(self.tenancy)
         self.store = self.point_store(self._activity, self.fault_board)
@@ -134,6 +140,7 @@ class Region:
             "AddFault": lambda call: self._turn(call, lambda: self.add_fault(call.body.fault)),
             "ClearFaults": lambda call: self._turn(call, self.clear_faults),
             "SetLoad": lambda call: self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor)),
+            "ChargeRequests": lambda call: self._turn(call, lambda: self._charge_body(call.body)),
         }
         served = self.table.operations(handlers)
         self.operations = tuple(operation for operation in served if not operation.is_control)
@@ -230,6 +237,24 @@ class Region:
             ValueError: the factor is negative or above 1000.
         """
         self._activity.scale(self.tenancy.named(mount_target), factor, self.minute)
+
+    def charge(self, mount_target: str, requests: Iterable[RealRequests], minute: int | None = None) -> None:
+        """Charge a mount target (name or OCID) with real requests of one minute, by default of the present one.
+
+        Args:
+            mount_target: display name or OCID.
+            requests: requests that were really sent.
+            minute: end of the minute, epoch seconds // 60.
+
+        Raises:
+            LookupError: there is no such mount target.
+        """
+        ends = self.minute + 1 if minute is None else minute
+        self._activity.charge(self.tenancy.named(mount_target), ends, self._charges.charged(requests))
+
+    def _charge_body(self, body: Any) -> None:
+        requests = (RealRequests(row.operation, row.size, row.count) for row in body.requests)
+        self.charge(body.mount_target, requests, body.minute)
 
     def delete(self, resource: str) -> None:
         """Remove a resource (name or OCID): no list shows it, it publishes nothing, ListMetrics remembers it.

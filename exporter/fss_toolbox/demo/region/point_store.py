@@ -42,8 +42,13 @@ class PointStore:
             self._streams[key] = list(metric.streams(self._activity))
         return self._streams[key]
 
+    def _end(self, minute: int) -> int:
+        """Return the end of the minute with a name, in epoch minutes."""
+        return minute + 1 if self._faults.spoiling("by-start", minute) else minute
+
     def published(self, stream: PublishedStream, minute: int) -> float | None:
         """Return the value a stream publishes for a minute, sooner or later. None where no value comes."""
+        minute = self._end(minute)
         if not self._activity.lives(stream.resource_id, minute):
             return None
         gaps = self._faults.spoiling("gaps", minute)
@@ -53,6 +58,7 @@ class PointStore:
 
     def arrival(self, stream: PublishedStream, minute: int) -> float:
         """Return epoch seconds from which the point of a minute can be read."""
+        minute = self._end(minute)
         late = self._faults.spoiling("late", minute)
         if late is None:
             return minute * 60.0

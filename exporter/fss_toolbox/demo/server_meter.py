@@ -1,0 +1,71 @@
+"""Charge a mount target of the demo region with what the NFS server of this host serves, by the server's own counters.
+
+The counters have no sizes. So the READs of a second have the mean size of that second, and the WRITEs as well.
+"""
+
+from collections.abc import Callable, Mapping
+
+from fss_exporter.background import Worker
+from fss_exporter.errors import UsageError
+from fss_toolbox.demo.region.charges import RealRequests
+
+PROCEDURES = (
+    "NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK MKNOD REMOVE RMDIR RENAME LINK READDIR "
+    "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
+).split()
+"""Order of the `proc3` line of /proc/net/rpc/nfsd: the numbers of the procedures (RFC 1813)."""
+
+_BYTES = {"READ": 0, "WRITE": 1}  # Place in the `io` line
+
+
+class ServerMeter:
+    """Reads the counters of the kernel's NFS server once a second.
+
+    Args:
+        read: returns the text of /proc/net/rpc/nfsd.
+        charge: takes the requests since the last look.
+        interval_s: seconds between two looks.
+
+    Raises:
+        UsageError: the text has no counters of NFSv3.
+    """
+
+    def __init__(
+        self, read: Callable[[], str], charge: Callable[[list[RealRequests]], None], interval_s: float = 1.0
+    ) -> None:
+        self._read = read
+        self._charge = charge
+        self._worker = Worker("demo_server_meter", self.look, interval=lambda: interval_s)
+        self._calls, self._bytes = _counters(read())
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._worker.start()
+
+    def stop(self) -> None:
+        """Stop looking."""
+        self._worker.stop()
+
+    def look(self) -> None:
+        """Charge the requests since the last look."""
+        calls, moved = _counters(self._read())
+        requests = []
+        for name, count in calls.items():
+            if grown := count - self._calls[name]:
+                place = _BYTES.get(name)
+                size = 0 if place is None else (moved[place] - self._bytes[place]) // grown
+                requests.append(RealRequests(name, size, grown))
+        self._calls, self._bytes = calls, moved
+        if requests:
+            self._charge(requests)
+
+
+def _counters(text: str) -> tuple[Mapping[str, int], tuple[int, int]]:
+    """Return the calls by procedure, and the bytes read and written."""
+    lines = {words[0]: words[1:] for line in text.splitlines() if (words := line.split())}
+    try:
+        read, written = map(int, lines["io"])
+        calls = dict(zip(PROCEDURES, map(int, lines["proc3"][1:]), strict=True))
+    except (KeyError, ValueError) as damaged:
+        raise UsageError("the server's counters have no lines `io` and `proc3` of NFSv3") from damaged
+    return calls, (read, written)

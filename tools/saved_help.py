@@ -13,7 +13,7 @@ WIDTH = 100  # columns
 
 def texts() -> dict[str, str]:
     """Help by name of the file."""
-    top = click.Context(cli, info_name="fss-exporter")
+    top = click.Context(cli, info_name="fss-exporter", **cli.context_settings)
     return {name: text for command in NEED_OCI for name, text in _helps(cli.get_command(top, command), command, top)}
 
 

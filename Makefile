@@ -140,6 +140,9 @@ bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performa
 attacks: .venv/dev ## hostile HTTP clients against agents and a poller: memory, waiting scrapes, SIGTERM (docs/security.md; eight minutes; ARGS="--mounts 10 --mount-targets" for one)
 	@$(RUN) -m tools.attacks $(ARGS)
 
+kernels: .venv/dev ## agents on real kernels in QEMU, beside packets (root; an hour; CONTRIBUTING.md; ARGS="6.12 --quick" for one)
+	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod && $(RUN) -m tools.kernels $(ARGS)
+
 bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
 

@@ -294,8 +294,6 @@ class Instance:
             OSError: the kernel refuses.
         """
         self._files.write(self.path / "buffer_size_kb", str(buffer_kib))
-        # Names of threads by number are for the text of a trace, and cost a little at each switch of a CPU.
-        self._files.write(self.path / "options/record-cmd", "0")
         for event in events:
             self._files.write(self.path / "events" / event / "enable", "1")
         for pipe in self._files.all(self.path, "per_cpu/cpu*/trace_pipe_raw"):

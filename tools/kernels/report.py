@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tools.kernels.wire import calls
 
 _TOTAL = "fss_client_address_estimated_io_operations_total"
-_ESTIMATES = [f"fss_client_estimated_io_operations{bound}_total" for bound in ("_lower_bound", "_upper_bound")]
+_ESTIMATE = "fss_client_estimated_io_operations"
 Growth = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -41,7 +41,10 @@ def results(folder: Path) -> Iterator[Result]:
 def _result(folder: Path, ran: Mapping[str, str]) -> Result:
     found = calls(folder / "packets.pcap")
     default, exact = (_growth(folder, kind) for kind in ("default", "exact"))
-    lower, upper = (_sum(default, name) or 0.0 for name in _ESTIMATES)
+    lower, upper = (_sum(default, f"{_ESTIMATE}_{bound}_bound_total") or 0.0 for bound in ("lower", "upper"))
+    fixed = sum(
+        _sum(default, f"{_ESTIMATE}_total", **{"class": f"metadata_{kind}"}) or 0.0 for kind in ("read", "write")
+    )
     unit, job = _expected(ran["cgroup"])
     rows = "fss_client_job_io_operations_total" if job else "fss_client_process_io_operations_total"
     whole = _sum(exact, rows)
@@ -50,7 +53,7 @@ def _result(folder: Path, ran: Mapping[str, str]) -> Result:
         folder.name,
         packets=sum(call.io_operations for call in found),
         locks=sum(call.io_operations for call in found if call.operation.startswith("NLM_")),
-        estimate=(lower, _sum(default, _TOTAL) or 0.0, upper),
+        estimate=(fixed + lower, _sum(default, _TOTAL) or 0.0, fixed + upper),
         exact=_sum(exact, _TOTAL),
         calls=sum(not call.operation.startswith("NLM_") and call.operation != "NULL" for call in found),
         durations=_sum(exact, "fss_client_request_duration_seconds_count"),

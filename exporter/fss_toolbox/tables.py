@@ -166,14 +166,22 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) 
 
 
 def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """Return the columns that fit. The least important go first, and come back if there is room later."""
+    """Return the columns that fit."""
     widths = [
-        max(cell_len(one) for one in (column.title, *(printable(row.cells[at]) for row in rows)))
+        max(cell_len(text) for text in (column.title, *(printable(row.cells[at]) for row in rows)))
         for at, column in enumerate(columns)
     ]
+    return fitting(columns, widths, out.width)
+
+
+def fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+    """Return the positions of the columns that fit into `width` characters, with a gap after each but the last.
+
+    The least important go first, and come back if there is room later.
+    """
 
     def fits(kept: Sequence[int]) -> bool:
-        return sum(widths[at] for at in kept) + _GAP * (len(kept) - 1) <= out.width
+        return sum(widths[at] for at in kept) + _GAP * (len(kept) - 1) <= width
 
     kept = list(range(len(columns)))
     by_rank = sorted((index for index in kept if columns[index].rank), key=lambda index: (columns[index].rank, index))

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "alarms": "Plan, apply and destroy OCI alarms for mount targets.",
     "assets": "Write the rules, dashboards, OCI alarms, systemd units, documents and the example configuration to DIR.",
     "iostat": "Show the estimated mount-target IOPS of each NFS mount.",
+    "top": "Watch mount targets against their ceilings in the whole terminal.",
     "doctor": "Check this client, its exporter and the OCI account, and name a fix for each problem.",
     "plan": "Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.",
     "fio": "Show what fio jobs cost a mount target, and which ceiling limited the jobs.",
@@ -74,6 +75,8 @@ def module_of(name: str) -> str:
 
 
 def _missing(name: str) -> str:
+    if name == "top" and find_spec("textual") is None:
+        return "  (not installed: textual)"
     return "  (not installed: oci)" if name in NEED_OCI and find_spec("oci") is None else ""
 
 

@@ -15,9 +15,9 @@ from fss_kernel_counting.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_kernel_counting.processes import process_session
 from fss_kernel_counting.processes.attribution import Attribution, Places
 from fss_kernel_counting.processes.births import FamilyTree
+from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
 from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, Names, ProcessSession
-from fss_kernel_counting.processes.top import Amount
 from fss_kernel_counting.tracefs import NotYet, Sources
 
 _LOG = logging.getLogger(__name__)

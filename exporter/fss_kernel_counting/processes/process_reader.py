@@ -11,9 +11,9 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, TopLoads, Who
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_kernel_counting.processes.identities import Identity, SeenThread
-from fss_kernel_counting.processes.top import NO_AMOUNT, Amount, TopLoads, Who
 
 
 def by_address(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import CallsByEdge
@@ -21,6 +22,10 @@ from fss_toolbox.iostat.rates import traffic
 from fss_toolbox.iostat.saved_readings import left_out
 from fss_toolbox.iostat.saved_reports import since_mount_report
 from fss_toolbox.iostat.traffic_report import Report, mount_points
+
+if TYPE_CHECKING:
+    from fss_exporter.model.service_table import SeriesKey
+    from fss_exporter.nfs.totals import MountTotals
 
 THIS_HOST = "this host"
 _FAR_APART = 1.1
@@ -51,6 +56,8 @@ class HostTraffic:
         self._read, self._counted = read, counted
         self._accounts = Accounts(counted, overrides=overrides)
         self._skipped: tuple[str, ...] = ()
+        self._before: dict[SeriesKey, MountTotals] = {}
+        self._estimated_before = math.nan
 
     def look(self) -> float:
         """Read the counters, and return the monotonic time of the reading in seconds."""
@@ -59,22 +66,34 @@ class HostTraffic:
         self._skipped = reading.skipped
         return now
 
+    def begin(self) -> float:
+        """Begin an interval with a look, and return its monotonic time in seconds."""
+        start = self.look()
+        self._begin_interval()
+        return start
+
+    def _begin_interval(self) -> None:
+        self._before, self._estimated_before = deepcopy(self._accounts.mounts), self._estimated_seconds
+
+    def report(self, seconds: float) -> Report:
+        """Return the report of the interval that ends with the last look, and begin the next interval."""
+        report = Report(
+            THIS_HOST,
+            datetime.now(UTC),
+            seconds,
+            traffic(self._before, self._accounts.mounts, seconds),
+            mount_points(self._accounts.superblocks),
+            (),
+            counted=self._estimated_seconds == self._estimated_before,
+        )
+        self._begin_interval()
+        return report
+
     def reports(self, interval: float, count: int | None) -> Iterator[Report]:
         """Yield `count` reports (None: no end), one each `interval` seconds. The first has the notes."""
-        start = self.look()
-        old, estimated = deepcopy(self._accounts.mounts), self._estimated_seconds
-        for number, seconds in enumerate(intervals(self.look, start, interval, count)):
-            report = Report(
-                THIS_HOST,
-                datetime.now(UTC),
-                seconds,
-                traffic(old, self._accounts.mounts, seconds),
-                mount_points(self._accounts.superblocks),
-                (),
-                counted=self._estimated_seconds == estimated,
-            )
+        for number, seconds in enumerate(intervals(self.look, self.begin(), interval, count)):
+            report = self.report(seconds)
             yield report if number else replace(report, notes=self._notes(report))
-            old, estimated = deepcopy(self._accounts.mounts), self._estimated_seconds
 
     def _notes(self, report: Report) -> tuple[str, ...]:
         iops = together(report.traffic.values()).iops

@@ -14,9 +14,9 @@ from rich.console import Console
 from fss_exporter import units
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_kernel_counting.processes.identities import SeenThread
-from fss_kernel_counting.processes.top import NO_AMOUNT, Amount
 from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.tables import Column, Row, say, show as show_table
 
@@ -83,11 +83,12 @@ def reports(
     loads.clear()  # calls before the first interval
     for seconds in intervals(look, start, interval, count):
         priced = Places(reading.superblocks).priced
-        yield ProcessReport(datetime.now(UTC), seconds, by, _grouped(loads, by), priced)
+        yield ProcessReport(datetime.now(UTC), seconds, by, loads_by_party(loads, by), priced)
         loads.clear()
 
 
-def _grouped(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:
+def loads_by_party(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:
+    """Return loads by address and party."""
     result: dict[str, dict[Party, Amount]] = defaultdict(dict)
     for address, seen, amount in loads:
         who = party(seen, by)

@@ -28,6 +28,10 @@ class Prometheus:
         self._get = get
         self.now = time.time() if now is None else now
 
+    def present(self) -> float:
+        """Return the present time in epoch seconds, for a query of now."""
+        return time.time()
+
     def figures(
         self,
         queries: Mapping[str, str],

@@ -10,11 +10,11 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
+from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.identities import Identity
 from fss_kernel_counting.processes.process_reader import by_address
 from fss_kernel_counting.processes.process_session import OF_AGENT, Names
-from fss_kernel_counting.processes.top import Amount
 from fss_kernel_counting.tracefs import Files, Sources
 
 HERE = "10.0.0.3"

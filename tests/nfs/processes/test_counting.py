@@ -8,8 +8,8 @@ import pytest
 from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
+from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.process_session import OF_COMMAND
-from fss_kernel_counting.processes.top import Amount
 from fss_kernel_counting.tracefs import OF_BIRTHS, OF_PROCESSES, OF_WRITERS, Unavailable
 
 

@@ -101,6 +101,7 @@ _OF_QUANTITY = {
     Quantity.IOPS: count,
     Quantity.READ: bandwidth,
     Quantity.WRITE: bandwidth,
+    Quantity.BOTH: bandwidth,
     Quantity.LATENCY: seconds,
     Quantity.CONNECTIONS: count,
 }

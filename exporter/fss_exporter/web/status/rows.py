@@ -28,6 +28,7 @@ class Quantity(StrEnum):
     IOPS = "IOPS"
     READ = "Read"
     WRITE = "Write"
+    BOTH = "Read and write"
     LATENCY = "Latency"
     CONNECTIONS = "Connections"
 

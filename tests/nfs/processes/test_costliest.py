@@ -2,8 +2,8 @@
 
 from hypothesis import given, settings, strategies as st
 
+from fss_kernel_counting.processes.costliest import Amount, TopLoads, TopRow
 from fss_kernel_counting.processes.identities import Identity
-from fss_kernel_counting.processes.top import Amount, TopLoads, TopRow
 
 HERE = "10.0.0.3"
 PRICED = {HERE: True}

@@ -1,0 +1,68 @@
+"""Mount targets as one client sees them: its own traffic against the ceilings, which is a part of the load."""
+
+from collections.abc import Collection, Iterator
+
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_toolbox.ceilings import Judge
+from fss_toolbox.iostat.traffic_report import Report, ReportLine, ReportOrder, parts_of, targets_of
+from fss_toolbox.top.picture import LoadPart, Parts, operations_of, part_of
+
+_QUANTITIES = {
+    IOPS: Quantity.IOPS,
+    READ_BANDWIDTH: Quantity.READ,
+    WRITE_BANDWIDTH: Quantity.WRITE,
+    BOTH_DIRECTIONS: Quantity.BOTH,
+    CONNECTIONS: Quantity.CONNECTIONS,
+}
+ONE_CLIENT = "only this client is seen. --prometheus shows all clients of a mount target"
+NO_LOAD = "no load in this interval"
+
+
+def client_targets(report: Report, judge: Judge, known: Collection[str] = ()) -> Iterator[MountTargetRow]:
+    """Yield a mount target for each address of a report. The addresses in `known` are left out."""
+    for line in targets_of(report, judge, "iops"):
+        if line.name not in known:
+            uses = line.compare(line.traffic)
+            served = judge.served.get(line.name)
+            yield MountTargetRow(
+                name=served.name if served else "",
+                region="",
+                address=line.name,
+                shape=served.shape if served else judge.shape,
+                state="",
+                usages=tuple(_usages(uses)),
+                ceilings=frozenset(
+                    _QUANTITIES[use.resource] for use in uses if use.limit and use.resource in _QUANTITIES
+                ),
+            )
+
+
+def _usages(uses: Collection[Use]) -> Iterator[Usage]:
+    for use in uses:
+        if use.demand is not None and use.resource in _QUANTITIES:
+            yield Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, FigureSource.HOST), use.limit)
+
+
+def client_parts(report: Report, judge: Judge, address: str, kind: str) -> Parts:
+    """Return the mounts, operations or the single client of an address in a report."""
+    lines = [line for line in targets_of(report, judge, "iops") if line.name == address]
+    if not lines:
+        return Parts(remark="this client has no mount of this mount target")
+    if kind == "clients":
+        return Parts((part_of(report.source, lines[0].traffic),), ONE_CLIENT)
+    rows = _mounts(report, lines[0]) if kind == "mounts" else operations_of(lines[0].traffic)
+    return Parts(tuple(rows), "" if rows else NO_LOAD)
+
+
+def _mounts(report: Report, target: ReportLine) -> tuple[LoadPart, ...]:
+    lines = parts_of(report, target, ReportOrder("mount", "iops", None))
+    return tuple(
+        part_of(
+            line.key.export if line.key else line.name,
+            line.traffic,
+            ", ".join(report.mount_points.get(line.key, ())) if line.key else "",
+        )
+        for line in lines
+    )

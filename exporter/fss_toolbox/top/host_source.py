@@ -1,0 +1,147 @@
+"""This host as a source of `top`: its own counters, and the load by process while somebody looks at it."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from fss_exporter.errors import FssError
+from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.nfs.superblocks import NO_READING, Reading
+from fss_exporter.web.status.rows import MountTargetRow
+from fss_kernel_counting.processes.costliest import Amount
+from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
+from fss_toolbox.ceilings import Judge
+from fss_toolbox.iostat.host_reports import HostTraffic
+from fss_toolbox.iostat.process_reports import Party, loads_by_party
+from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
+from fss_toolbox.top.picture import LoadPart, Parts, Picture
+
+if TYPE_CHECKING:
+    from fss_toolbox.iostat.traffic_report import Report
+
+
+class HostSource:
+    """The mounts of this host.
+
+    Args:
+        read: reads mountstats once.
+        judge: the ceilings of the mount targets.
+        interval: seconds that a picture covers.
+        counting: counts by process from the first question about processes on.
+    """
+
+    title = "this host"
+    period_seconds = 1.0  # a short tick mixes fewer sizes of READs and WRITEs
+
+    def __init__(
+        self,
+        read: Callable[[], Reading],
+        judge: Judge,
+        interval: float,
+        counting: ProcessCounting,
+        overrides: CostOverrides,
+    ) -> None:
+        self._read = read
+        self._judge = judge
+        self._interval = interval
+        self._traffic = HostTraffic(self._read_and_keep, overrides=overrides)
+        self._reading = NO_READING
+        self._began: float | None = None
+        self._report: Report | None = None
+        self._processes = HostProcesses(counting)
+
+    def _read_and_keep(self) -> Reading:
+        self._reading = self._read()
+        return self._reading
+
+    def look(self) -> Picture | None:
+        """Read the counters. A picture comes with the end of an interval."""
+        if self._began is None:
+            self._began = self._traffic.begin()
+            return None
+        now = self._traffic.look()
+        self._processes.look(self._reading)
+        seconds = now - self._began
+        if seconds < self._interval:
+            return None
+        self._began, self._report = now, self._traffic.report(seconds)
+        self._processes.end_interval(seconds)
+        remarks = (
+            ("the load of this host alone is a lower bound of the load of a mount target",)
+            if self._report.traffic
+            else ()
+        )
+        return Picture(tuple(client_targets(self._report, self._judge)), seconds, remarks)
+
+    def parts(self, target: MountTargetRow, kind: str) -> Parts:
+        """Return the parts behind an address in the last interval."""
+        if kind == "processes":
+            return self._processes.parts(target.address, self._reading)
+        return Parts() if self._report is None else client_parts(self._report, self._judge, target.address, kind)
+
+    def close(self) -> None:
+        """Remove the triggers of the kernel."""
+        self._processes.close()
+
+
+class HostProcesses:
+    """The load of this host by process, counted by the kernel from the first question on."""
+
+    def __init__(self, counting: ProcessCounting) -> None:
+        self._counting = counting
+        self._refusal = ""
+        self._is_open = False
+        self._loads: list[ProcessLoad] = []
+        self._parts: Mapping[str, tuple[LoadPart, ...]] | None = None
+
+    def look(self, reading: Reading) -> None:
+        """Read the tables of the kernel, if they count."""
+        if self._is_open:
+            self._loads.extend(self._counting.look(reading))
+
+    def end_interval(self, seconds: float) -> None:
+        """Turn the loads of an interval into parts by address."""
+        if self._is_open:
+            loads = loads_by_party(self._loads, "process")
+            self._parts = {
+                address: tuple(_process(party, amount, seconds) for party, amount in parties.items())
+                for address, parties in loads.items()
+            }
+            self._loads = []
+
+    def parts(self, address: str, reading: Reading) -> Parts:
+        """Return the processes of an address. The first call sets the triggers of the kernel."""
+        if not self._is_open and not self._refusal:
+            self._open(reading)
+        if self._refusal:
+            return Parts(remark=f"the kernel cannot count by process: {self._refusal}")
+        if self._parts is None:
+            return Parts(remark="counting from now on ...")
+        rows = self._parts.get(address, ())
+        return Parts(rows, "" if rows else NO_LOAD)
+
+    def _open(self, reading: Reading) -> None:
+        try:
+            self._counting.open()
+        except FssError as refusal:
+            self._refusal = str(refusal)
+            return
+        self._is_open = True
+        self._counting.look(reading)  # calls before the first interval
+        self._loads = []
+
+    def close(self) -> None:
+        """Remove the triggers."""
+        if self._is_open:
+            self._counting.close()
+
+
+def _process(party: Party, amount: Amount, seconds: float) -> LoadPart:
+    return LoadPart(
+        party.name,
+        Bounds.exact(amount.io_operations / seconds),
+        amount.operations / seconds,
+        amount.read_bytes / seconds,
+        amount.written_bytes / seconds,
+        detail=" ".join(filter(None, (party.where, party.user))),
+    )

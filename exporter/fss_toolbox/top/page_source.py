@@ -1,0 +1,122 @@
+"""The metrics of a running exporter as a source of `top`: an agent, a poller, or both."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, went_back
+from fss_exporter.errors import SourceError
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.samples import Samples
+from fss_exporter.served_ceilings import served_ceilings
+from fss_exporter.web.status.client_rows import iops_by_address
+from fss_exporter.web.status.mount_target_rows import mount_target_rows
+from fss_exporter.web.status.rows import MountTargetRow
+from fss_toolbox.ceilings import Judge
+from fss_toolbox.iostat.page_reports import report_between
+from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
+from fss_toolbox.top.picture import LoadPart, Parts, Picture
+
+if TYPE_CHECKING:
+    from fss_toolbox.iostat.traffic_report import Report
+
+_PROCESS = ("address", "process", "pod_namespace", "pod_name", "unit")
+_NO_PROCESSES = "no load by process on this page. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
+
+
+class PageSource:
+    """The page of metrics of one exporter.
+
+    Args:
+        get: returns the text of the page.
+        title: name of the page.
+        judge: the ceilings where the page has none.
+        interval: seconds between two scrapes.
+    """
+
+    def __init__(
+        self,
+        get: Callable[[], str],
+        title: str,
+        judge: Judge,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.title = title
+        self.period_seconds = interval
+        self._get = get
+        self._judge = judge
+        self._clock = clock
+        self._last: tuple[float, Scraped, Samples] | None = None
+        self._report: Report | None = None
+        self._processes: dict[tuple[str, ...], LoadPart] = {}
+
+    def look(self) -> Picture:
+        """Scrape the page once."""
+        text, at = self._get(), self._clock()
+        samples, scrape = self._read(text)
+        before, self._last = self._last, (at, scrape, samples)
+        if before is None:
+            return Picture(mount_target_rows(samples, {}), remarks=("rates of clients follow with the next scrape",))
+        seconds = at - before[0]
+        if went_back(before[1], scrape):
+            self._report, self._processes = None, {}
+            return Picture(mount_target_rows(samples, {}), remarks=(RESTARTED,))
+        self._report = report_between(self.title, before[1], scrape, seconds)
+        self._judge = replace(self._judge, served=scrape.ceilings)
+        self._processes = dict(_processes(before[2], samples, seconds))
+        costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
+        targets = mount_target_rows(samples, iops_by_address(costs))
+        named = {target.address for target in targets}
+        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds)
+
+    def _read(self, text: str) -> tuple[Samples, Scraped]:
+        try:
+            samples, scrape = Samples(text_string_to_metric_families(text)), Scraped()
+            for sample in samples:
+                scrape.take(*sample)
+            scrape.ceilings = served_ceilings(samples)
+        except (ValueError, LookupError, OverflowError) as error:
+            raise SourceError(f"{self.title}: not the metrics of an exporter of this version: {error}") from error
+        if not any(name.startswith(("fss_client_", "fss_mount_target_", "fss_oci_")) for name, _, _ in samples):
+            raise SourceError(f"{self.title}: no metrics of an agent or a poller. Give the URL of /metrics")
+        return samples, scrape
+
+    def parts(self, target: MountTargetRow, kind: str) -> Parts:
+        """Return the parts behind an address between the last two scrapes."""
+        if kind == "processes":
+            rows = tuple(part for key, part in self._processes.items() if key[0] == target.address)
+            return Parts(rows, "" if rows else NO_LOAD if self._processes else _NO_PROCESSES)
+        if self._report is None:
+            return Parts(remark="rates of clients follow with the next scrape")
+        return client_parts(self._report, self._judge, target.address, kind)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+def _processes(before: Samples, after: Samples, seconds: float) -> Iterator[tuple[tuple[str, ...], LoadPart]]:
+    """Yield the load of each process between two scrapes by address and names."""
+
+    def rates(name: str, *labels: str) -> dict[tuple[str, ...], float]:
+        old = before.by(name, *labels)
+        return {key: max(0.0, value - old.get(key, 0.0)) / seconds for key, value in after.by(name, *labels).items()}
+
+    calls = rates("fss_client_process_operations_total", *_PROCESS)
+    payload = rates("fss_client_process_bytes_total", *_PROCESS, "direction")
+    for key, iops in rates("fss_client_process_io_operations_total", *_PROCESS).items():
+        _, process, namespace, pod, unit = key
+        yield (
+            key,
+            LoadPart(
+                process,
+                Bounds.exact(iops),
+                calls.get(key),
+                payload.get((*key, "read")),
+                payload.get((*key, "write")),
+                detail=f"{namespace}/{pod}".strip("/") or unit,
+            ),
+        )

@@ -1,0 +1,122 @@
+"""What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import KnownFigure, best_known
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+
+KINDS: Final = ("mounts", "clients", "operations", "processes")
+"""What Enter shows behind a mount target. The keys 1 to 4 stand for them."""
+
+SILENT_SECONDS: Final = 40.0
+"""A source that gave no figures for so long says nothing about now."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPart:
+    """One mount, client, operation or process behind a mount target. Figures per second, None if unknown."""
+
+    name: str
+    iops: Bounds | None = None  # mount-target I/O operations
+    operations: float | None = None  # NFS operations
+    read_bytes: float | None = None
+    written_bytes: float | None = None
+    rtt_seconds: float | None = None  # mean time from transmission to reply
+    detail: str = ""  # e.g. the mount points of a mount, or the pod or unit of a process
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All parts of one kind behind a mount target."""
+
+    rows: tuple[LoadPart, ...] = ()
+    remark: str = ""  # why there are no rows, or what the rows leave out
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Every mount target at one moment."""
+
+    targets: tuple[MountTargetRow, ...]
+    seconds: float | None = None  # time that the figures of clients cover. None: the source has its own times
+    remarks: tuple[str, ...] = field(default_factory=tuple)
+
+
+class PictureSource(Protocol):
+    """A host, a page of metrics or a Prometheus."""
+
+    title: str  # name of the source for the first line
+    period_seconds: float  # time between two looks
+
+    def look(self) -> Picture | None:
+        """Read the source once. None: there is nothing new yet. Raises FssError if the source does not answer."""
+
+    def parts(self, target: MountTargetRow, kind: str) -> Parts:
+        """Return the parts behind a mount target of the last picture. Raises FssError if the source does not answer."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+def key_of(target: MountTargetRow) -> str:
+    """Return a text that names a mount target in every picture."""
+    return "\n".join((target.region, target.name, target.address))
+
+
+def usage_of(target: MountTargetRow, quantity: Quantity) -> Usage | None:
+    """Return the usage of a quantity to believe. None if nothing is known."""
+    by_figure = {usage.figure: usage for usage in target.of(quantity)}
+    best = best_known(by_figure)
+    return None if best is None else by_figure[best]
+
+
+def fullest_usage(target: MountTargetRow) -> Usage | None:
+    """Return the usage with the highest share of a ceiling. None without a known figure that has a ceiling."""
+    usages = (usage_of(target, quantity) for quantity in Quantity)
+    with_ceiling = [usage for usage in usages if usage is not None and usage.ratio is not None]
+    return max(with_ceiling, key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0), default=None)
+
+
+def aged(target: MountTargetRow, seconds: float) -> MountTargetRow:
+    """Return the mount target with figures that are older by `seconds`."""
+    return replace(
+        target, usages=tuple(replace(usage, figure=_older(usage.figure, seconds)) for usage in target.usages)
+    )
+
+
+def _older(figure: KnownFigure, seconds: float) -> KnownFigure:
+    return figure if figure.age_seconds is None else replace(figure, age_seconds=figure.age_seconds + seconds)
+
+
+def count_of(targets: Iterable[MountTargetRow], level: Level) -> int:
+    """Return how many mount targets are at a level."""
+    return sum(target.level is level for target in targets)
+
+
+def part_of(name: str, traffic: Traffic, detail: str = "") -> LoadPart:
+    """Return a part with the figures of traffic."""
+    operations = traffic.all_operations
+    return LoadPart(
+        name,
+        operations.iops,
+        operations.operations,
+        traffic.read_bytes,
+        traffic.written_bytes,
+        operations.mean_rtt_seconds,
+        detail,
+    )
+
+
+def operations_of(traffic: Traffic) -> tuple[LoadPart, ...]:
+    """Return a part for each operation that happens. Bytes belong to READ and WRITE."""
+    return tuple(_operation(name, rate, traffic) for name, rate in traffic.operations.items() if rate.operations)
+
+
+def _operation(name: str, rate: OperationTraffic, traffic: Traffic) -> LoadPart:
+    read_bytes = traffic.read_bytes if name == "READ" else None
+    written_bytes = traffic.written_bytes if name == "WRITE" else None
+    return LoadPart(name, rate.iops, rate.operations, read_bytes, written_bytes, rate.mean_rtt_seconds)

@@ -1,0 +1,198 @@
+"""The fleet of a Prometheus as a source of `top`: mount targets as the poller knows them, and the clients behind each.
+
+A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a lower bound.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_toolbox.plan.history import client_traffic
+from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.top.picture import LoadPart, Parts, Picture, operations_of
+
+_RESOURCES: Final = {
+    "iops": Quantity.IOPS,
+    "read_bandwidth": Quantity.READ,
+    "write_bandwidth": Quantity.WRITE,
+    "connections": Quantity.CONNECTIONS,
+}
+_LIMITS: Final = {
+    Quantity.IOPS: "fss_mount_target_iops_limit",
+    Quantity.READ: "fss_mount_target_read_bytes_per_second_limit",
+    Quantity.WRITE: "fss_mount_target_write_bytes_per_second_limit",
+    Quantity.CONNECTIONS: "fss_mount_target_connections_limit",
+}
+_SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
+_INFO: Final = "fss_mount_target_info"
+_AGE: Final = "fss_mount_target_data_age_seconds"
+_RATIO: Final = 'fss_mount_target_utilisation_ratio{statistic="mean"}'
+_CLIENTS: Final = "address:fss_client_estimated_iops:rate5m"
+# A poller that answers decides which mount targets exist. Of a silent poller the last hour counts.
+_TARGETS: Final = f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (region) group by (region) ({_INFO}))"
+_AGES: Final = (
+    f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
+    f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"
+)
+_MOUNT: Final = "instance, network, address, server, export, service, class"
+_FIGURES: Final = {
+    "iops": ("fss_client_estimated_io_operations_total", _MOUNT),
+    "operations": ("fss_client_requests_total", _MOUNT),
+    "read_bytes": ("fss_client_read_bytes_total", _MOUNT),
+    "written_bytes": ("fss_client_written_bytes_total", _MOUNT),
+    "rtt": ("fss_client_rtt_seconds_total", _MOUNT),
+}
+_PROCESS: Final = ("process", "pod_namespace", "pod_name", "unit")
+_NO_CLIENTS: Final = "no client of this mount target is scraped"
+_NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A mount target of the inventory."""
+
+    id: str
+    row: MountTargetRow  # without figures
+    network: str
+
+
+class PrometheusSource:
+    """The mount targets and clients of one Prometheus."""
+
+    def __init__(self, prometheus: Prometheus, title: str, interval: float) -> None:
+        self.title = title
+        self.period_seconds = interval
+        self._prometheus = prometheus
+        self._at = 0.0
+        self._networks: dict[tuple[str, str, str], str] = {}
+
+    def look(self) -> Picture:
+        """Ask for every mount target."""
+        self._at = self._prometheus.present()
+        known = list(self._inventory())
+        self._networks = {_place(one.row): one.network for one in known}
+        limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in _LIMITS.items()}
+        ages = self._by(_AGES, "mount_target_id", "resource")
+        clients = self._by(f"sum by (network, address) ({_CLIENTS})", "network", "address")
+        shares: dict[str, list[Usage]] = defaultdict(list)
+        ratios = f"max by (mount_target_id, resource, source) ({_last(_RATIO)})"
+        for (target, resource, source), ratio in self._by(ratios, "mount_target_id", "resource", "source").items():
+            quantity = _RESOURCES.get(resource)
+            limit = limits[quantity].get((target,)) if quantity else None
+            if quantity is not None and limit:
+                figure = KnownFigure(
+                    ratio * limit, _SOURCES.get(source, FigureSource.OCI), ages.get((target, resource))
+                )
+                shares[target].append(Usage(quantity, figure, limit))
+        targets = tuple(_with_figures(one, shares[one.id], limits, clients) for one in known)
+        remarks = () if known else ("this Prometheus has no mount targets of a poller of the last hour",)
+        return Picture(targets, None, remarks)
+
+    def _inventory(self) -> Iterator[_Known]:
+        by_id = {}
+        for labels, _ in self._prometheus.at(_TARGETS, self._at):
+            row = MountTargetRow(
+                name=labels.get("mount_target", ""),
+                region=labels.get("region", ""),
+                address=labels.get("address", ""),
+                shape=labels.get("shape", ""),
+                state=labels.get("state", ""),
+                usages=(),
+            )
+            key = labels.get("mount_target_id", "")
+            by_id[key] = _Known(key, row, labels.get("network", ""))
+        yield from by_id.values()
+
+    def _by(self, query: str, *labels: str) -> dict[tuple[str, ...], float]:
+        return {
+            tuple(series.get(name, "") for name in labels): value
+            for series, value in self._prometheus.at(query, self._at)
+        }
+
+    def parts(self, target: MountTargetRow, kind: str) -> Parts:
+        """Return the parts behind a mount target, as far as its clients are scraped."""
+        if not target.address:
+            return Parts(remark="the address of this mount target is not known, so its clients are not known")
+        of = _matchers(target.address, self._networks.get(_place(target), ""))
+        if kind == "operations":
+            rows = operations_of(client_traffic(self._prometheus, target.address, self._at))
+            return Parts(rows, "" if rows else _NO_CLIENTS)
+        if kind == "processes":
+            rows = tuple(self._processes(of))
+            return Parts(rows, "" if rows else _NO_PROCESSES)
+        rows = tuple(self._grouped(of, "instance" if kind == "clients" else "export"))
+        return Parts(rows, "" if rows else _NO_CLIENTS)
+
+    def _grouped(self, of: str, label: str) -> Iterator[LoadPart]:
+        """Yield the load by a label. Copies of a series from several agents or replicas count once."""
+        figures = {
+            field: self._by(f"sum by ({label}) (max by ({labels}) (rate({name}{of}[5m])))", label)
+            for field, (name, labels) in _FIGURES.items()
+        }
+        for key, operations in figures["operations"].items():
+            iops, rtt = figures["iops"].get(key), figures["rtt"].get(key)
+            yield LoadPart(
+                key[0],
+                None if iops is None else Bounds.exact(iops),
+                operations,
+                figures["read_bytes"].get(key),
+                figures["written_bytes"].get(key),
+                rtt / operations if rtt is not None and operations else None,
+            )
+
+    def _processes(self, of: str) -> Iterator[LoadPart]:
+        names = ", ".join(_PROCESS)
+        every = f"instance, network, address, {names}"
+        costs = f"sum by ({names}) (max by ({every}) (rate(fss_client_process_io_operations_total{of}[5m])))"
+        calls = self._by(costs.replace("io_operations", "operations"), *_PROCESS)
+        payload = (
+            f"sum by ({names}, direction) (max by ({every}, direction) (rate(fss_client_process_bytes_total{of}[5m])))"
+        )
+        payloads = self._by(payload, *_PROCESS, "direction")
+        for key, iops in self._by(costs, *_PROCESS).items():
+            process, namespace, pod, unit = key
+            yield LoadPart(
+                process,
+                Bounds.exact(iops),
+                calls.get(key),
+                payloads.get((*key, "read")),
+                payloads.get((*key, "write")),
+                detail=f"{namespace}/{pod}".strip("/") or unit,
+            )
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+def _last(selector: str) -> str:
+    return f"last_over_time({selector}[1h])"
+
+
+def _place(row: MountTargetRow) -> tuple[str, str, str]:
+    return row.region, row.name, row.address
+
+
+def _matchers(address: str, network: str) -> str:
+    of_network = f",network={json.dumps(network)}" if network else ""
+    return f"{{address={json.dumps(address)}{of_network}}}"
+
+
+def _with_figures(
+    known: _Known,
+    shares: list[Usage],
+    limits: Mapping[Quantity, Mapping[tuple[str, ...], float]],
+    clients: Mapping[tuple[str, ...], float],
+) -> MountTargetRow:
+    row, usages = known.row, list(shares)
+    seen = clients.get((known.network, row.address)) if row.address else None
+    if seen is not None:
+        whole = best_known(usage.figure for usage in shares if usage.quantity is Quantity.IOPS)
+        figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
+        usages.append(Usage(Quantity.IOPS, figure, limits[Quantity.IOPS].get((known.id,))))
+    ceilings = frozenset(quantity for quantity, of in limits.items() if (known.id,) in of)
+    return MountTargetRow(row.name, row.region, row.address, row.shape, row.state, tuple(usages), ceilings)

@@ -1,0 +1,230 @@
+"""The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `looks`."""
+
+import os
+import time
+from dataclasses import replace
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Resize
+from textual.message import Message
+from textual.widgets import DataTable, Footer, Input, Static
+
+from fss_exporter.web.status.rows import MountTargetRow, Quantity
+from fss_toolbox.tables import Column
+from fss_toolbox.top.looks import Looks, Shown
+from fss_toolbox.top.picture import KINDS, PictureSource, key_of, usage_of
+from fss_toolbox.top.top_table import (
+    Cell,
+    TopTable,
+    ViewState,
+    headline,
+    parts_table,
+    shown_targets,
+    subtitle,
+    targets_table,
+)
+
+_LEFT = Column("", left=True)
+_END_SECONDS = 2.0
+"""The kernel's triggers go in this time. A source that hangs for longer ends with the program."""
+
+
+class TopScreen(App[None]):
+    """The mount targets of a source, and the parts of one of them."""
+
+    CSS = """
+    Screen { background: $background; }
+    #head { height: auto; padding: 0 1; }
+    DataTable { height: 1fr; scrollbar-size-vertical: 1; }
+    #search { display: none; height: 1; border: none; padding: 0 1; }
+    """
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit"),
+        Binding("enter", "open", "Open"),
+        Binding("escape", "leave", "Back"),
+        Binding("s", "sort", "Sort"),
+        Binding("slash", "search", "Filter"),
+        Binding("p", "pause", "Pause"),
+        Binding("u", "unit", "Units"),
+        *(Binding(str(at), f"kind('{kind}')", kind, show=False) for at, kind in enumerate(KINDS, 1)),
+    ]
+
+    class Looked(Message):
+        """The thread knows something new."""
+
+        def __init__(self, shown: Shown) -> None:
+            super().__init__()
+            self.shown = shown
+
+    def __init__(self, source: PictureSource) -> None:
+        super().__init__(ansi_color=True)  # the colours and the background of the terminal
+        self._has_colour = not os.environ.get("NO_COLOR")
+        self._title = source.title
+        self._state = ViewState()
+        self._shown = Shown()
+        self._columns: tuple[str, ...] = ()
+        self._looks = Looks(source, self._post)
+
+    def _post(self, shown: Shown) -> None:
+        """Hand what the thread knows to the screen."""
+        self.post_message(self.Looked(shown))
+
+    def compose(self) -> ComposeResult:
+        """Return the widgets from top to bottom."""
+        yield Static(id="head")
+        yield DataTable(cursor_type="row", cell_padding=1, zebra_stripes=False)
+        yield Input(placeholder="part of a name, Enter keeps it, Escape clears it", id="search")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Begin to look, and draw once a second, because figures age without a look."""
+        self.theme = "ansi-dark"
+        self._table.focus()
+        self._draw()
+        self.set_interval(1.0, self._draw)
+        self._looks.start()
+
+    def on_unmount(self) -> None:
+        """Leave nothing behind in the kernel."""
+        self._looks.end(_END_SECONDS)
+
+    @property
+    def _table(self) -> DataTable[Text]:
+        return self.query_one(DataTable)
+
+    @on(Looked)
+    def _take(self, message: Looked) -> None:
+        if not self._state.is_paused or message.shown.parts is not self._shown.parts:
+            self._shown = message.shown
+        self._draw()
+
+    def on_resize(self, _: Resize) -> None:
+        """Draw for the new width."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.query(DataTable):
+            return  # the screen is being taken down
+        shown, state = self._shown, self._state
+        silent = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
+        lines = headline(shown.picture, self._title, state, silent, shown.failure)
+        if shown.picture is None:
+            self._show_lines(lines)
+            return
+        width = self.size.width - 3  # the scroll bar, and the padding of the first column
+        if state.target:
+            target = self._target()
+            lines += subtitle(target, state, shown.parts)
+            limit = usage_of(target, Quantity.IOPS) if target else None
+            parts = parts_table(shown.parts, state, width, limit.limit if limit else None) if shown.parts else None
+            self._fill(parts or TopTable((), ()))
+        else:
+            self._fill(targets_table(shown.picture, state, width, silent))
+        opens = "" if state.target else "Enter opens a mount target, "
+        order = f"{opens}sorted by {state.sort}" + (f", filter: {state.search}" if state.search else "")
+        self._show_lines([*lines, Cell(order, "italic")])
+
+    def _show_lines(self, lines: list[Cell]) -> None:
+        self.query_one("#head", Static).update(Text("\n").join(self._text(line) for line in lines))
+
+    def _text(self, cell: Cell, column: Column = _LEFT) -> Text:
+        """Return a cell for Textual. Without colour only bold is left, because the text has the verdict."""
+        style = cell.style if self._has_colour else "bold" * ("bold" in cell.style)
+        return Text(cell.text, style, justify="left" if column.left else "right")
+
+    def _fill(self, content: TopTable) -> None:
+        table = self._table
+        row = table.cursor_row
+        held = (
+            str(table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value)
+            if table.is_valid_row_index(row)
+            else ""
+        )
+        table.clear(columns=True)
+        for column in content.columns:
+            table.add_column(Text(column.title, justify="left" if column.left else "right"))
+        for key, cells in content.rows:
+            texts = (self._text(cell, column) for column, cell in zip(content.columns, cells, strict=True))
+            table.add_row(*texts, key=key)
+        keys = [key for key, _ in content.rows]
+        table.move_cursor(row=keys.index(held) if held in keys else 0, animate=False)
+
+    def _target(self) -> MountTargetRow | None:
+        picture = self._shown.picture
+        targets = shown_targets(picture, replace(self._state, search=""), 0.0) if picture else ()
+        return next((target for target in targets if key_of(target) == self._state.target), None)
+
+    @on(DataTable.RowSelected)
+    def _open(self, event: DataTable.RowSelected) -> None:
+        if not self._state.target and event.row_key.value is not None:
+            self._go(replace(self._state, target=event.row_key.value, search=""))
+
+    def _go(self, state: ViewState) -> None:
+        """Change the state. The thread asks for the parts of the mount target that is open now."""
+        self._state = state
+        self._shown = self._shown._replace(parts=None)
+        self._looks.open(self._target() if state.target else None, state.kind)
+        self._draw()
+
+    def action_open(self) -> None:
+        """Open the mount target under the cursor."""
+        self._table.action_select_cursor()
+
+    def action_leave(self) -> None:
+        """Close the filter, or go back to all mount targets."""
+        search = self.query_one("#search", Input)
+        if search.display:
+            self._close_search(keep="")
+        elif self._state.search:
+            self._state = replace(self._state, search="")
+            self._draw()
+        elif self._state.target:
+            self._go(replace(self._state, target=""))
+
+    def action_kind(self, kind: str) -> None:
+        """Show another kind of parts."""
+        if self._state.target:
+            self._go(replace(self._state, kind=kind))
+
+    def action_sort(self) -> None:
+        """Take the next order."""
+        self._state = self._state.next_sort()
+        self._draw()
+
+    def action_unit(self) -> None:
+        """Take the next unit of bytes."""
+        self._state = self._state.next_unit()
+        self._draw()
+
+    def action_pause(self) -> None:
+        """Hold the picture, or go on."""
+        self._state = replace(self._state, is_paused=not self._state.is_paused)
+        self._looks.pause(is_paused=self._state.is_paused)
+        self._draw()
+
+    def action_search(self) -> None:
+        """Ask for a part of a name."""
+        search = self.query_one("#search", Input)
+        search.display = True
+        search.value = self._state.search
+        search.focus()
+
+    @on(Input.Changed)
+    def _search(self, event: Input.Changed) -> None:
+        self._state = replace(self._state, search=event.value.strip())
+        self._draw()
+
+    @on(Input.Submitted)
+    def _keep_search(self, event: Input.Submitted) -> None:
+        self._close_search(keep=event.value.strip())
+
+    def _close_search(self, keep: str) -> None:
+        self._state = replace(self._state, search=keep)
+        self.query_one("#search", Input).display = False
+        self._table.focus()
+        self._draw()

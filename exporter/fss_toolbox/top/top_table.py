@@ -1,0 +1,401 @@
+"""The lines of `top` as text: a pure function of picture, state of the view and width of the terminal.
+
+A style only repeats what the text says, so that the view reads the same without colour.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+from fss_exporter import units
+from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.terminal_text import printable
+from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_toolbox.tables import Column, fitting
+from fss_toolbox.top.picture import (
+    KINDS,
+    SILENT_SECONDS,
+    LoadPart,
+    Parts,
+    Picture,
+    aged,
+    count_of,
+    fullest_usage,
+    key_of,
+    usage_of,
+)
+
+GREY: Final = "bright_black"
+STYLES: Final[Mapping[Level, str]] = {
+    Level.UNKNOWN: GREY,
+    Level.FINE: "green",
+    Level.WARNING: "yellow",
+    Level.CRITICAL: "bold red",
+}
+_MARKS: Final = {Level.WARNING: " !", Level.CRITICAL: " !!"}
+_SOURCES: Final = {
+    FigureSource.MEASURED: "measured",
+    FigureSource.OCI: "est. OCI",
+    FigureSource.CLIENTS: "clients",
+    FigureSource.HOST: "one host",
+}
+_NAMES: Final = {
+    Quantity.IOPS: "IOPS",
+    Quantity.READ: "read",
+    Quantity.WRITE: "write",
+    Quantity.BOTH: "read and write",
+    Quantity.LATENCY: "latency objective",
+    Quantity.CONNECTIONS: "connections",
+}
+_SHORTEST_NAME: Final = 20  # characters that a name keeps on any terminal
+
+
+class ByteUnit(NamedTuple):
+    """A unit of bytes per second."""
+
+    name: str
+    bytes: float
+
+
+BYTE_UNITS: Final = (ByteUnit("MB/s", 1e6), ByteUnit("MiB/s", 1 << 20), ByteUnit("Gbit/s", 1e9 / 8))
+
+
+class Cell(NamedTuple):
+    """One text of the table."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewState:
+    """What the person at the terminal asked for."""
+
+    target: str = ""  # key of the mount target that is open. Empty: all mount targets
+    kind: str = KINDS[0]  # kind of the parts of the open mount target
+    sorts: tuple[int, int] = (0, 0)  # position in `TARGET_SORTS` and in `PART_SORTS`
+    search: str = ""  # only names with this text
+    unit: ByteUnit = BYTE_UNITS[0]
+    is_paused: bool = False
+
+    def next_sort(self) -> "ViewState":
+        """Return the state with the next order of the present table."""
+        of_targets, of_parts = self.sorts
+        if self.target:
+            return replace(self, sorts=(of_targets, (of_parts + 1) % len(PART_SORTS)))
+        return replace(self, sorts=((of_targets + 1) % len(TARGET_SORTS), of_parts))
+
+    def next_unit(self) -> "ViewState":
+        """Return the state with the next unit of bytes."""
+        return replace(self, unit=BYTE_UNITS[(BYTE_UNITS.index(self.unit) + 1) % len(BYTE_UNITS)])
+
+    @property
+    def sort(self) -> str:
+        """Name of the order of the present table."""
+        return list(PART_SORTS)[self.sorts[1]] if self.target else list(TARGET_SORTS)[self.sorts[0]]
+
+
+class TopTable(NamedTuple):
+    """A table: columns, and rows of cells by key."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+
+def _value(quantity: Quantity) -> Callable[[MountTargetRow], float]:
+    def value(target: MountTargetRow) -> float:
+        usage = usage_of(target, quantity)
+        return -(usage.value if usage else -1.0)
+
+    return value
+
+
+def _fullness(target: MountTargetRow) -> tuple[int, float, str]:
+    usage = fullest_usage(target)
+    return -target.level, -((usage.ratio if usage else None) or 0.0), target.name
+
+
+TARGET_SORTS: Final[Mapping[str, Callable[[MountTargetRow], object]]] = {
+    "share of the ceiling": _fullness,
+    "IOPS": _value(Quantity.IOPS),
+    "read": _value(Quantity.READ),
+    "write": _value(Quantity.WRITE),
+    "name": lambda target: target.name,
+}
+PART_SORTS: Final[Mapping[str, Callable[[LoadPart], object]]] = {
+    "IOPS": lambda part: -(part.iops.point if part.iops else part.operations or 0.0),
+    "operations": lambda part: -(part.operations or 0.0),
+    "read": lambda part: -(part.read_bytes or 0.0),
+    "write": lambda part: -(part.written_bytes or 0.0),
+    "RTT": lambda part: -(part.rtt_seconds or 0.0),
+    "name": lambda part: part.name,
+}
+
+
+def bar(ratio: float, width: int) -> str:
+    """Return a bar of `width` characters. A share above 0 has at least one full character, and one below 1 an empty one."""
+    full = round(min(1.0, ratio) * width)
+    if ratio > 0:
+        full = max(1, full)
+    if ratio < 1:
+        full = min(width - 1, full)
+    return "█" * full + "░" * (width - full)
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio * 100:.0f} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
+
+
+def share_text(usage: Usage) -> str:
+    """Return the share of a ceiling in words: `91 % of IOPS !`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
+    if usage.ratio is None:
+        return "no ceiling known"
+    before = "at least " if usage.is_at_least else "last " if usage.is_old else ""
+    return f"{before}{_percent(usage.ratio)} of {_NAMES[usage.quantity]}{_MARKS.get(usage.level, '')}"
+
+
+def _age(seconds: float | None) -> str:
+    if seconds is None:
+        return "age unknown"
+    if seconds < 1:
+        return "now"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _ceiling_cell(target: MountTargetRow, width: int) -> Cell:
+    """Return the bar of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
+    usage = fullest_usage(target)
+    if usage is None or usage.ratio is None:
+        return Cell(f"{'·' * width} not known", GREY)
+    level = target.level if usage.level is Level.FINE else usage.level
+    return Cell(f"{bar(usage.ratio, width)} {share_text(usage)}", STYLES[level])
+
+
+def _known_cell(usage: Usage | None) -> Cell:
+    if usage is None:
+        return Cell("no figures", GREY)
+    return Cell(f"{_SOURCES[usage.figure.source]}, {_age(usage.figure.age_seconds)}", GREY)
+
+
+def _coverage(target: MountTargetRow) -> Cell:
+    known = [usage.figure.coverage for usage in target.of(Quantity.IOPS) if usage.figure.coverage is not None]
+    return Cell(_percent(known[0]), GREY) if known else Cell(units.NOT_KNOWN, GREY)
+
+
+def _amount(value: float | None, quantity: Quantity, unit: ByteUnit) -> str:
+    if value is None:
+        return units.NOT_KNOWN
+    if quantity in (Quantity.READ, Quantity.WRITE, Quantity.BOTH):
+        return _bytes(value, unit)
+    return units.milliseconds(value) if quantity is Quantity.LATENCY else f"{value:,.0f}"
+
+
+def _bytes(value: float | None, unit: ByteUnit) -> str:
+    if value is None:
+        return units.NOT_KNOWN
+    amount = value / unit.bytes
+    return f"{amount:,.0f}" if amount >= 100 or not amount else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
+
+
+def _usage_cell(target: MountTargetRow, quantity: Quantity, unit: ByteUnit) -> Cell:
+    usage = usage_of(target, quantity)
+    if usage is None:
+        return Cell(units.NOT_KNOWN, GREY)
+    least = "≥ " if usage.is_at_least else ""
+    of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit else ""
+    return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.level])
+
+
+def _target_columns(state: ViewState) -> tuple[Column, ...]:
+    unit = state.unit.name
+    return (
+        Column("mount target", left=True),
+        Column("fullest ceiling", left=True),
+        Column("IOPS", 2),
+        Column(f"read {unit}", 4),
+        Column(f"write {unit}", 5),
+        Column("known by", 1, left=True),
+        Column("clients seen", 3),
+        Column("latency ms", 7),
+        Column("connections", 8),
+        Column("shape", 6, left=True),
+        Column("address", 9, left=True),
+    )
+
+
+def _target_cells(target: MountTargetRow, state: ViewState, bar_width: int) -> tuple[Cell, ...]:
+    first = fullest_usage(target)
+    known = first or usage_of(target, Quantity.IOPS)
+    return (
+        Cell(printable(target.name or target.address), STYLES[target.level] if target.level > Level.FINE else ""),
+        _ceiling_cell(target, bar_width),
+        _usage_cell(target, Quantity.IOPS, state.unit),
+        _usage_cell(target, Quantity.READ, state.unit),
+        _usage_cell(target, Quantity.WRITE, state.unit),
+        _known_cell(known),
+        _coverage(target),
+        _usage_cell(target, Quantity.LATENCY, state.unit),
+        _usage_cell(target, Quantity.CONNECTIONS, state.unit),
+        Cell(target.shape or units.NOT_KNOWN),
+        Cell(target.address or units.NOT_KNOWN),
+    )
+
+
+def shown_targets(picture: Picture, state: ViewState, silent_seconds: float) -> list[MountTargetRow]:
+    """Return the mount targets to show, in order. Figures are older by the time without an answer of the source."""
+    wanted = state.search.casefold()
+    order = list(TARGET_SORTS.values())[state.sorts[0]]
+    targets = [aged(target, silent_seconds) for target in picture.targets if wanted in _searched(target)]
+    return sorted(targets, key=order)  # type: ignore[arg-type]  # every order compares with itself
+
+
+def _searched(target: MountTargetRow) -> str:
+    return f"{target.name}\n{target.region}\n{target.address}\n{target.shape}".casefold()
+
+
+def targets_table(picture: Picture, state: ViewState, width: int, silent_seconds: float = 0.0) -> TopTable:
+    """Return the table of mount targets for a terminal of `width` characters.
+
+    After `SILENT_SECONDS` without an answer no figure has the colour of a verdict.
+    """
+    bar_width = 8 if width < 100 else 12 if width < 160 else 20
+    rows = [
+        (key_of(target), _target_cells(target, state, bar_width))
+        for target in shown_targets(picture, state, silent_seconds)
+    ]
+    if silent_seconds > SILENT_SECONDS:
+        rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
+    return _fitted(_target_columns(state), rows, width)
+
+
+def _part_columns(state: ViewState) -> tuple[Column, ...]:
+    return (
+        Column(state.kind.removesuffix("es" if state.kind == "processes" else "s"), left=True),
+        Column("of the IOPS ceiling", 2, left=True),
+        Column("IOPS"),
+        Column("share", 1),
+        Column("ops/s", 3),
+        Column(f"read {state.unit.name}", 4),
+        Column(f"write {state.unit.name}", 5),
+        Column("RTT ms", 6),
+        Column("IOPS bounds", 8),
+        Column("", 7, left=True),
+    )
+
+
+def parts_table(parts: Parts, state: ViewState, width: int, iops_limit: float | None = None) -> TopTable:
+    """Return the table of the parts behind one mount target. `iops_limit` is the ceiling of the mount target."""
+    wanted = state.search.casefold()
+    order = list(PART_SORTS.values())[state.sorts[1]]
+    whole = sum(part.iops.point for part in parts.rows if part.iops)
+    shown = sorted(
+        (part for part in parts.rows if wanted in f"{part.name}\n{part.detail}".casefold()),
+        key=order,  # type: ignore[arg-type]  # every order compares with itself
+    )
+    rows = [
+        (f"{number} {part.name}", _part_cells(part, state, whole, iops_limit, 10)) for number, part in enumerate(shown)
+    ]
+    return _fitted(_part_columns(state), rows, width)
+
+
+def _part_cells(
+    part: LoadPart, state: ViewState, whole: float, iops_limit: float | None, bar_width: int
+) -> tuple[Cell, ...]:
+    iops = part.iops.point if part.iops else None
+    ratio = iops / iops_limit if iops is not None and iops_limit else None
+    return (
+        Cell(printable(part.name)),
+        Cell("" if ratio is None else f"{bar(ratio, bar_width)} {_percent(ratio)}"),
+        Cell(units.number(iops)),
+        Cell(_percent(iops / whole) if iops is not None and whole else units.NOT_KNOWN),
+        Cell(units.number(part.operations)),
+        Cell(_bytes(part.read_bytes, state.unit)),
+        Cell(_bytes(part.written_bytes, state.unit)),
+        Cell(units.milliseconds(part.rtt_seconds)),
+        Cell(units.bounds(part.iops.lower, part.iops.upper) if part.iops else units.NOT_KNOWN),
+        Cell(printable(part.detail), GREY),
+    )
+
+
+def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...]]], width: int) -> TopTable:
+    """Return the columns that fit. The name is shortened before a figure goes."""
+    texts = [[cell.text for cell in cells] for _, cells in rows]
+    widths = [
+        max(cell_len(text) for text in (column.title, *(row[at] for row in texts))) for at, column in enumerate(columns)
+    ]
+    choices = [[min(widths[0], most), *widths[1:]] for most in (width // 2, width // 3, _SHORTEST_NAME)]
+    widths = max(choices, key=lambda choice: _first_to_go(columns, fitting(columns, choice, width)))
+    kept = fitting(columns, widths, width)
+    return TopTable(
+        tuple(columns[at] for at in kept),
+        tuple((key, tuple(_short(cells[at], widths[at]) for at in kept)) for key, cells in rows),
+    )
+
+
+def _first_to_go(columns: Sequence[Column], kept: Sequence[int]) -> float:
+    """Return the lowest rank of a column that does not fit. It is the most important one."""
+    return min((column.rank for at, column in enumerate(columns) if at not in kept), default=math.inf)
+
+
+def _short(cell: Cell, width: int) -> Cell:
+    """Cut a text that is too long in its middle, because both ends of a path tell paths apart."""
+    if cell_len(cell.text) <= width:
+        return cell
+    head = (width - 1) // 2
+    tail = width - 1 - head
+    return cell._replace(text=f"{set_cell_size(cell.text, head).rstrip()}…{cell.text[-tail:]}")
+
+
+def headline(picture: Picture | None, title: str, state: ViewState, silent_seconds: float, failure: str) -> list[Cell]:
+    """Return the lines above the table: the source, the verdict of all mount targets, and why figures are missing."""
+    lines = [Cell(f"{title}{_covering(picture)}{'   PAUSED' if state.is_paused else ''}", "bold")]
+    if picture is None:
+        lines.append(Cell(failure or "reading ...", "red" if failure else GREY))
+        return lines
+    targets = shown_targets(picture, replace(state, search=""), silent_seconds)
+    if silent_seconds > SILENT_SECONDS and not state.is_paused:
+        lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
+    else:
+        lines.append(_verdict(targets))
+    if failure:
+        lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {failure}", "bold red"))
+    lines += [Cell(remark, GREY) for remark in picture.remarks]
+    return lines
+
+
+def _covering(picture: Picture | None) -> str:
+    return f", {picture.seconds:.1f} s" if picture is not None and picture.seconds is not None else ""
+
+
+def _verdict(targets: Sequence[MountTargetRow]) -> Cell:
+    counts = {level: count_of(targets, level) for level in reversed(Level)}
+    words = {
+        Level.CRITICAL: "at 95 % or more",
+        Level.WARNING: "at 80 % or more",
+        Level.FINE: "fine",
+        Level.UNKNOWN: "not known",
+    }
+    text = ", ".join(f"{count} {words[level]}" for level, count in counts.items() if count)
+    worst = next((level for level, count in counts.items() if count), Level.UNKNOWN)
+    return Cell(
+        f"{len(targets)} mount targets: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst]
+    )
+
+
+def subtitle(target: MountTargetRow | None, state: ViewState, parts: Parts | None) -> list[Cell]:
+    """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown."""
+    if target is None:
+        return [Cell("this mount target is gone. Escape goes back", GREY)]
+    name = " ".join(filter(None, (target.name or target.address, target.address, target.shape)))
+    tabs = "  ".join(
+        f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
+    )
+    lines = [Cell(printable(name), "bold"), _ceiling_cell(target, 20), Cell(tabs)]
+    if parts is None:
+        lines.append(Cell("reading ...", GREY))
+    elif parts.remark:
+        lines.append(Cell(printable(parts.remark), GREY))
+    return lines

@@ -1,0 +1,213 @@
+"""Sources of `top`: a host, the page of an exporter, and a Prometheus with and without a living poller."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.for_each import for_each
+
+from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity
+from fss_toolbox.ceilings import judge
+from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.top.host_source import HostSource
+from fss_toolbox.top.page_source import PageSource
+from fss_toolbox.top.picture import fullest_usage
+from fss_toolbox.top.prometheus_source import PrometheusSource
+
+PROCFS = Path(__file__).parents[1] / "fixtures" / "procfs"
+JUDGE = judge("standard", None)
+MOUNT = 'address="10.0.0.2",server="10.0.0.2",export="/a",service="oci-fss"'
+TARGET = (
+    'region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",address="10.0.0.2",shape="standard",state="ACTIVE"'
+)
+
+
+class Refusing:
+    """A kernel that does not count by process."""
+
+    def open(self) -> None:
+        raise UsageError("tracefs cannot be written: run as root")
+
+    def close(self) -> None:
+        raise AssertionError("nothing was opened")
+
+
+def host(folder: Callable[[], Path], counting: Any = None) -> HostSource:
+    def read() -> Any:
+        return Procfs(folder(), "1", {}, JUDGE.mounts.services).read()
+
+    kernel: Any = counting or Refusing()
+    return HostSource(read, JUDGE, 0.0, kernel, JUDGE.mounts.overrides)
+
+
+def test_a_host_shows_its_load_as_a_lower_bound() -> None:
+    folders = iter((PROCFS / "first", PROCFS / "second"))
+    source = host(folders.__next__)
+    assert source.look() is None
+    picture = source.look()
+    assert picture is not None
+    busiest = max(picture.targets, key=lambda target: (fullest_usage(target) or SimpleNamespace(value=0.0)).value)
+    usage = fullest_usage(busiest)
+    assert usage is not None
+    assert usage.figure.source is FigureSource.HOST
+    assert all(target.level is not Level.FINE for target in picture.targets)
+    mounts = source.parts(busiest, "mounts")
+    assert mounts.rows
+    operations = source.parts(busiest, "operations")
+    assert sum(part.iops.point for part in operations.rows if part.iops) == pytest.approx(
+        sum(part.iops.point for part in mounts.rows if part.iops)
+    )
+    assert "only this client is seen" in source.parts(busiest, "clients").remark
+
+
+def test_a_host_that_cannot_count_by_process_says_why_and_leaves_nothing_to_close() -> None:
+    source = host(lambda: PROCFS / "first")
+    source.look()
+    picture = source.look()
+    assert picture is not None
+    assert "run as root" in source.parts(picture.targets[0], "processes").remark
+    source.close()
+
+
+def page(texts: Iterator[str]) -> PageSource:
+    times = iter(range(0, 1000, 10))
+    return PageSource(texts.__next__, "http://host", JUDGE, 5.0, clock=lambda: float(next(times)))
+
+
+def scrape(operations: int, iops: int = 0) -> str:
+    return (
+        f'fss_client_operations_total{{{MOUNT},class="metadata_write",operation="REMOVE"}} {operations}\n'
+        f'fss_client_requests_total{{{MOUNT},class="metadata_write"}} {operations}\n'
+        f'fss_client_estimated_io_operations_total{{{MOUNT},class="metadata_write"}} {8 * operations}\n'
+        f'fss_client_process_io_operations_total{{address="10.0.0.2",process="rm",pod_namespace="",pod_name="",unit="cron.service"}} {8 * operations}\n'
+        + (
+            f"fss_mount_target_info{{{TARGET}}} 1\n"
+            'fss_mount_target_iops_limit{region="r",mount_target_id="ocid1.mt.a"} 50000\n'
+            f'fss_mount_target_iops{{region="r",mount_target_id="ocid1.mt.a"}} {iops}\n'
+            'fss_oci_datapoint_age_seconds{region="r",oci_metric="MountTargetIOPS"} 70\n'
+            if iops
+            else ""
+        )
+    )
+
+
+def test_a_page_of_an_agent_shows_a_lower_bound_and_its_processes() -> None:
+    source = page(iter((scrape(0), scrape(1000))))
+    assert source.look().targets == ()
+    (target,) = source.look().targets
+    usage = fullest_usage(target)
+    assert usage is not None
+    assert (usage.value, usage.is_at_least, target.level) == (800.0, True, Level.UNKNOWN)
+    (process,) = source.parts(target, "processes").rows
+    assert (process.name, process.detail, process.iops and process.iops.point) == ("rm", "cron.service", 800.0)
+    (client,) = source.parts(target, "clients").rows
+    assert client.name == "http://host"
+
+
+def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client() -> None:
+    source = page(iter((scrape(0, 45_000), scrape(1000, 45_000))))
+    source.look()
+    (target,) = source.look().targets
+    usage = fullest_usage(target)
+    assert usage is not None
+    assert (usage.figure.source, usage.ratio) == (FigureSource.MEASURED, 0.9)
+    assert [one.figure.coverage for one in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
+
+
+def test_a_restart_of_the_exporter_is_no_rate() -> None:
+    source = page(iter((scrape(1000), scrape(10), scrape(110))))
+    source.look()
+    assert "restarted" in source.look().remarks[0]
+    (target,) = source.look().targets
+    assert (fullest_usage(target) or SimpleNamespace(value=None)).value == 80.0
+
+
+@for_each("text", ["<html>", "", "up 1\n"])
+def test_another_page_than_the_exporters_is_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="http://host"):
+        page(iter((text,))).look()
+
+
+INFO = {
+    "region": "r",
+    "mount_target_id": "a",
+    "mount_target": "mt-a",
+    "address": "10.0.0.2",
+    "network": "n",
+    "shape": "standard",
+}
+IOPS_OF_A = {"mount_target_id": "a", "resource": "iops", "source": "measured"}
+
+
+def fleet(
+    monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, list[tuple[dict[str, str], float]]]
+) -> tuple[PrometheusSource, list[str]]:
+    """A Prometheus that answers the first of `answers` whose text is in the query."""
+    asked: list[str] = []
+
+    def at(_: Prometheus, query: str, __: float) -> list[tuple[dict[str, str], float]]:
+        asked.append(query)
+        return next((answer for part, answer in answers.items() if part in query), [])
+
+    monkeypatch.setattr(Prometheus, "at", at)
+    return PrometheusSource(Prometheus(lambda _: ""), "http://prometheus", 15.0), asked
+
+
+def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], float]]]:
+    return {
+        "fss_mount_target_info": [(INFO, 1.0)],
+        "fss_mount_target_iops_limit": [({"mount_target_id": "a"}, 50_000.0)],
+        "utilisation_ratio": [(IOPS_OF_A, 0.9)],
+        "data_age_seconds": [({"mount_target_id": "a", "resource": "iops"}, age)],
+        "address:fss_client_estimated_iops:rate5m": [({"network": "n", "address": "10.0.0.2"}, clients)],
+    }
+
+
+@for_each(
+    "age, clients, share, level",
+    [
+        (70.0, 4_500.0, 0.9, Level.WARNING),  # a poller that answers
+        (1800.0, 4_500.0, 0.9, Level.UNKNOWN),  # the last figure of a dead one
+        (7200.0, 4_500.0, 0.09, Level.UNKNOWN),  # at least the load of the clients
+        (7200.0, 49_000.0, 0.98, Level.CRITICAL),
+    ],
+)
+def test_a_fleet_is_judged_by_what_is_known_now(
+    monkeypatch: pytest.MonkeyPatch, age: float, clients: float, share: float, level: Level
+) -> None:
+    source, _ = fleet(monkeypatch, known(age, clients))
+    (target,) = source.look().targets
+    usage = fullest_usage(target)
+    assert usage is not None
+    assert usage.ratio == pytest.approx(share)
+    assert target.level is level
+
+
+def test_the_clients_of_a_mount_target_are_asked_by_address_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, asked = fleet(
+        monkeypatch,
+        known(70.0, 4_500.0) | {"fss_client_requests_total": [({"instance": "web-1:10949"}, 100.0)]},
+    )
+    (target,) = source.look().targets
+    (client,) = source.parts(target, "clients").rows
+    assert (client.name, client.operations, client.iops) == ("web-1:10949", 100.0, None)
+    assert all('{address="10.0.0.2",network="n"}' in query for query in asked if "rate(fss_client" in query)
+
+
+def test_a_mount_target_without_scraped_clients_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(monkeypatch, known(70.0, 0.0))
+    (target,) = source.look().targets
+    assert source.parts(target, "mounts").remark == "no client of this mount target is scraped"
+    assert "no agent counts by process" in source.parts(target, "processes").remark
+    nameless = MountTargetRow("mt-b", "r", "", "standard", "", ())
+    assert "address" in source.parts(nameless, "clients").remark
+
+
+def test_a_prometheus_without_a_poller_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(monkeypatch, {})
+    assert source.look().remarks == ("this Prometheus has no mount targets of a poller of the last hour",)

@@ -1,0 +1,198 @@
+"""What `top` says of mount targets: a verdict needs knowledge, a narrow terminal loses the least, and colour adds nothing."""
+
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_toolbox.top.picture import LoadPart, Parts, Picture, key_of
+from fss_toolbox.top.top_table import (
+    GREY,
+    STYLES,
+    TopTable,
+    ViewState,
+    bar,
+    headline,
+    parts_table,
+    subtitle,
+    targets_table,
+)
+
+IOPS = frozenset((Quantity.IOPS,))
+
+
+def target(name: str, *usages: Usage, ceilings: frozenset[Quantity] = IOPS) -> MountTargetRow:
+    return MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, ceilings)
+
+
+def iops(
+    value: float,
+    source: FigureSource = FigureSource.MEASURED,
+    age: float = 70.0,
+    limit: float | None = 50_000.0,
+    coverage: float | None = None,
+) -> Usage:
+    return Usage(Quantity.IOPS, KnownFigure(value, source, age, coverage), limit)
+
+
+def lines(table: TopTable) -> list[str]:
+    return ["  ".join(cell.text for cell in cells) for _, cells in table.rows]
+
+
+def styles(table: TopTable) -> set[str]:
+    return {cell.style for _, cells in table.rows for cell in cells}
+
+
+def drawn(*targets: MountTargetRow, width: int = 200, silent: float = 0.0, **state: str) -> TopTable:
+    return targets_table(Picture(targets), ViewState(**state), width, silent)  # type: ignore[arg-type]
+
+
+def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None:
+    (line,) = lines(drawn(target("mt-home", iops(45_500))))
+    assert "91 % of IOPS !" in line
+    assert "45,500 / 50,000" in line
+    assert "measured, 70 s" in line
+    assert "██████████████████░░" in line
+
+
+def test_a_share_of_clients_alone_is_a_lower_bound_in_grey() -> None:
+    table = drawn(target("mt-home", iops(4_500, FigureSource.CLIENTS, 0.0)))
+    assert "at least 9.0 % of IOPS" in lines(table)[0]
+    assert STYLES[Level.FINE] not in styles(table)
+
+
+def test_a_lower_bound_above_a_threshold_warns() -> None:
+    table = drawn(target("mt-home", iops(48_000, FigureSource.CLIENTS, 0.0)))
+    assert "at least 96 % of IOPS !!" in lines(table)[0]
+    assert "bold red" in styles(table)
+
+
+def test_an_old_figure_says_last_and_its_age_in_grey() -> None:
+    table = drawn(target("mt-home", iops(45_500, age=1860.0)))
+    assert "last 91 % of IOPS" in lines(table)[0]
+    assert "measured, 31 min" in lines(table)[0]
+    assert styles(table) <= {GREY, ""}
+
+
+@pytest.mark.parametrize(
+    "usages",
+    [(), (iops(100.0, limit=None),), (iops(100.0, age=7200.0),), (iops(100.0, FigureSource.HOST, 0.0),)],
+    ids=["no figure", "no ceiling", "too old", "one host"],
+)
+def test_what_is_not_known_is_never_green(usages: tuple[Usage, ...]) -> None:
+    assert STYLES[Level.FINE] not in styles(drawn(target("mt-home", *usages)))
+
+
+def test_one_known_ceiling_does_not_make_a_bar_green_while_another_is_not_known() -> None:
+    read = Usage(Quantity.READ, KnownFigure(50e6, FigureSource.MEASURED, 70.0), 1e9)
+    table = drawn(target("mt-home", read, ceilings=frozenset((Quantity.READ, Quantity.IOPS))))
+    ceiling = table.rows[0][1][1]
+    assert "5.0 % of read" in ceiling.text
+    assert ceiling.style == GREY
+
+
+def test_a_source_that_is_silent_has_no_verdict() -> None:
+    known = target("mt-home", iops(45_500))
+    table = drawn(known, silent=41.0)
+    assert styles(table) == {GREY}
+    assert "measured, 111 s" in lines(table)[0]
+    said = [line.text for line in headline(Picture((known,)), "a page", ViewState(), 41.0, "HTTP 503")]
+    assert said == ["a page", "1 mount targets, nothing is known of now", "no figures for 41 s: HTTP 503"]
+
+
+def test_the_first_line_counts_the_mount_targets_by_verdict() -> None:
+    picture = Picture((target("a", iops(48_000)), target("b", iops(41_000)), target("c", iops(10)), target("d")))
+    _, verdict = headline(picture, "a page", ViewState(), 0.0, "")
+    assert verdict.text == "4 mount targets: 1 at 95 % or more, 1 at 80 % or more, 1 fine, 1 not known"
+
+
+def test_coverage_tells_which_part_of_the_load_clients_are() -> None:
+    seen = iops(18_500, FigureSource.CLIENTS, 0.0, coverage=0.41)
+    assert "41 %" in lines(drawn(target("mt-home", iops(45_500), seen)))[0]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_a_table_fits_its_terminal_and_keeps_name_bar_and_share(width: int) -> None:
+    long = "mt-" + "of-a-team-with-a-long-name-" * 4
+    table = drawn(target(long, iops(45_500)), target("b"), width=width)
+    assert [column.title for column in table.columns][:2] == ["mount target", "fullest ceiling"]
+    if width >= 80:
+        for line in lines(table):
+            assert cell_len(line) <= width
+        assert "45,500 / 50,000" in lines(table)[0]
+    assert "…" in lines(table)[0]
+
+
+def test_a_wider_terminal_has_more_columns() -> None:
+    of_width = [len(drawn(target("mt-home", iops(45_500)), width=width).columns) for width in (80, 120, 200)]
+    assert of_width == sorted(set(of_width))
+
+
+def test_the_order_and_the_filter_choose_rows() -> None:
+    picture = Picture((target("b", iops(1_000)), target("a", iops(45_000)), target("c")))
+    assert [key_of(one) for one in picture.targets] != []
+    by_share = targets_table(picture, ViewState(), 80)
+    assert [cells[0].text for _, cells in by_share.rows] == ["a", "b", "c"]
+    by_name = targets_table(picture, ViewState(sorts=(4, 0)), 80)
+    assert [cells[0].text for _, cells in by_name.rows] == ["a", "b", "c"]
+    assert [cells[0].text for _, cells in targets_table(picture, ViewState(search="B"), 80).rows] == ["b"]
+
+
+def test_units_change_bytes_alone() -> None:
+    read = Usage(Quantity.READ, KnownFigure(500e6, FigureSource.MEASURED, 70.0), 1e9)
+    state = ViewState()
+    shown = []
+    for _ in range(3):
+        table = targets_table(Picture((target("a", read),)), state, 200)
+        shown.append(next(cells[3].text for _, cells in table.rows))
+        state = state.next_unit()
+    assert shown == ["500 / 1,000", "477 / 954", "4.0 / 8.0"]
+    assert state == ViewState()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(0.0, "░░░░"), (0.001, "█░░░"), (0.99, "███░"), (1.0, "████"), (3.0, "████")]
+)
+def test_a_bar_is_empty_only_at_zero_and_full_only_at_the_ceiling(ratio: float, text: str) -> None:
+    assert bar(ratio, 4) == text
+
+
+PARTS = Parts(
+    (
+        LoadPart("/export/a", Bounds(400.0, 500.0, 600.0), 100.0, 1e6, 2e6, 0.002, "/mnt/a"),
+        LoadPart("/export/b", Bounds.exact(4_500.0), 900.0, 0.0, None, None),
+    )
+)
+
+
+def test_parts_have_their_share_of_the_ceiling_and_of_the_load() -> None:
+    first, second = lines(parts_table(PARTS, ViewState(target="x"), 200, 50_000.0))
+    assert "9.0 %" in first
+    assert "90 %" in first
+    assert "400 to 600" in second
+
+
+def test_parts_without_a_ceiling_have_figures() -> None:
+    assert "4,500" in lines(parts_table(PARTS, ViewState(target="x"), 200))[0]
+
+
+def test_parts_follow_order_and_filter() -> None:
+    state = replace(ViewState(target="x"), search="MNT")
+    assert [cells[0].text for _, cells in parts_table(PARTS, state, 120).rows] == ["/export/a"]
+    by_name = ViewState(target="x", sorts=(0, 5))
+    assert [cells[0].text for _, cells in parts_table(PARTS, by_name, 120).rows] == ["/export/a", "/export/b"]
+
+
+def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> None:
+    known = target("mt-home", iops(45_500))
+    said = [line.text for line in subtitle(known, ViewState(target="x", kind="clients"), Parts(remark="no client"))]
+    assert said[0] == "mt-home 10.0.0.2 standard"
+    assert "91 % of IOPS !" in said[1]
+    assert said[2:] == ["[1] mounts  [2] CLIENTS  [3] operations  [4] processes", "no client"]
+
+
+def test_names_from_outside_cannot_control_the_terminal() -> None:
+    assert "\x1b" not in lines(drawn(target("mt\x1b[31m", iops(1))))[0]

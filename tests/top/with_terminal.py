@@ -1,0 +1,179 @@
+"""`fss-exporter top` in a real terminal, tmux, at 80, 120 and 200 columns, with and without colour (make test-terminal)."""
+
+import http.server
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.processes import wait_for
+
+ROOT = Path(__file__).parents[2]
+PROMPT_S = 60.0
+COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3[0-7]|9[0-7]|4[0-7]|10[0-7]|[34]8;)[0-9;]*m")
+
+_TARGETS = {  # name, share of the IOPS ceiling, age of the figure in seconds
+    "mt-home": (0.96, 70),
+    "mt-scratch-of-a-team-with-a-name-that-is-far-too-long-for-any-terminal": (0.85, 70),
+    "mt-media": (0.2, 70),
+    "mt-old": (0.5, 1860),
+}
+_MOUNT = 'address="10.0.9.9",server="10.0.9.9",export="/export/data",service="oci-fss"'
+
+
+def _page(scrapes: int) -> str:
+    lines = [
+        f'fss_client_operations_total{{{_MOUNT},class="metadata_write",operation="REMOVE"}} {scrapes * 1000}',
+        f'fss_client_requests_total{{{_MOUNT},class="metadata_write"}} {scrapes * 1000}',
+        f'fss_client_estimated_io_operations_total{{{_MOUNT},class="metadata_write"}} {scrapes * 8000}',
+    ]
+    for name, (share, age) in _TARGETS.items():
+        of = f'region="r",mount_target_id="ocid1.{name}"'
+        lines += [
+            f'fss_mount_target_info{{{of},mount_target="{name}",address="10.0.0.{len(name)}",shape="standard",state="ACTIVE"}} 1',
+            f"fss_mount_target_iops_limit{{{of}}} 50000",
+            f'fss_mount_target_utilisation_ratio{{{of},resource="iops",source="measured",statistic="mean"}} {share}',
+            f'fss_mount_target_data_age_seconds{{{of},resource="iops"}} {age}',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A page whose client counters grow with each scrape."""
+    scrapes = iter(range(1_000_000))
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = _page(next(scrapes)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/metrics"
+    server.shutdown()
+    server.server_close()
+
+
+class Terminal:
+    """A tmux session with `top` in it."""
+
+    def __init__(self, socket: Path, width: int, environment: dict[str, str], url: str) -> None:
+        self._tmux = ("tmux", "-S", str(socket))
+        self._run("kill-server", check=False)
+        command = f"{sys.executable} -m fss_exporter top --url {url} 1; echo ended with $?; sleep 600"
+        variables = [f"-e{name}={value}" for name, value in environment.items()]
+        size = ("-x", str(width), "-y", "20")
+        self._run("-f/dev/null", "new-session", "-d", *variables, *size, command)
+
+    def _run(self, *arguments: str, check: bool = True) -> str:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "exporter"),
+            "TERM": "xterm-256color",
+            "LC_ALL": "C.UTF-8",
+        }
+        environment.pop("NO_COLOR", None)
+        done = subprocess.run(
+            (*self._tmux, *arguments), capture_output=True, text=True, check=check, env=environment, timeout=PROMPT_S
+        )
+        return done.stdout
+
+    def screen(self, *, with_escapes: bool = False) -> str:
+        """What the terminal shows now."""
+        return self._run("capture-pane", "-p", *(("-e",) if with_escapes else ()))
+
+    def press(self, *keys: str) -> None:
+        """Press keys."""
+        self._run("send-keys", *keys)
+
+    def until(self, text: str) -> str:
+        """Wait until the terminal shows a text."""
+        wait_for(lambda: text in self.screen(), repr(text), PROMPT_S)
+        return self.screen()
+
+    def close(self) -> None:
+        """End the session."""
+        self._run("kill-server", check=False)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, url: str) -> Iterator[Callable[..., Terminal]]:
+    """Start `top` in a terminal of a width."""
+    opened: list[Terminal] = []
+
+    def start(width: int, **environment: str) -> Terminal:
+        opened.append(Terminal(tmp_path / f"tmux{len(opened)}", width, environment, url))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_every_width_shows_bar_share_source_and_age(terminal: Callable[..., Terminal], width: int) -> None:
+    shown = terminal(width).until("10.0.9.9" if width == 200 else "at least")
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert "█" in lines["mt-home"]
+    assert "96 % of IOPS !!" in lines["mt-home"]
+    assert "measured, 70 s" in lines["mt-home"]
+    assert "last 50 % of IOPS" in lines["mt-old"]
+    assert re.search(r"at least [\d.]+ % of IOPS", lines["10.0.9.9"])
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" in next(line for name, line in lines.items() if name.startswith("mt-scr"))
+
+
+def test_without_colour_no_colour_is_sent_and_the_words_stay(terminal: Callable[..., Terminal]) -> None:
+    plain, coloured = terminal(120, NO_COLOR="1"), terminal(120)
+    assert "96 % of IOPS !!" in plain.until("at least")
+    assert COLOUR.findall(plain.screen(with_escapes=True)) == []
+    coloured.until("at least")
+    assert COLOUR.findall(coloured.screen(with_escapes=True)) != []
+
+
+def test_keys_drill_sort_pause_and_quit(terminal: Callable[..., Terminal]) -> None:
+    session = terminal(120)
+    session.until("10.0.9.9")
+    session.press("/")
+    session.until("part of a name")
+    session.press(*"10.0.9", "Enter")
+    session.until("filter: 10.0.9")
+    session.until("s Sort")
+    session.press("Enter")
+    session.until("/export/data")
+    session.press("3")
+    session.until("REMOVE")
+    session.press("p")
+    session.until("PAUSED")
+    session.press("Escape")
+    session.until("mt-media")
+    session.press("q")
+    assert "ended with 0" in session.until("ended with")
+
+
+def test_a_smaller_terminal_is_drawn_again(terminal: Callable[..., Terminal]) -> None:
+    session = terminal(200)
+    session.until("address")
+    session._run("resize-window", "-x", "80", "-y", "20")
+    wait_for(lambda: "address" not in session.screen(), "fewer columns", PROMPT_S)
+    assert "96 % of IOPS !!" in session.screen()
+
+
+def test_a_signal_gives_the_terminal_back(terminal: Callable[..., Terminal]) -> None:
+    session = terminal(80)
+    session.until("at least")
+    pane = session._run("list-panes", "-F", "#{pane_pid}").strip()
+    children = subprocess.run(("pgrep", "-P", pane), capture_output=True, text=True, check=True).stdout.split()
+    os.kill(int(children[0]), 15)
+    assert "ended with" in session.until("ended with")

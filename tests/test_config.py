@@ -121,6 +121,9 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
             "line 2: addresses.ocid1.mounttarget.oc1..a: must be an IP address",
         ),
         ("address_map:\n  forwarder: 10.0.0.1\n", "line 2: address_map.forwarder: must be an IP address"),
+        ("oci:\n  networks:\n    vcn-lab: lab\n", "line 3: oci.networks.vcn-lab: must be the OCID of a VCN"),
+        ("oci:\n  networks:\n    ocid1.vcn.oc1..a: unknown\n", "line 3: oci.networks.ocid1.vcn.oc1..a: must be a name"),
+        ("oci:\n  network: 'a b'\n", "line 2: oci.network: must be a name for a network"),
         ("addresses:\n  mt-home: 10.0.0.1\n", "line 2: addresses.mt-home: must be an OCID"),
         (
             "services:\n  - service: nas\n    address: 10.0.0.1\n",

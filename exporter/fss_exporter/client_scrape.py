@@ -10,7 +10,6 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
@@ -38,7 +37,7 @@ _FIGURES: Final[Mapping[str, str]] = {
 }
 _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
-_MOUNT: Final = itemgetter(*CATALOGUE[_READ_BYTES].labels)  # labels of a mount
+_MOUNT: Final = itemgetter(*SeriesKey._fields)
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
 COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)

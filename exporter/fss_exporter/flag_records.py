@@ -19,6 +19,7 @@ from fss_exporter.errors import UsageError
 _Record = TypeVar("_Record")
 _Result = TypeVar("_Result")
 PROCFS: Final = Path("/proc")
+SYSFS: Final = Path("/sys")
 
 
 class FilePath(click.Path):
@@ -154,7 +155,7 @@ class KernelFlags:
     tracefs: Path | None = flag(
         "--path.tracefs", "Where tracefs is mounted.  [default: /sys/kernel/tracing, else /sys/kernel/debug/tracing]"
     )
-    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", Path("/sys"))
+    sysfs: Path = flag("--path.sysfs", "Where sysfs is mounted.", SYSFS)
 
     @property
     def tracefs_places(self) -> tuple[Path, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
@@ -39,7 +40,7 @@ class ServedCeilings:
 
 
 def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
-    """Return the ceilings on a page of metrics by address. An address of two mount targets is not among them."""
+    """Return the ceilings on a host's page of metrics by address. An address of two mount targets is not among them."""
     return {**dict(_services(samples)), **dict(_mount_targets(samples))}
 
 
@@ -60,14 +61,13 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
         if (labels["resource"], labels["statistic"]) == ("iops", "mean"):
             figure = KnownFigure(ratio, _SOURCES[labels["source"]], ages.get((labels["mount_target_id"], "iops")))
             shares.setdefault(labels["mount_target_id"], []).append(figure)
-    for labels, _ in samples.all("fss_mount_target_info"):
-        if labels["address"]:
-            one = labels["mount_target_id"]
-            limits, share = ceilings.get(one, Limits()), best_known(shares.get(one, ()))
-            whole = None
-            if share is not None and limits.iops is not None:
-                whole = KnownFigure(share.value * limits.iops, share.source, share.age_seconds)
-            yield labels["address"], ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
+    for address, labels in mount_targets_of_host(samples).items():
+        target = labels["mount_target_id"]
+        limits, share = ceilings.get(target, Limits()), best_known(shares.get(target, ()))
+        whole = None
+        if share is not None and limits.iops is not None:
+            whole = KnownFigure(share.value * limits.iops, share.source, share.age_seconds)
+        yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
 
 
 def _limits(samples: Samples, names: Mapping[str, str], label: str) -> dict[str, Limits]:

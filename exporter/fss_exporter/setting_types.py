@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fss_exporter import AUTH_KINDS
+from fss_exporter.addresses import network_name
 from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
@@ -103,6 +104,8 @@ Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan
 Address = Annotated[str, AfterValidator(_address)]
 JoinedAddress = Annotated[str, Field(min_length=1), AfterValidator(_joined_address)]
 Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]
+Vcn = Annotated[str, _matching(r"ocid1\.vcn\.[A-Za-z0-9._-]+", "the OCID of a VCN (ocid1.vcn....)")]
+Network = Annotated[str, AfterValidator(network_name)]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[
     str,

@@ -63,6 +63,8 @@ class Oci(_Section):
     inventory_interval: types.Seconds = 600.0
     stale_after: types.Seconds = 600.0
     calls_per_second: Annotated[types.Number, Field(gt=0, lt=10)] = 5.0
+    network: types.Network | None = None  # network of every mount target without a VCN below. None for the region
+    networks: dict[types.Vcn, types.Network] = Field(default_factory=dict)  # network by VCN, where addresses repeat
     publish: bool = False
     ledger_directory: Path | None = None
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
@@ -223,7 +225,7 @@ class Settings(_Section):
     slo_objectives: SloSettings = SloSettings()  # shares of good minutes that replace the defaults
     # mount-target address by the address that a client mounts, for example of a TLS forwarder
     address_map: dict[types.Address, types.JoinedAddress] = Field(default_factory=dict)
-    # address for the join by OCID of a mount target, if two mount targets share an address
+    # address that the clients of a mount target mount, by OCID, if it is not the address in OCI
     addresses: dict[types.Ocid, types.JoinedAddress] = Field(default_factory=dict)
     # storage services of mounts outside OCI File Storage. The first match counts
     services: tuple[ServiceSettings, ...] = ()

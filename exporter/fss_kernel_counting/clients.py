@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from fss_exporter.addresses import AddressMap
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.hist_tables import HistRow, Key
 
@@ -18,12 +19,9 @@ _MOST_CLIENTS = 10_000
 
 
 class ClientAddresses:
-    """Server address by the number of an RPC client. The kernel gives a free number to the next client at once.
+    """Server address by the number of an RPC client. The kernel gives a free number to the next client at once."""
 
-    `address_map` has the mount-target address by TLS forwarder address.
-    """
-
-    def __init__(self, sysfs: Path, address_map: Mapping[str, str]) -> None:
+    def __init__(self, sysfs: Path, address_map: AddressMap) -> None:
         self._clients = sysfs / "kernel" / "sunrpc" / "rpc-clients"
         self._address_map = address_map
         self._known: dict[str, str] = {}
@@ -34,7 +32,7 @@ class ClientAddresses:
         born: dict[str, set[str]] = defaultdict(set)
         for key, row in births.items():
             if len(key) == 2 and row.hits != self._births.get(key, 0):
-                born[key[0]].add(self._mapped(key[1]))
+                born[key[0]].add(self._address_map.mount_target(key[1]))
         self._births = {key: row.hits for key, row in births.items()}
         for client, addresses in born.items():
             self._known.pop(client, None)
@@ -58,7 +56,7 @@ class ClientAddresses:
             address = self._looked_up(client)
             if not address:
                 return ""
-            self._remember(client, self._mapped(address))
+            self._remember(client, self._address_map.mount_target(address))
         return self._known[client]
 
     def _remember(self, client: str, address: str) -> None:
@@ -72,9 +70,6 @@ class ClientAddresses:
             return places[0].read_text().strip() if places else ""
         except OSError:
             return ""
-
-    def _mapped(self, address: str) -> str:
-        return self._address_map.get(address, address)
 
 
 class Owner(NamedTuple):

@@ -3,13 +3,14 @@
 `http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/. Labels that begin with `__meta_` exist for relabelling only.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fss_exporter.addresses import NetworkAddress, used_once
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory_rows import place_of
 from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import ACTIVE, Inventory, MountTarget
 from fss_exporter.settings import Settings
@@ -22,6 +23,7 @@ class DiscoveredMountTarget:
 
     region: str  # the region's name
     target: MountTarget  # the mount target
+    place: NetworkAddress  # where clients reach it
     compartment: str  # name of its compartment
     shape: str  # name of its shape
     limits: Limits  # its limits
@@ -53,6 +55,7 @@ def found_in(region: str, inventory: Inventory, settings: Settings) -> list[Disc
         DiscoveredMountTarget(
             region,
             target,
+            place_of(region, target, settings),
             inventory.compartment(target.compartment_id),
             shape_of(target.observed_throughput_gbps).name,
             limits_of(target, settings),
@@ -75,6 +78,7 @@ def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
                 "__meta_fss_availability_domain": one.target.availability_domain,
                 "__meta_fss_fqdn": one.target.fqdn,
                 "__meta_fss_shape": one.shape,
+                "__meta_fss_network": one.place.network,
                 "__meta_fss_address": one.target.address,
             },
         }
@@ -88,6 +92,6 @@ def _endpoint(address: str) -> str:
 
 
 def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
-    """Return the mount targets that share an address (overlapping networks). Their clients look alike."""
-    uses = Counter(one.target.address for one in found)
-    return [one for one in found if one.target.address and uses[one.target.address] > 1]
+    """Return the mount targets that share an address in one network. Their clients look alike."""
+    joined = used_once(one.place for one in found)
+    return [one for one in found if one.target.address and one.place not in joined]

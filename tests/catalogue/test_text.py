@@ -62,21 +62,21 @@ def test_open_metrics_is_the_librarys_to_the_byte(some: list[Family]) -> None:
 
 
 def test_the_wrong_number_of_label_values_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 label values for 6 labels"):
+    with pytest.raises(ValueError, match="1 label values for 7 labels"):
         family("fss_client_operations_total").add_metric(("10.0.0.3",), 1)
 
 
 def test_a_histogram_is_its_buckets_its_sum_and_its_count() -> None:
     one = family("fss_client_io_size_bytes")
-    one.add_histogram(("10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
+    one.add_histogram(("lab", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
 
     written = b"".join(plain([one])).decode()
     assert "# TYPE fss_client_io_size_bytes histogram\n" in written
     assert [line for line in written.splitlines() if not line.startswith("#")] == [
-        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="32768.0",operation="READ"} 2.0',
-        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="+Inf",operation="READ"} 5.0',
-        'fss_client_io_size_bytes_sum{address="10.0.0.3",operation="READ"} 4e+06',
-        'fss_client_io_size_bytes_count{address="10.0.0.3",operation="READ"} 5.0',
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="32768.0",network="lab",operation="READ"} 2.0',
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="+Inf",network="lab",operation="READ"} 5.0',
+        'fss_client_io_size_bytes_sum{address="10.0.0.3",network="lab",operation="READ"} 4e+06',
+        'fss_client_io_size_bytes_count{address="10.0.0.3",network="lab",operation="READ"} 5.0',
     ]
 
 

@@ -8,6 +8,7 @@ import yaml
 from tests.cli.prompt import ask, ask_process
 from tests.region import Region, small
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.settings import Settings, load
@@ -95,6 +96,7 @@ def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> N
                 state="ACTIVE",
                 address="10.0.0.1\noci: {auth: resource_principal}",
             ),
+            place=NetworkAddress("eu-frankfurt-1", "10.0.0.1\noci: {auth: resource_principal}"),
             compartment="c",
             shape="standard",
             limits=STANDARD.limits,
@@ -185,7 +187,7 @@ def found(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarg
         state=state,
         address=address,
     )
-    return DiscoveredMountTarget("r", target, "c", STANDARD.name, STANDARD.limits, {})
+    return DiscoveredMountTarget("r", target, NetworkAddress("r", address), "c", STANDARD.name, STANDARD.limits, {})
 
 
 def test_only_active_mount_targets_with_an_address_are_probed() -> None:
@@ -197,7 +199,7 @@ def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
     given = [found("a", "10.0.0.1"), found("b", "10.0.0.1"), found("c", ""), found("d", "")]
     assert [one.target.name for one in sharing_an_address(given)] == ["a", "b"]
     text = configuration(Settings(), ["r"], given)
-    assert "#   ocid1.mounttarget.oc1..a: 10.0.0.1\n" in text
+    assert "#   OCID_OF_THE_VCN: NAME  # a at 10.0.0.1, b at 10.0.0.1\n" in text
     assert yaml.safe_load(text).keys() == {"oci"}
 
 
@@ -210,6 +212,6 @@ def test_a_hostile_name_stays_a_name(name: str) -> None:
 
 def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
     target = found("a", "10.0.0.1").target
-    fast = DiscoveredMountTarget("r", target, "c", "hpmt-80", Limits(), {})
+    fast = DiscoveredMountTarget("r", target, NetworkAddress("r", "10.0.0.1"), "c", "hpmt-80", Limits(), {})
     assert "hpmt-80" in configuration(Settings(), ["r"], [fast])
     assert "limits" not in configuration(Settings(), ["r"], [found("a", "10.0.0.1")])

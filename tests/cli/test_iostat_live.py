@@ -166,7 +166,7 @@ def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monke
 
 def reads_at(address: str, service: str, count: int) -> str:
     """A page of an exporter after so many READs of 1 MiB, each 33 I/O operations."""
-    mount = f'address="{address}",server="{address}",export="/a",service="{service}"'
+    mount = f'network="r",address="{address}",server="{address}",export="/a",service="{service}"'
     of_class = f'{mount},class="read"'
     cost = 33 if service == "oci-fss" else 1
     return (
@@ -177,15 +177,15 @@ def reads_at(address: str, service: str, count: int) -> str:
 
 
 SERVED = """
-fss_mount_target_info{region="r",mount_target_id="a",mount_target="mt-media",address="10.0.0.1",shape="hpmt-20"} 1
+fss_mount_target_info{region="r",network="r",mount_target_id="a",mount_target="mt-media",address="10.0.0.1",shape="hpmt-20"} 1
 fss_mount_target_read_bytes_per_second_limit{region="r",mount_target_id="a",mount_target="mt-media"} 2.5e9
-fss_mount_target_info{region="r",mount_target_id="b",mount_target="mt-home",address="10.0.0.2",shape="standard"} 1
+fss_mount_target_info{region="r",network="r",mount_target_id="b",mount_target="mt-home",address="10.0.0.2",shape="standard"} 1
 fss_mount_target_iops_limit{region="r",mount_target_id="b",mount_target="mt-home"} 50000
 fss_mount_target_utilisation_ratio{mount_target_id="b",resource="iops",statistic="mean",source="oci"} 0.9
 fss_mount_target_utilisation_ratio{mount_target_id="b",resource="iops",statistic="peak",source="oci"} 0.99
 fss_mount_target_data_age_seconds{region="r",mount_target_id="b",resource="iops"} 120
-fss_client_service_info{address="10.0.0.3",server="s",export="/a",service="apsara-nas",kind="capacity"} 1
-fss_client_bytes_per_second_limit{address="10.0.0.3"} 5e7
+fss_client_service_info{network="r",address="10.0.0.3",server="s",export="/a",service="apsara-nas",kind="capacity"} 1
+fss_client_bytes_per_second_limit{network="r",address="10.0.0.3"} 5e7
 """
 
 

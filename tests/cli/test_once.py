@@ -269,9 +269,9 @@ def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
     reading = join(parse_mountstats(texts.mountstats), parse_mountinfo(texts.mountinfo))
     accounts.apply(NO_READING, 0.0)
     accounts.apply(reading, 10.0)
-    totals = accounts.mounts, accounts.addresses, accounts.network
+    totals = accounts.mounts, accounts.addresses, accounts.wire
     refused = 0
-    states = [*_damaged(kept_state.dump(kept_state.LastRun("boot", 10.0, texts, *totals)))]
+    states = [*_damaged(kept_state.dump(kept_state.LastRun("boot", 10.0, "r", texts, *totals)))]
     for text in states:
         fresh = Accounts()
         try:

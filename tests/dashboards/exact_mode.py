@@ -16,11 +16,13 @@ from tests.processes import require
 
 from fss_exporter.catalogue import family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
+from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
 from fss_kernel_counting.sizes.counted_costs import counted_families
 
 STEP_S = 15
 _ADDRESS = "10.80.1.10"
+NETWORK = "eu-frankfurt-1"
 _CLIENTS = ("render-1:10949", "render-2:10949", "build-7:10949")
 _PERIODS_S = (900, 1500, 2400)
 _SHORTEST_S = 60.0  # time in which a client repeats a whole recording
@@ -45,7 +47,7 @@ def _recorded() -> Iterator[Counter]:
     """Counters of the recordings, as if each recording took a minute."""
     (latency,) = latency_accuracy.load_all()
     addresses = {address for address, _ in latency.replayed().requests}
-    sources = [list(request_families(latency.replayed(), addresses))]
+    sources = [list(request_families(latency.replayed(), Answer(addresses=addresses)))]
     for recording in exact_recordings.load_all():
         with tempfile.TemporaryDirectory() as folder:
             sources.append(list(counted_families(recording.counted(recording.sysfs(Path(folder))), NO_OVERRIDES)))
@@ -53,12 +55,14 @@ def _recorded() -> Iterator[Counter]:
         for one in families:
             for sample in one.samples:
                 if one.metric.kind in {"counter", "histogram"} and sample.value:
-                    yield Counter(sample.name, tuple(sample.labels.items()), sample.value / _SHORTEST_S)
+                    yield Counter(
+                        sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value / _SHORTEST_S
+                    )
     processes = family("fss_client_process_io_operations_total")
     for *names, rate in _PROCESSES:
-        processes.add_metric((_ADDRESS, *(str(name) for name in names)), float(rate))
+        processes.add_metric((NETWORK, _ADDRESS, *(str(name) for name in names)), float(rate))
     for sample in processes.samples:
-        yield Counter(sample.name, tuple(sample.labels.items()), sample.value)
+        yield Counter(sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value)
 
 
 def _grown(seconds: float, period_s: float) -> float:

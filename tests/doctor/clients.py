@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fss_exporter.addresses import AddressMap
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
@@ -21,7 +22,7 @@ def reading(*changes: tuple[str, str], address_map: dict[str, str] | None = None
     for old, new in changes:
         assert old in stats + info, old
         stats, info = stats.replace(old, new), info.replace(old, new)
-    return join(parse_mountstats(stats), parse_mountinfo(info), address_map or {})
+    return join(parse_mountstats(stats), parse_mountinfo(info), AddressMap(address_map))
 
 
 def client(*changes: tuple[str, str], **facts: Any) -> ClientFacts:

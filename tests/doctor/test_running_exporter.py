@@ -56,6 +56,17 @@ def findings(exporter: Exporter) -> list[tuple[Severity, str, str]]:
     return [(one.severity, one.subject, one.message) for one in check_running(url)]
 
 
+@pytest.mark.parametrize(
+    ("network", "severity", "words"),
+    [("eu-frankfurt-1", Severity.OK, "network eu-frankfurt-1"), ("unknown", Severity.WARNING, "is not known")],
+)
+def test_the_network_of_the_mounts_is_shown(exporter: Exporter, network: str, severity: Severity, words: str) -> None:
+    requests = f'fss_client_address_requests_total{{network="{network}",address="10.0.0.5"}} 7\n'
+    exporter.metrics = (200, FINE + requests)
+    *_, last = findings(exporter)
+    assert (last[0], words in last[2]) == (severity, True)
+
+
 def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Exporter) -> None:
     nfs, oci = findings(exporter)
     assert nfs[:2] == (Severity.OK, "nfs")

@@ -61,7 +61,13 @@ def test_an_agents_clock_that_jumps_moves_no_counter_back_and_stops_no_tick(tmp_
     clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),), interval_s=0.05)
     clients.start()
     try:
-        flags = ["serve", f"--path.procfs={clients.root}", "--web.listen-address=127.0.0.1:0", "--nfs.tick=20ms"]
+        flags = [
+            "serve",
+            f"--path.procfs={clients.root}",
+            "--web.listen-address=127.0.0.1:0",
+            "--nfs.tick=20ms",
+            "--nfs.network=lab",
+        ]
         command = [sys.executable, "-c", JUMPING, *flags]
         ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     finally:
@@ -77,7 +83,7 @@ def test_an_agents_clock_that_jumps_moves_no_counter_back_and_stops_no_tick(tmp_
         assert values == sorted(values), name
     ticks = [float(scrape["fss_nfs_ticks_total"]) for scrape in scrapes]
     assert all(later > earlier for earlier, later in pairwise(ticks))
-    cost = 'fss_client_peak_estimated_iops{address="10.80.2.20"}'
+    cost = 'fss_client_peak_estimated_iops{address="10.80.2.20",network="lab"}'
     assert all(0 < float(scrape[cost]) < 1e6 for scrape in scrapes[1:])
 
 

@@ -162,7 +162,7 @@ def test_what_describes_a_mount_vanishes_with_it_and_so_does_the_peak_of_its_add
 
     told = {family.name: [dict(sample.labels) for sample in family.samples] for family in agent.collector.collect()}
     assert [labels["export"] for labels in told["fss_client_mount"]] == ["/2"]
-    assert told["fss_client_peak_estimated_iops"] == [{"address": "10.0.0.3"}]
+    assert told["fss_client_peak_estimated_iops"] == [{"network": "unknown", "address": "10.0.0.3"}]
 
 
 def test_a_mount_that_comes_back_within_the_retention_goes_on_and_later_begins_at_zero() -> None:

@@ -192,8 +192,8 @@ def test_ceilings_are_exported_by_address_unless_exports_of_one_address_differ()
 
     found = families(NfsCollector(_ticked(look)))
 
-    assert found["fss_client_iops_limit"] == [({"address": "10.0.0.3"}, 30_000)]
-    assert found["fss_client_bytes_per_second_limit"] == [({"address": "10.0.0.3"}, 240e6)]
+    assert found["fss_client_iops_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 30_000)]
+    assert found["fss_client_bytes_per_second_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 240e6)]
     assert "fss_client_read_bytes_per_second_limit" not in found
     assert [labels["kind"] for labels, _ in found["fss_client_service"]] == [
         "vpu-20",
@@ -219,7 +219,9 @@ def test_what_one_client_was_seen_to_reach_is_an_objective_where_its_document_sa
 
     found = families(NfsCollector(_ticked(look)))
 
-    read, write = ({"address": "10.0.0.3", "operation": operation} for operation in ("READ", "WRITE"))
+    read, write = (
+        {"network": "unknown", "address": "10.0.0.3", "operation": operation} for operation in ("READ", "WRITE")
+    )
     assert found["fss_client_objective_operations_per_second"] == [(read, 14_000), (write, 10_000)]
     assert found["fss_client_objective_bytes_per_second"] == [(read, 300 * 1024**2), (write, 300 * 1024**2)]
 
@@ -290,8 +292,8 @@ def test_stated_latency_objectives_are_exported_by_address_and_class() -> None:
     exported = families(NfsCollector(ticker))
 
     assert exported["fss_client_latency_objective_seconds"] == [
-        ({"address": "10.0.0.3", "class": "read"}, 0.02),
-        ({"address": "10.0.0.3", "class": "metadata_read"}, 0.005),
+        ({"network": "unknown", "address": "10.0.0.3", "class": "read"}, 0.02),
+        ({"network": "unknown", "address": "10.0.0.3", "class": "metadata_read"}, 0.005),
     ]
 
 

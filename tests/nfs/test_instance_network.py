@@ -6,10 +6,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
+from tests.nfs.records import mountinfo, mountstats
+from tests.processes import wait_for
 
-from fss_exporter.cli.nfs_agent import NfsAgent, metadata_url
+from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.instance_metadata import own_bandwidth
@@ -40,11 +43,14 @@ def metadata(body: bytes) -> Iterator[str]:
 def asked(url: str) -> InstanceNetwork:
     network = InstanceNetwork(url)
     network.start()
+    wait_for(lambda: network.name != "", "the first try to end")
+    network.stop()
     end_of_request()
     return network
 
 
 def end_of_request() -> None:
+    """Wait for the end of every thread that asks."""
     for thread in threading.enumerate():
         if thread.name == "instance-metadata":
             thread.join(120)
@@ -90,15 +96,62 @@ def test_metadata_are_asked_for_on_an_instance_of_oci_only(
         path.parent.mkdir(parents=True)
         path.write_text(tag)
     assert is_oci_instance(tmp_path) is (tag is not None and tag.startswith("Oracle"))
-    assert metadata_url(NfsFlags(sysfs=tmp_path, metadata_url=given)) == url
+    assert NfsFlags(metadata_url=given).metadata_place(tmp_path) == url
 
 
-def test_a_stated_bandwidth_needs_no_metadata(tmp_path: Path) -> None:
-    flags = NfsFlags(procfs=tmp_path, network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
-    assert metadata_url(flags) == ""
-    agent = NfsAgent(flags)
+def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
+    stated = NfsFlags(procfs=tmp_path, network="office", network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
+    agent = NfsAgent(stated)
+    agent.network.start()
+    assert not [thread for thread in threading.enumerate() if thread.name == "instance-metadata"]
+    assert agent.network.name == "office"
     (found,) = [one for one in agent.collector.collect() if one.name == NAME]
     assert found.samples[0].value == 1.25e9
+
+
+def networks(agent: NfsAgent) -> set[str]:
+    """Networks of the series with an address. Empty if no mount has series."""
+    families = [family for family in agent.collector.collect() if "network" in family.metric.labels]
+    return {sample.labels["network"] for family in families for sample in family.samples}
+
+
+def agent_of(tmp_path: Path, **flags: Any) -> NfsAgent:
+    process = tmp_path / "1"
+    process.mkdir()
+    (process / "mountinfo").write_text(mountinfo())
+    (process / "mountstats").write_text(mountstats({"READ": 5}))
+    agent = NfsAgent(NfsFlags(procfs=tmp_path, **flags))
+    agent.ticker.tick()
+    return agent
+
+
+def test_the_region_of_the_instance_is_the_network_of_every_mount(tmp_path: Path) -> None:
+    with metadata(b'{"canonicalRegionName": "eu-frankfurt-1", "region": "fra"}') as url:
+        agent = agent_of(tmp_path, metadata_url=url)
+        assert networks(agent) == set(), "no series begins under a name that changes a moment later"
+        agent.network.start()
+        end_of_request()
+    assert networks(agent) == {"eu-frankfurt-1"}
+
+
+def test_the_operator_names_the_network_and_metadata_give_the_bandwidth(tmp_path: Path) -> None:
+    with metadata(b'{"canonicalRegionName": "eu-frankfurt-1"}') as url:
+        agent = agent_of(tmp_path, metadata_url=url, network="office")
+        assert networks(agent) == {"office"}
+        agent.network.start()
+        end_of_request()
+    assert networks(agent) == {"office"}
+
+
+def test_without_metadata_and_name_the_network_is_unknown(tmp_path: Path) -> None:
+    assert networks(agent_of(tmp_path, metadata_url="")) == {"unknown"}
+
+
+def test_metadata_that_do_not_answer_are_asked_again_and_the_mounts_have_series_meanwhile(tmp_path: Path) -> None:
+    agent = agent_of(tmp_path, metadata_url="http://127.0.0.1:1/")
+    agent.network.start()
+    wait_for(lambda: networks(agent) == {"unknown"}, "the first try to end")
+    agent.network.stop()
 
 
 def test_a_command_learns_the_bandwidth_on_an_instance_of_oci_only(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.records import Names, mountinfo, mountstats
 from tests.recordings import load_all
 
+from fss_exporter.addresses import AddressMap
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -53,7 +54,7 @@ def test_a_device_splits_at_the_colon_of_its_server(device: str, server: str, ex
 
 
 def joined(stats: str, info: str, address_map: dict[str, str] | None = None) -> Reading:
-    return join(parse_mountstats(stats), parse_mountinfo(info), address_map or {})
+    return join(parse_mountstats(stats), parse_mountinfo(info), AddressMap(address_map))
 
 
 def test_several_mounts_of_one_superblock_are_one_set_of_counters() -> None:

@@ -17,6 +17,7 @@ from tests.oci.world import reach
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.cli.client_publishing import ClientPublishing
 from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError
@@ -32,6 +33,9 @@ from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
+
+
+HERE = NetworkAddress("r", "10.0.0.7")
 
 
 def today() -> float:
@@ -271,14 +275,14 @@ class TestInTheExporter:
         with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
             compartment = small().compartments[0].id
             settings = self.settings(region, tmp_path, **{"oci.publish": True, "oci.compartments": [compartment]})
-            waited = {"10.0.0.7": 5.0, "10.0.0.8": 0.0}
+            waited = {HERE: 5.0, NetworkAddress("r", "10.0.0.8"): 0.0}
             publishing = ClientPublishing(lambda: settings, lambda: waited, now=clock)
             publishing.run_round()
             assert "PostMetricData" not in region.calls, "how long a wait was before the first round is unknown"
             clock.pass_minutes(1)
             publishing.run_round()
             assert "PostMetricData" not in region.calls, "no request waited since"
-            waited["10.0.0.7"] += 45.0
+            waited[HERE] += 45.0
             clock.pass_minutes(1)
             publishing.run_round()
             assert region.calls["PostMetricData"] == 1
@@ -290,16 +294,16 @@ class TestInTheExporter:
                 resolution="1m",
             )
             assert stream["compartmentId"] == compartment
-            assert stream["dimensions"] == {"address": "10.0.0.7", "host": socket.gethostname()}
+            assert stream["dimensions"] == {"address": "10.0.0.7", "host": socket.gethostname(), "network": "r"}
             assert stream["aggregatedDatapoints"][-1]["value"] == pytest.approx(0.75)
 
 
 def test_a_host_that_does_not_answer_all_minute_waits_all_minute() -> None:
     waits = ClientWaits("web-1")
-    assert list(waits.points({"10.0.0.7": 0.0}, 60.0, "c")) == []
-    (point,) = waits.points({"10.0.0.7": 90.0}, 120.0, "c")
+    assert list(waits.points({HERE: 0.0}, 60.0, "c")) == []
+    (point,) = waits.points({HERE: 90.0}, 120.0, "c")
     assert (point.value, point.minute) == (1.0, 120)
-    assert list(waits.points({"10.0.0.7": 90.0}, 180.0, "c")) == []
+    assert list(waits.points({HERE: 90.0}, 180.0, "c")) == []
 
 
 def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.for_each import for_each
 
+from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.nfs.procfs import Procfs
@@ -21,10 +22,8 @@ from fss_toolbox.top.prometheus_source import PrometheusSource
 
 PROCFS = Path(__file__).parents[1] / "fixtures" / "procfs"
 JUDGE = judge("standard", None)
-MOUNT = 'address="10.0.0.2",server="10.0.0.2",export="/a",service="oci-fss"'
-TARGET = (
-    'region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",address="10.0.0.2",shape="standard",state="ACTIVE"'
-)
+MOUNT = 'network="r",address="10.0.0.2",server="10.0.0.2",export="/a",service="oci-fss"'
+TARGET = 'region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",network="r",address="10.0.0.2",shape="standard",state="ACTIVE"'
 
 
 class Refusing:
@@ -39,7 +38,7 @@ class Refusing:
 
 def host(folder: Callable[[], Path], counting: Any = None) -> HostSource:
     def read() -> Any:
-        return Procfs(folder(), "1", {}, JUDGE.mounts.services).read()
+        return Procfs(folder(), "1", NO_ADDRESSES, JUDGE.mounts.services).read()
 
     kernel: Any = counting or Refusing()
     return HostSource(read, JUDGE, 0.0, kernel, JUDGE.mounts.overrides)
@@ -84,7 +83,7 @@ def scrape(operations: int, iops: int = 0) -> str:
         f'fss_client_operations_total{{{MOUNT},class="metadata_write",operation="REMOVE"}} {operations}\n'
         f'fss_client_requests_total{{{MOUNT},class="metadata_write"}} {operations}\n'
         f'fss_client_estimated_io_operations_total{{{MOUNT},class="metadata_write"}} {8 * operations}\n'
-        f'fss_client_process_io_operations_total{{address="10.0.0.2",process="rm",pod_namespace="",pod_name="",unit="cron.service"}} {8 * operations}\n'
+        f'fss_client_process_io_operations_total{{network="r",address="10.0.0.2",process="rm",pod_namespace="",pod_name="",unit="cron.service"}} {8 * operations}\n'
         + (
             f"fss_mount_target_info{{{TARGET}}} 1\n"
             'fss_mount_target_iops_limit{region="r",mount_target_id="ocid1.mt.a"} 50000\n'

@@ -22,7 +22,7 @@ _TARGETS = {  # name, share of the IOPS ceiling, age of the figure in seconds
     "mt-media": (0.2, 70),
     "mt-old": (0.5, 1860),
 }
-_MOUNT = 'address="10.0.9.9",server="10.0.9.9",export="/export/data",service="oci-fss"'
+_MOUNT = 'network="r",address="10.0.9.9",server="10.0.9.9",export="/export/data",service="oci-fss"'
 
 
 def _page(scrapes: int) -> str:
@@ -34,7 +34,7 @@ def _page(scrapes: int) -> str:
     for name, (share, age) in _TARGETS.items():
         of = f'region="r",mount_target_id="ocid1.{name}"'
         lines += [
-            f'fss_mount_target_info{{{of},mount_target="{name}",address="10.0.0.{len(name)}",shape="standard",state="ACTIVE"}} 1',
+            f'fss_mount_target_info{{{of},mount_target="{name}",network="r",address="10.0.0.{len(name)}",shape="standard",state="ACTIVE"}} 1',
             f"fss_mount_target_iops_limit{{{of}}} 50000",
             f'fss_mount_target_utilisation_ratio{{{of},resource="iops",source="measured",statistic="mean"}} {share}',
             f'fss_mount_target_data_age_seconds{{{of},resource="iops"}} {age}',

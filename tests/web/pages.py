@@ -18,6 +18,8 @@ START = Look(0.0, Scraped())
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 
+NETWORK = "eu-frankfurt-1"
+
 Row = tuple[str, dict[str, str], float]
 
 
@@ -26,6 +28,8 @@ def families(rows: Iterable[Row]) -> list[Family]:
     lines = []
     for name, given_labels, value in rows:
         labels = dict.fromkeys(CATALOGUE[name].labels, "") | given_labels
+        if "network" in labels:
+            labels["network"] = labels["network"] or NETWORK
         assert set(labels) == set(CATALOGUE[name].labels), name
         text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
         lines.append(f"{name}{{{text}}} {value}" if text else f"{name} {value}")

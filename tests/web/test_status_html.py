@@ -133,10 +133,10 @@ def test_a_share_without_a_ceiling_is_unknown() -> None:
 
 def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:
     address = family("fss_client_peak_estimated_iops")
-    address.add_metric(("10.0.0.9",), 25_000.0)
+    address.add_metric(("r", "10.0.0.9"), 25_000.0)
     durations = family("fss_client_request_duration_seconds")
     for of_class in ("read", "write"):
-        durations.add_histogram(("10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
+        durations.add_histogram(("r", "10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
     page = status_page([address, durations], now=NOW, at=100.0, earlier=START)[0]
     (row,) = page.addresses
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.background import Worker
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.runtime import Part
@@ -24,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 class ClientPublishing:
-    """The loop that posts. `waited` returns the seconds of waiting so far by address."""
+    """The loop that posts. `waited` returns the seconds of waiting so far by network and address."""
 
     def __init__(
         self,
         load: Callable[[], Settings],
-        waited: Callable[[], Mapping[str, float]],
+        waited: Callable[[], Mapping[NetworkAddress, float]],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._load = load
@@ -72,7 +73,7 @@ class ClientPublishing:
         return self._session
 
 
-def part(load: Callable[[], Settings], waited: Callable[[], Mapping[str, float]]) -> Part:
+def part(load: Callable[[], Settings], waited: Callable[[], Mapping[NetworkAddress, float]]) -> Part:
     """Return the posts as a part of a running agent, or raise UsageError for wrong settings."""
     publishing = ClientPublishing(load, waited)
     loop = publishing.loop

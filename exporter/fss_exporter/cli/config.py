@@ -35,6 +35,7 @@ def _summary(settings: Settings) -> list[str]:
         f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
         f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}",
         f"SLO objectives replaced: {_listed([*slos.given, *slos.mount_targets], 'none')}",
+        f"networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}",
         f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
     ]
 

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter import AUTH_KINDS, units
+from fss_exporter.addresses import network_name
 from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
@@ -35,6 +36,14 @@ def duration(text: str) -> float:
     if not seconds:
         raise click.BadParameter("must be longer than 0. Write it like 500ms, 1s or 1m30s")
     return seconds
+
+
+def network(text: str) -> str:
+    """Return a flag's name of a network."""
+    try:
+        return network_name(text)
+    except ValueError as wrong:
+        raise click.BadParameter(str(wrong)) from wrong
 
 
 def link_base(text: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fss_exporter.background import at_once
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
@@ -44,12 +43,15 @@ class NfsAgent:
         self.ticker = Ticker(read, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
         self.counters = () if self._counting is None else tuple(self._counting.counters)
         self.loops = [self.ticker.loop, *(counter.loop for counter in self.counters)]
-        self.network = InstanceNetwork(metadata_url(flags), flags.network_bandwidth)
+        everything_stated = flags.network is not None and flags.network_bandwidth is not None
+        url = "" if everything_stated else flags.metadata_place(flags.sysfs)
+        self.network = InstanceNetwork(url, flags.network, flags.network_bandwidth)
         self.collector = NfsCollector(
             self.ticker,
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
             further=(self.network.families,),
+            network=lambda: self.network.name,
         )
 
     def _new_reader(self) -> Callable[[], Reading]:
@@ -63,26 +65,18 @@ class NfsAgent:
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""
+        self.network.start()
         remove_remains(self._flags.tracefs_places)
         if self._counting is not None:
             self._counting.open()
         self.ticker.start()
-        self.network.start()
         if self._counting is not None:
             self._counting.start()
 
     def stop(self) -> None:
         """Stop the ticker, and remove the counting from the kernel, all parts at once. Log what is left of it."""
+        self.network.stop()
         ends = [self.ticker.stop, *(() if self._counting is None else self._counting.ends())]
         at_once(ends, _STOP_SECONDS)
         if self._counting is not None:
             log_remains(self._flags.tracefs_places)
-
-
-def metadata_url(flags: NfsFlags) -> str:
-    """Return the URL of the instance metadata. Empty outside of OCI without a flag, and with a stated bandwidth."""
-    if flags.network_bandwidth is not None:
-        return ""
-    if flags.metadata_url is not None:
-        return flags.metadata_url
-    return METADATA_URL if is_oci_instance(flags.sysfs) else ""

@@ -7,7 +7,8 @@ from typing import Final
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ExactFlags, check_url, duration
+from fss_exporter.cli.flags import ExactFlags, check_url, duration, network
+from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, flag, switch
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
@@ -40,6 +41,25 @@ class MountFlags(ProcfsFlags):
         MAX_MOUNTS,
         type=click.IntRange(min=1),
     )
+    network: str | None = flag(
+        "--nfs.network",
+        "Name of this host's network, as the poller has it. Clients and mount targets are joined by network and address."
+        "  [default: the region, from the instance metadata]",
+        type=network,
+        metavar="NAME",
+    )
+    metadata_url: str | None = flag(
+        "--nfs.metadata-url",
+        "URL of the instance metadata, for region and network bandwidth. Empty: do not ask."
+        "  [default: OCI's, on an instance of OCI]",
+        metavar="URL",
+    )
+
+    def metadata_place(self, sysfs: Path) -> str:
+        """Return the URL of the instance metadata. Empty outside of OCI without a flag."""
+        if self.metadata_url is not None:
+            return self.metadata_url
+        return METADATA_URL if is_oci_instance(sysfs) else ""
 
     @property
     def wanted_mounts(self) -> MountFilter:
@@ -57,6 +77,8 @@ class MountFlags(ProcfsFlags):
                 name_expression(text)
             except ValueError as wrong:
                 raise UsageError(f"--nfs.mounts-{which}={text[:80]}: {wrong}") from wrong
+        if self.metadata_url:
+            check_url("--nfs.metadata-url", self.metadata_url)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,11 +98,6 @@ class NfsFlags(MountFlags, ExactFlags):
         "Prometheus servers that scrape this agent. A new mount shows zeros in as many answers before its counts.",
         1,
         type=click.IntRange(min=1),
-    )
-    metadata_url: str | None = flag(
-        "--nfs.metadata-url",
-        "URL of the instance metadata, for the network bandwidth. Empty: do not ask.  [default: OCI's, on an instance of OCI]",
-        metavar="URL",
     )
     network_bandwidth: float | None = flag(
         "--nfs.network-bandwidth",
@@ -126,5 +143,3 @@ class NfsFlags(MountFlags, ExactFlags):
             )
         if self.writers and not (self.processes or self.jobs):
             raise UsageError("--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10")
-        if self.metadata_url:
-            check_url("--nfs.metadata-url", self.metadata_url)

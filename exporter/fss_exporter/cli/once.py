@@ -12,13 +12,15 @@ from pathlib import Path
 
 import click
 
+from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import within
 from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
 from fss_exporter.cli.terminal import complain, end_by_signals, writing
 from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.flag_records import flag, takes
+from fss_exporter.flag_records import SYSFS, flag, takes
+from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -34,6 +36,7 @@ _DAMAGED = "damaged, or of another version. The counters begin at 0, and this ru
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _OUTPUT_MODE, _STATE_MODE = 0o644, 0o600  # the state has texts of the kernel that only root may read
 _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
+_METADATA_SECONDS = 2.0
 _READ_SECONDS = 30.0  # a read of the kernel's files takes milliseconds, or hangs
 _NEED_SECONDS = ("fss_client_unanswered_seconds", "fss_client_peak_estimated_iops")
 """Figures of the last seconds, which one reading cannot know. They have no sample here."""
@@ -84,6 +87,7 @@ class _Run:
             flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts, keep_texts=True
         )
         self._accounts = Accounts(most_mounts=flags.max_mounts, overrides=mounts.overrides)
+        self._network = flags.network or _region(flags.metadata_place(SYSFS))
         self._boot_id = _text_or_none(_BOOT_ID) or ""
         self._at = 0.0
 
@@ -105,6 +109,7 @@ class _Run:
                 same_boot = last.boot_id == self._boot_id
                 reading, weights = self._reading_of(last.texts), self._mounts.overrides.weights
                 kept_state.restore(self._accounts, last, reading, weights, same_boot=same_boot)
+                self._network = self._network or last.network
         at = time.monotonic()
         return self._metrics(self._read(), at, zero_answers=1)
 
@@ -117,8 +122,8 @@ class _Run:
         """Return the state for the next run."""
         assert self._source.texts is not None  # noqa: S101  # there has been a reading
         accounts, texts = self._accounts, self._source.texts
-        totals = accounts.mounts, accounts.addresses, accounts.network
-        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, texts, *totals))
+        totals = accounts.mounts, accounts.addresses, accounts.wire
+        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, self._network, texts, *totals))
 
     def _metrics(self, reading: Reading, at: float, zero_answers: int) -> str:
         self._at = at
@@ -126,13 +131,24 @@ class _Run:
         ticker.tick()
         if not ticker.loop.heartbeat.success:
             raise SourceError("the counters could not be added up: the lines before this one say why")
-        collector = NfsCollector(ticker, by_operation=self._flags.operations == "all", zero_answers=zero_answers)
+        collector = NfsCollector(
+            ticker,
+            by_operation=self._flags.operations == "all",
+            zero_answers=zero_answers,
+            network=lambda: self._network or UNKNOWN_NETWORK,
+        )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
         return b"".join(plain(one for one in families if one.metric.name not in _NEED_SECONDS)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)
         return join(parse_mountstats(texts.mountstats), mounts, self._mounts.address_map, self._mounts.services)
+
+
+def _region(metadata_url: str) -> str:
+    """Return the region of this instance. Empty without an answer, for example outside of OCI."""
+    metadata = read_instance_metadata(metadata_url, _METADATA_SECONDS) if metadata_url else None
+    return metadata.region if metadata else ""
 
 
 def _text_or_none(path: Path) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import Family, family
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import CompartmentFlags, duration
@@ -144,11 +145,15 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
         yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: waiting_seconds(page))
 
 
-def waiting_seconds(collector: Source) -> Mapping[str, float]:
-    """Return the seconds so far in which requests of this host waited, by address."""
-    (found,) = (one for one in collector.collect() if one.metric.name == "fss_client_address_seconds_total")
-    pairs = zip(found.series, found.values, strict=True)
-    return {series.labels[0]: seconds for series, seconds in pairs if series.labels[1] == "waiting"}
+def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
+    """Return the seconds so far in which requests of this host waited, by network and address."""
+    judged = [one for one in collector.collect() if one.metric.name == "fss_client_address_seconds_total"]
+    samples = (sample for of_addresses in judged for sample in of_addresses.samples)
+    return {
+        NetworkAddress(sample.labels["network"], sample.labels["address"]): sample.value
+        for sample in samples
+        if sample.labels["verdict"] == "waiting"
+    }
 
 
 def _oci(flags: ServeFlags) -> Part:

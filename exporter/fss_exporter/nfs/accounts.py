@@ -102,7 +102,7 @@ class Accounts:
         self.overrides = overrides
         self.mounts: dict[SeriesKey, MountTotals] = {}
         self.addresses: dict[str, AddressTotals] = {}
-        self.network = NetworkTotals()
+        self.wire = NetworkTotals()
         self.superblocks: tuple[Superblock, ...] = ()
         self.unanswered = Unanswered()
         self.peaks = Peaks()
@@ -188,9 +188,9 @@ class Accounts:
         operations = target.add(old, now)
         self.verdicts.add(superblock.key.address, name, old, now, payload_bytes)
         if (sent := now.sent_bytes - old.sent_bytes) > 0:
-            self.network.sent_bytes += sent
+            self.wire.sent_bytes += sent
         if (received := now.received_bytes - old.received_bytes) > 0:
-            self.network.received_bytes += received
+            self.wire.received_bytes += received
         return operations
 
     def _tick_costs(self, reading: Reading, changes: Sequence[TransferChange], at: float) -> TickCosts:

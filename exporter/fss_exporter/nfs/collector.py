@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from copy import copy
 from typing import NamedTuple, Protocol, TypeVar
 
+from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.service_table import SeriesKey
@@ -23,6 +24,9 @@ Key = TypeVar("Key", bound=Hashable)
 class Answer(NamedTuple):
     """One answer to a scrape, for the collectors that other parts of the agent add."""
 
+    network: str = (
+        UNKNOWN_NETWORK  # network of this host, a label of every series with an address. Empty while asked for
+    )
     mounts: Collection[SeriesKey] = ()  # with series
     addresses: Collection[str] = ()  # with series
     at_zero: Collection[str] = ()  # new addresses, which show zeros in this answer
@@ -46,6 +50,7 @@ class NfsCollector:
         by_operation: bool = True,
         zero_answers: int = 1,
         further: Sequence[Callable[[], Iterable[Family]]] = (),
+        network: Callable[[], str] = lambda: UNKNOWN_NETWORK,
     ) -> None:
         """Collect the totals of a ticker.
 
@@ -54,11 +59,13 @@ class NfsCollector:
             by_operation: whether operations are counted by name, and not only by class.
             zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
             further: sources of further families of this host.
+            network: returns the name of this host's network. Empty while the name is asked for.
         """
         self.answer = Answer()
         self._ticker = ticker
         self.zero_answers = zero_answers
         self._further = further
+        self._network = network
         self._mount_info = MountInfo()
         self._mount_series = MountSeries(by_operation=by_operation)
 
@@ -82,27 +89,30 @@ class NfsCollector:
     def collect(self) -> Iterable[Family]:
         """Return every client family.
 
-        If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear.
+        If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear. While the
+        network is asked for, no mount has a series, so that no series begins under another name.
         """
         with self._ticker.lock:
-            accounts = self._ticker.accounts
+            accounts, network = self._ticker.accounts, self._network()
+            if not network:
+                self.answer = Answer("")
+                return list(_about_ticks(self._ticker))
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
-            self.answer = Answer(
-                frozenset(accounts.mounts), frozenset(accounts.addresses), new_addresses, new_mounts, is_for_server
-            )
+            mounts, known = frozenset(accounts.mounts), frozenset(accounts.addresses)
+            self.answer = Answer(network, mounts, known, new_addresses, new_mounts, is_for_server)
             addresses = {
                 name: one.at_zero if name in new_addresses else one for name, one in accounts.addresses.items()
             }
             superblocks = () if self._ticker.reading is None else accounts.superblocks
             return [
-                self._mount_info.family(superblocks),
-                *service_families(superblocks),
-                *self._mount_series.families(accounts.mounts, new_mounts),
-                *_by_address(accounts, addresses),
-                family("fss_nfs_sent_bytes_total", [((), accounts.network.sent_bytes)]),
-                family("fss_nfs_received_bytes_total", [((), accounts.network.received_bytes)]),
-                *self._objectives(superblocks),
+                self._mount_info.family(network, superblocks),
+                *service_families(network, superblocks),
+                *self._mount_series.families(network, accounts.mounts, new_mounts),
+                *_by_address(network, accounts, addresses),
+                family("fss_nfs_sent_bytes_total", [((), accounts.wire.sent_bytes)]),
+                family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
+                *self._objectives(network, superblocks),
                 *_about_ticks(self._ticker),
                 *(one for families in self._further for one in families()),
             ]
@@ -114,12 +124,14 @@ class NfsCollector:
             totals[key].answers += 1
         return new
 
-    def _objectives(self, superblocks: Iterable[Superblock]) -> Iterator[Family]:
+    def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Family]:
         stated = self._ticker.accounts.verdicts.stated
         if stated:
             addresses = sorted({superblock.key.address for superblock in superblocks})
-            rows = (((address, of_class), seconds) for address in addresses for of_class, seconds in stated.items())
-            yield family("fss_client_latency_objective_seconds", rows)
+            objectives = (
+                ((network, address, of_class), seconds) for address in addresses for of_class, seconds in stated.items()
+            )
+            yield family("fss_client_latency_objective_seconds", objectives)
 
 
 class Counter(Protocol):
@@ -152,27 +164,29 @@ class CounterCollector:
 
     def collect(self) -> Iterable[Family]:
         """Return the counter's families. The NFS collector has begun the same answer before."""
-        return self._counter.families(self._nfs.answer)
+        answer = self._nfs.answer
+        return self._counter.families(answer) if answer.network else ()
 
 
-def _by_address(accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:
-    yield family("fss_client_address_requests_total", (((address,), one.requests) for address, one in shown.items()))
+def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:
+    requests = (((network, address), totals.requests) for address, totals in shown.items())
+    yield family("fss_client_address_requests_total", requests)
     costs = ((address, one.io_operations) for address, one in shown.items())
     yield family(
         "fss_client_address_estimated_io_operations_total",
-        (((address,), round(cost, 1)) for address, cost in costs if cost is not None),
+        (((network, address), round(cost, 1)) for address, cost in costs if cost is not None),
     )
     yield family(
         "fss_client_address_seconds_total",
         (
-            ((address, verdict), round(seconds, 3))
+            ((network, address, verdict), round(seconds, 3))
             for address, one in shown.items()
             for verdict, seconds in one.seconds.items()
         ),
     )
     peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()
-    yield family("fss_client_peak_estimated_iops", (((address,), iops) for address, iops in peaks.items()))
-    yield family("fss_client_unanswered_seconds", (((address,), seconds) for address, seconds in waits.items()))
+    yield family("fss_client_peak_estimated_iops", (((network, address), iops) for address, iops in peaks.items()))
+    yield family("fss_client_unanswered_seconds", (((network, address), wait) for address, wait in waits.items()))
 
 
 def _about_ticks(ticker: Ticker) -> Iterator[Family]:

@@ -1,38 +1,60 @@
-"""The bandwidth of this instance's network as a metric, read once from the instance metadata."""
+"""The network of this instance, from the instance metadata: the name that joins it to mount targets, and its bandwidth."""
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from typing import Final
 
+from fss_exporter.addresses import UNKNOWN_NETWORK
+from fss_exporter.background import Event
 from fss_exporter.catalogue import Family, family
 
-_DEADLINE_S = 5.0
+_DEADLINE_S: Final = 5.0
+_NEXT_TRY_S: Final = 60.0
 
 
 class InstanceNetwork:
-    """The network bandwidth of this instance, stated in bytes per second or from the metadata service at a URL, if any.
+    """Name and bandwidth of the network of this instance. Each is stated, or comes from the metadata service at a URL, if any.
 
-    A thread asks the metadata service once, because the answer never changes while an instance runs. A scrape never waits.
+    A thread asks the metadata service until the first answer, because the answer never changes while an instance runs.
+    A scrape never waits.
+
+    Attributes:
+        name: the stated name, else the region. Empty until the first try has ended, `unknown` after a try without an answer.
     """
 
-    def __init__(self, url: str, stated: float | None = None) -> None:
+    def __init__(self, url: str, name: str | None = None, bandwidth: float | None = None) -> None:
+        self.name = name or ("" if url else UNKNOWN_NETWORK)
         self._url = url
-        self._bytes_per_second = stated
-        self._thread = threading.Thread(target=self._read, name="instance-metadata", daemon=True)
+        self._stated_name = name
+        self._bytes_per_second = bandwidth
+        self._stopping = Event()
+        self._thread = threading.Thread(target=self._ask, name="instance-metadata", daemon=True)
 
     def start(self) -> None:
-        """Start the request, if there is a URL and the system allows a further thread."""
-        if self._url:
-            with suppress(RuntimeError):
-                self._thread.start()
+        """Start to ask, if there is a URL and the system allows a further thread."""
+        if not self._url:
+            return
+        try:
+            self._thread.start()
+        except RuntimeError:
+            self.name = self.name or UNKNOWN_NETWORK
+
+    def stop(self) -> None:
+        """End the waits between two tries."""
+        self._stopping.set()
 
     def families(self, *_: object) -> Iterator[Family]:
         """Return the metric, the same for each answer to a scrape. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
             yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])
 
-    def _read(self) -> None:
+    def _ask(self) -> None:
         from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
 
-        metadata = read_instance_metadata(self._url, _DEADLINE_S)
-        self._bytes_per_second = metadata.network_bytes_per_second if metadata else None
+        while (metadata := read_instance_metadata(self._url, _DEADLINE_S)) is None:
+            self.name = self.name or UNKNOWN_NETWORK
+            if self._stopping.wait(_NEXT_TRY_S):
+                return
+        if self._bytes_per_second is None:
+            self._bytes_per_second = metadata.network_bytes_per_second
+        self.name = self._stated_name or metadata.region or UNKNOWN_NETWORK

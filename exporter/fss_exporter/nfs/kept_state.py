@@ -16,7 +16,7 @@ from fss_exporter.nfs.procfs import RawTexts
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 
-_VERSION = 3
+_VERSION = 4
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
 _T = TypeVar("_T", OperationTotals, MountTotals, AddressTotals, NetworkTotals)
 
@@ -26,17 +26,18 @@ class LastRun(NamedTuple):
 
     boot_id: str  # boot of the kernel, from `/proc/sys/kernel/random/boot_id`
     at: float  # seconds of the monotonic clock of the boot
+    network: str  # name of the host's network. Empty if unknown
     texts: RawTexts  # texts of the kernel's files
     totals: dict[SeriesKey, MountTotals]  # totals by mount
     addresses: dict[str, AddressTotals]
-    network: NetworkTotals
+    wire: NetworkTotals
 
 
 def dump(run: LastRun) -> str:
     """A run as JSON."""
     totals = [[*key, asdict(mount)] for key, mount in run.totals.items()]
     addresses = {address: asdict(one) for address, one in run.addresses.items()}
-    apart = {"totals": totals, "addresses": addresses, "network": asdict(run.network)}
+    apart = {"totals": totals, "addresses": addresses, "wire": asdict(run.wire)}
     return json.dumps({"version": _VERSION, **run._asdict(), **apart})
 
 
@@ -53,10 +54,11 @@ def load(text: str) -> LastRun:
         return LastRun(
             _text(document["boot_id"]),
             _number(document["at"]),
+            _text(document["network"]),
             RawTexts(*map(_text, document["texts"])),
             {SeriesKey(*map(_text, key)): _mount(mount) for *key, mount in document["totals"]},
             {_text(address): _address(one) for address, one in document["addresses"].items()},
-            _totals(NetworkTotals, document["network"]),
+            _totals(NetworkTotals, document["wire"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"not the state of a run: {error!r}") from error
@@ -109,7 +111,7 @@ def restore(
     `last_reading` are the run's texts, parsed with the present configuration. `weights` are the present costs by operation. A mount
     that was counted by other costs begins at 0, and so does its address, because a total of both would be wrong.
     """
-    accounts.network = run.network
+    accounts.wire = run.wire
     accounts.mounts |= {key: totals for key, totals in run.totals.items() if totals.has_weights(weights)}
     begin_at_0 = {key.address for key in run.totals.keys() - accounts.mounts.keys()}
     accounts.addresses |= {address: one for address, one in run.addresses.items() if address not in begin_at_0}

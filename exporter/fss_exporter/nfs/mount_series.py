@@ -85,21 +85,24 @@ class MountSeries:
 
     def __init__(self, *, by_operation: bool) -> None:
         self._by_operation = by_operation
-        self._layout = _Layout({}, by_operation=by_operation)
+        self._layout = _Layout("", {}, by_operation=by_operation)
 
-    def families(self, mounts: Mapping[SeriesKey, MountTotals], new: Collection[SeriesKey]) -> Iterator[Family]:
+    def families(
+        self, network: str, mounts: Mapping[SeriesKey, MountTotals], new: Collection[SeriesKey]
+    ) -> Iterator[Family]:
         """Return the families of mounts, operations and classes with the present numbers. `new` mounts show zeros."""
         if new:
             shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
-            return _Layout(shown, by_operation=self._by_operation).families()
-        if self._layout.shape != _shape_of(mounts):
-            self._layout = _Layout(mounts, by_operation=self._by_operation)
+            return _Layout(network, shown, by_operation=self._by_operation).families()
+        if self._layout.shape != _shape_of(network, mounts):
+            self._layout = _Layout(network, mounts, by_operation=self._by_operation)
         return self._layout.families()
 
 
 class _Layout:
-    def __init__(self, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
-        self.shape = _shape_of(mounts)
+    def __init__(self, network: str, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
+        self.shape = _shape_of(network, mounts)
+        self._network = network
         self._families: list[tuple[Metric, list[Series], Callable[[Any], _Value], Sequence[object]]] = []
         if by_operation:
             names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
@@ -115,10 +118,10 @@ class _Layout:
     def _add(
         self, values: Mapping[str, Callable[[Any], _Value]], totals: Sequence[tuple[Sequence[str], object]]
     ) -> None:
-        """Add a family for each of `values`, with a series for each of `totals` by labels."""
+        """Add a family for each of `values`, with a series for each of `totals` by labels, in this network."""
         sources = [one for _, one in totals]
         for name, value_of in values.items():
-            series = [Series(CATALOGUE[name], labels) for labels, _ in totals]
+            series = [Series(CATALOGUE[name], (self._network, *labels)) for labels, _ in totals]
             self._families.append((CATALOGUE[name], series, value_of, sources))
 
     def families(self) -> Iterator[Family]:
@@ -129,12 +132,12 @@ class _Layout:
             yield Family(metric, series, [value for value in values if value is not None])
 
 
-def _shape_of(mounts: Mapping[SeriesKey, MountTotals]) -> list[tuple[int, int]]:
-    """Return the facts that determine the series: the totals of each mount, and the number of operations.
+def _shape_of(network: str, mounts: Mapping[SeriesKey, MountTotals]) -> tuple[str, list[tuple[int, int]]]:
+    """Return the facts that determine the series: the network, the totals of each mount, and the number of operations.
 
     A mount that was dropped and is back has new totals. The layout keeps the old totals, so no new totals have their `id`.
     """
-    return [(id(mount), len(mount.operations)) for mount in mounts.values()]
+    return network, [(id(mount), len(mount.operations)) for mount in mounts.values()]
 
 
 def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
@@ -150,14 +153,14 @@ class MountInfo:
     """The info series of mount points. The class makes the series again only after a change."""
 
     def __init__(self) -> None:
-        self._shown: Sequence[tuple[object, ...]] = ()
+        self._shown: tuple[str, Sequence[tuple[object, ...]]] = ("", ())
         self._series: list[Series] = []
 
-    def family(self, superblocks: Sequence[Superblock]) -> Family:
+    def family(self, network: str, superblocks: Sequence[Superblock]) -> Family:
         """Return one series for each mount point of the last reading, with the negotiated options."""
-        shown = [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
+        shown = network, [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
-            rows = sorted({labels for superblock in superblocks for labels in _labels(superblock)})
+            rows = sorted({(network, *labels) for superblock in superblocks for labels in _labels(superblock)})
             self._shown, self._series = shown, [Series(_INFO, labels) for labels in rows]
         return Family(_INFO, self._series, [1.0] * len(self._series))
 
@@ -196,21 +199,21 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 }
 
 
-def service_families(superblocks: Sequence[Superblock]) -> Iterator[Family]:
+def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterator[Family]:
     """Return the families of the services of these superblocks. Empty on a host without a stated service."""
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:
         return
-    kinds = sorted({(*superblock.key, superblock.known.kind) for superblock in stated})
+    kinds = sorted({(network, *superblock.key, superblock.known.kind) for superblock in stated})
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
     ceilings, clients = (_shared(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
         limits = ((address, value_of(one)) for address, one in ceilings.items())
-        if known := [((address,), value) for address, value in limits if value is not None]:
+        if known := [((network, address), value) for address, value in limits if value is not None]:
             yield family(name, known)
     for name, values_of in _OBJECTIVES.items():
         objectives = [
-            ((address, operation), value)
+            ((network, address, operation), value)
             for address, one in clients.items()
             if one is not None
             for operation, value in zip((READ, WRITE), values_of(one), strict=True)

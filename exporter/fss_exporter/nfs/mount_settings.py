@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
 from fss_exporter.nfs.superblocks import BY_NAME, Claim, Services
@@ -18,7 +19,7 @@ _CLASSES = {"read": (READ_CLASS,), "write": (WRITE_CLASS,), "metadata": (METADAT
 class MountSettings:
     """The part of the configuration that a client needs for its mounts."""
 
-    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    address_map: AddressMap = NO_ADDRESSES  # mount targets behind TLS forwarders
     services: Services = BY_NAME  # finds the service of a mount
     overrides: CostOverrides = NO_OVERRIDES  # measured costs in place of the white paper's table
     latency_objectives: Mapping[str, float] = field(default_factory=dict)  # stated seconds by class
@@ -36,7 +37,7 @@ def mount_settings(settings: "Settings | None") -> MountSettings:
         for one in settings.services
     ]
     return MountSettings(
-        address_map=settings.address_map,
+        address_map=AddressMap(settings.address_map),
         services=Services(claims) if claims else BY_NAME,
         overrides=settings.cost_model.overrides,
         latency_objectives=_objectives(settings),

@@ -2,11 +2,11 @@
 
 import logging
 import math
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
@@ -43,7 +43,7 @@ class Procfs:
 
     root: Path  # mount point of procfs, such as `/proc` or `/host/proc`
     pid: str = HOST_PID  # process whose mount namespace is read. `1` falls back to `self`, with a warning
-    address_map: Mapping[str, str] = field(default_factory=dict)  # mount-target address by TLS forwarder address
+    address_map: AddressMap = NO_ADDRESSES  # mount targets behind TLS forwarders
     services: Services = BY_NAME  # lookup of the service of a mount
     wanted: MountFilter = EVERY_MOUNT  # filter of the mounts, with the supported number
     _: KW_ONLY

@@ -10,25 +10,21 @@ version. An NFSv4 mount belongs to an unknown service. Such a mount has raw coun
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from ipaddress import ip_address, ip_network
 from typing import Final
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model import service_table
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import NONE, OCI_FSS, CostRule, OneClient, SeriesKey, Service
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
-FORWARDER_NETWORK = ip_network("192.168.255.0/24")
-"""Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target."""
-
 UNMATCHED = "not_in_mountinfo"
 """Reason of a record whose mount is not in mountinfo."""
 
-NO_ADDRESSES: Mapping[str, str] = {}
 _NFS3: Final = "nfs"
 
 
@@ -130,7 +126,7 @@ NO_READING: Final = Reading((), frozenset(), (), frozenset())
 def join(
     mountstats: Mountstats,
     mountinfo: Mountinfo,
-    address_map: Mapping[str, str] = NO_ADDRESSES,
+    address_map: AddressMap = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> Reading:
     """Return the counters by superblock, of two texts read at nearly the same time. Arguments as of `MountTable`."""
@@ -138,13 +134,10 @@ def join(
 
 
 class MountTable:
-    """The mounts of a client, prepared once for any number of readings of the counters.
-
-    `address_map` has the mount-target address by forwarder address.
-    """
+    """The mounts of a client, prepared once for any number of readings of the counters."""
 
     def __init__(
-        self, mountinfo: Mountinfo, address_map: Mapping[str, str] = NO_ADDRESSES, services: Services = BY_NAME
+        self, mountinfo: Mountinfo, address_map: AddressMap = NO_ADDRESSES, services: Services = BY_NAME
     ) -> None:
         names = _ordinals((mount.mount_point, mount.device, mount.fstype) for mount in mountinfo.mounts)
         self._numbers = dict(zip(names, (mount.superblock for mount in mountinfo.mounts), strict=True))
@@ -154,9 +147,7 @@ class MountTable:
         self._identities = {number: _identity(tuple(group), address_map, services) for number, group in mounts.items()}
         self.mountinfo = mountinfo
         self._unresolved = frozenset(
-            mount.address
-            for mount in mountinfo.mounts
-            if is_forwarder(mount.address) and mount.address not in address_map
+            mount.address for mount in mountinfo.mounts if address_map.is_unresolved(mount.address)
         )
 
     def is_wanted(self, mount_point: str, device: str, fstype: str) -> bool:
@@ -198,22 +189,14 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
 
 
 def _identity(
-    mounts: tuple[NfsMount, ...], address_map: Mapping[str, str], services: Services
+    mounts: tuple[NfsMount, ...], address_map: AddressMap, services: Services
 ) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], KnownService]:
     """Return the fields `key` to `known` of a superblock."""
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
-    key = SeriesKey(address_map.get(address, address) or server, server, export)
+    key = SeriesKey(address_map.mount_target(address) or server, server, export)
     known = services.of(key, mounts[0].fstype)
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
     return key._replace(service=known.service.name), encrypted, mounts, known
-
-
-def is_forwarder(address: str) -> bool:
-    """Whether an address belongs to a TLS forwarder on this host."""
-    try:
-        return ip_address(address) in FORWARDER_NETWORK
-    except ValueError:
-        return False

@@ -1,9 +1,9 @@
 """The inventory as rows of the catalogue. Pure."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from fss_exporter.addresses import NetworkAddress, used_once
 from fss_exporter.model.limits import shape_of
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
@@ -17,32 +17,42 @@ _INFO: Final = 1.0
 
 
 def inventory_rows(
-    region: str, inventory: Inventory, addresses: Mapping[str, str], settings: Settings
+    region: str, inventory: Inventory, places: Mapping[str, NetworkAddress], settings: Settings
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield the rows of every inventory metric, by exported name. Addresses are the joined ones, by OCID."""
-    yield from _infos(region, inventory, addresses)
+    """Yield the rows of every inventory metric, by exported name. `places` are those of `joined_places`."""
+    yield from _infos(region, inventory, places)
     yield from _figures(region, inventory)
     yield from _limits_and_objectives(region, inventory, settings)
     counts, most = inventory.mount_target_counts, inventory.mount_target_limits
     yield "fss_oci_mount_targets", [((region, domain), number) for domain, number in counts.items()]
     yield "fss_oci_mount_targets_limit", [((region, domain), limit) for domain, limit in most.items()]
     targets = inventory.mount_targets.values()
-    shared = sum(1 for target in targets if target.address and not addresses.get(target.id))
+    shared = sum(1 for target in targets if target.address and not places[target.id].address)
     yield "fss_oci_ambiguous_addresses", [((region,), shared)]
 
 
-def joined_addresses(inventories: Iterable[Inventory], given: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the address of each mount target for joins. Empty if two mount targets share the address, in one region or in two.
+def place_of(region: str, target: MountTarget, settings: Settings) -> NetworkAddress:
+    """Return where clients reach a mount target. The address is empty if it is not known, or if its network is not.
 
-    `given` has addresses of the configuration, by OCID.
+    Where the configuration tells VCNs apart, a mount target without a known VCN could be in any of them.
     """
-    known = {
-        key: given.get(key, target.address)
-        for inventory in inventories
-        for key, target in inventory.mount_targets.items()
+    oci, address = settings.oci, settings.addresses.get(target.id, target.address)
+    network = oci.networks.get(target.vcn_id, oci.network or region)
+    return NetworkAddress(network, "" if oci.networks and not target.vcn_id else address)
+
+
+def joined_places(inventories: Mapping[str, Inventory], settings: Settings) -> Mapping[str, NetworkAddress]:
+    """Return the place of each mount target for joins, by OCID, from the inventories by region.
+
+    The address is empty if two mount targets share the place, in one region or in two.
+    """
+    places = {
+        target.id: place_of(region, target, settings)
+        for region, inventory in inventories.items()
+        for target in inventory.mount_targets.values()
     }
-    uses = Counter(known.values())
-    return {key: address if uses[address] == 1 else "" for key, address in known.items()}
+    joined = used_once(places.values())
+    return {ocid: place if place in joined else place._replace(address="") for ocid, place in places.items()}
 
 
 def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
@@ -64,14 +74,14 @@ def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings
     yield "fss_mount_target_slo_objective_ratio", shares
 
 
-def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> Iterator[tuple[str, Rows]]:
+def _infos(region: str, inventory: Inventory, places: Mapping[str, NetworkAddress]) -> Iterator[tuple[str, Rows]]:
     targets, systems = inventory.mount_targets, inventory.file_systems
 
     def placed(one: MountTarget | FileSystem | Replication | Connector) -> tuple[str, ...]:
         return region, one.id, one.name, inventory.compartment(one.compartment_id), one.availability_domain
 
     def mounted(one: MountTarget) -> tuple[str, ...]:
-        return addresses.get(one.id, ""), one.fqdn, shape_of(one.observed_throughput_gbps).name, one.state
+        return *places[one.id], one.fqdn, shape_of(one.observed_throughput_gbps).name, one.state
 
     looked_up = {key: one for key, one in targets.items() if not one.pending}  # so that no label changes a moment later
     yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in looked_up.values()]
@@ -90,7 +100,7 @@ def _infos(region: str, inventory: Inventory, addresses: Mapping[str, str]) -> I
         (
             *(region, one.mount_target_id, targets[one.mount_target_id].name),
             *(one.file_system_id, systems[one.file_system_id].name),
-            *(one.path, addresses.get(one.mount_target_id, ""), one.state),
+            *(one.path, *places[one.mount_target_id], one.state),
         )
         for one in inventory.exports
         if one.mount_target_id in looked_up

@@ -7,7 +7,7 @@ from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.coverage_rows import coverage_rows
-from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_addresses, service_rows
+from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_places, service_rows
 from fss_exporter.oci.minute_rows import minute_rows
 from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
@@ -95,14 +95,14 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
 
 def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
     """Yield labels and values of all further metrics about the regions, by exported name."""
-    inventories = [region.inventory.inventory for region in regions if region.inventory.inventory]
-    addresses = joined_addresses(inventories, settings.addresses)
+    inventories = {region.region: region.inventory.inventory for region in regions if region.inventory.inventory}
+    places = joined_places(inventories, settings)
     for region in regions:
         yield from _state_rows(region, now)
         yield from coverage_rows(region)
         inventory = region.inventory.inventory
         if inventory is not None:
-            yield from inventory_rows(region.region, inventory, addresses, settings)
+            yield from inventory_rows(region.region, inventory, places, settings)
             oldest = _oci_time(region.poll, now) - settings.oci.stale_after
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
             yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now))

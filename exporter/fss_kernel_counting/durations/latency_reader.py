@@ -2,14 +2,15 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.collector import Answer
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading
+from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_kernel_counting.durations import request_durations as tables
 from fss_kernel_counting.durations.latency_interval import CallAgreement, attributed, requests_between
@@ -36,7 +37,7 @@ class LatencyReader:
         self,
         read: Callable[[], Reading],
         sources: Sources,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
+        address_map: AddressMap = NO_ADDRESSES,
         *,
         rtt: bool = False,
         retention_s: float = 3600.0,
@@ -48,7 +49,7 @@ class LatencyReader:
         Args:
             read: reads mountstats once. Raises SourceError.
             sources: places of the kernel's files.
-            address_map: mount-target address by TLS forwarder address.
+            address_map: mount targets behind TLS forwarders.
             rtt: whether round-trip times are counted too.
             retention_s: seconds that the totals of an address stay after the last umount, at most.
             clock: seconds that never go back.
@@ -91,7 +92,7 @@ class LatencyReader:
 
     def families(self, answer: Answer) -> Iterable[Family]:
         """Return the metric families of the counts so far."""
-        return tables.request_families(self.totals, answer.addresses, answer.at_zero)
+        return tables.request_families(self.totals, answer)
 
     def _interval_s(self) -> float:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)

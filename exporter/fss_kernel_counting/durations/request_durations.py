@@ -8,13 +8,14 @@ Source: kernel/trace/trace_events_hist.c (6.1, 6.12), compared with raw values o
 import errno
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.operations import OPERATION_CLASSES
+from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
 from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
@@ -209,30 +210,26 @@ def edge_seconds(exponent: int) -> float:
     return 2.0**exponent / _MICROSECONDS
 
 
-def request_families(
-    totals: RequestTotals, addresses: Collection[str], at_zero: Collection[str] = ()
-) -> Iterator[Family]:
-    """Return families of the durations of requests.
-
-    Each of `addresses` has every class and edge, from zero on. `at_zero` are addresses that show zeros in this answer.
-    """
+def request_families(totals: RequestTotals, answer: Answer) -> Iterator[Family]:
+    """Return families of the durations of requests. Each address has every class and edge, from zero on."""
     finished = family("fss_client_request_duration_seconds")
     answered = family("fss_client_request_rtt_seconds")
     unanswered = family("fss_client_requests_without_reply_total")
-    for address in sorted(addresses) if totals.active else ():
+    for address in sorted(answer.addresses) if totals.active else ():
         for of_class in () if address in totals.paused else OPERATION_CLASSES:
-            labels = (address, of_class)
-            one = NO_REQUESTS if address in at_zero else totals.requests.get(labels, NO_REQUESTS)
-            _add(finished, labels, one.finished)
+            labels = (answer.network, address, of_class)
+            is_new = address in answer.at_zero
+            requests = NO_REQUESTS if is_new else totals.requests.get((address, of_class), NO_REQUESTS)
+            _add(finished, labels, requests.finished)
             if totals.counts_rtt:
-                _add(answered, labels, one.answered)
+                _add(answered, labels, requests.answered)
             if totals.counts_unanswered:
-                unanswered.add_metric(labels, one.unanswered)
+                unanswered.add_metric(labels, requests.unanswered)
     yield from (finished, answered, unanswered)
     yield family("fss_nfs_latency_active", [((), float(totals.active))])
     yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _add(result: Family, labels: tuple[str, str], requests: Durations) -> None:
+def _add(result: Family, labels: Sequence[str], requests: Durations) -> None:
     buckets = [(edge_seconds(exponent), requests.at_most(exponent)) for exponent in EXPONENTS]
     result.add_histogram(labels, [*buckets, (math.inf, requests.calls)], requests.microseconds / _MICROSECONDS)

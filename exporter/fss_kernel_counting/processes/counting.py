@@ -3,10 +3,11 @@
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from fss_exporter.addresses import AddressMap
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.nfs.superblocks import Reading
@@ -52,7 +53,7 @@ class ProcessCounting:
         *,
         writers: bool,
         sources: Sources,
-        address_map: Mapping[str, str],
+        address_map: AddressMap,
         overrides: CostOverrides,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -62,7 +63,7 @@ class ProcessCounting:
             names: names in tracefs of this program.
             writers: whether delayed writes count for the process that wrote.
             sources: places of the kernel's files.
-            address_map: mount-target address by TLS forwarder address.
+            address_map: mount targets behind TLS forwarders.
             overrides: measured costs in place of the white paper's table.
             clock: seconds that never go back.
         """

@@ -115,7 +115,7 @@ class ProcessReader:
                 if row is not None and row.answers < self._zero_answers:
                     total = NO_AMOUNT if answer.is_for_server else total
                     row.answers += answer.is_for_server
-                series = (address, *labels(who))
+                series = (answer.network, address, *labels(who))
                 operations.add_metric(series, total.operations)
                 if rows.priced:
                     costs.add_metric(series, total.io_operations)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
@@ -111,10 +112,11 @@ def _add_calls(
 
 
 def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer | None = None) -> Iterator[Family]:
-    """Return the metric families of exact mode. Without an answer, show all counts.
+    """Return the metric families of exact mode. Without an answer, show all counts, in an unknown network.
 
     Mounts and addresses that are new in the answer show zeros. Those that the answer lacks wait for the next.
     """
+    network = answer.network if answer else UNKNOWN_NETWORK
     seconds = (
         totals.seconds
         if answer is None
@@ -126,23 +128,24 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
         {place: 0 if place[0] in at_zero else count for place, count in calls.items() if place[0] not in waiting}
         for calls in (totals.locks, totals.acls)
     )
-    exact = ((key, float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
+    exact = (((network, *key), float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
     yield family("fss_client_cost_exact", exact)
     yield family(
         "fss_client_cost_seconds_total",
         (
-            ((*key, mode), 0.0 if key in new_mounts else by_mode[mode])
+            ((network, *key, mode), 0.0 if key in new_mounts else by_mode[mode])
             for key, by_mode in seconds.items()
             for mode in ("exact", "estimated")
         ),
     )
-    yield _sizes({place: sizes for place, sizes in totals.sizes.items() if place[0] not in waiting}, at_zero)
-    yield family("fss_client_lock_operations_total", locks.items())
+    yield _sizes(network, {place: sizes for place, sizes in totals.sizes.items() if place[0] not in waiting}, at_zero)
+    yield family("fss_client_lock_operations_total", (((network, *place), count) for place, count in locks.items()))
     lock_costs: dict[str, float] = defaultdict(float)
     for (address, procedure), count in locks.items():
         lock_costs[address] += count * overrides.lock_cost(procedure)
-    yield family("fss_client_lock_io_operations_total", (((address,), cost) for address, cost in lock_costs.items()))
-    yield family("fss_client_acl_operations_total", acls.items())
+    priced = (((network, address), cost) for address, cost in lock_costs.items())
+    yield family("fss_client_lock_io_operations_total", priced)
+    yield family("fss_client_acl_operations_total", (((network, *place), count) for place, count in acls.items()))
     invisible = totals.invisible.items()
     yield family("fss_client_invisible_operations_total", (((name,), one.operations) for name, one in invisible))
     yield family(
@@ -153,7 +156,7 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _sizes(sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Family:
+def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Family:
     result = family("fss_client_io_size_bytes")
     for (address, operation), counted in sizes.items():
         transfers = NO_TRANSFERS if address in at_zero else counted
@@ -162,7 +165,7 @@ def _sizes(sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collectio
             for bound in _BOUNDS_BLOCKS
         ]
         everything = (math.inf, sum(transfers.by_blocks.values()))
-        result.add_histogram((address, operation), (*buckets, everything), transfers.payload_bytes)
+        result.add_histogram((network, address, operation), (*buckets, everything), transfers.payload_bytes)
     return result
 
 

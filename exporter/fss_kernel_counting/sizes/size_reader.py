@@ -2,10 +2,11 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, NO_READING, Reading
+from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
@@ -39,7 +40,7 @@ class ExactReader:
         self,
         mountstats: Callable[[], Reading],
         sources: Sources,
-        address_map: Mapping[str, str] = NO_ADDRESSES,
+        address_map: AddressMap = NO_ADDRESSES,
         *,
         tick_s: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
@@ -49,7 +50,7 @@ class ExactReader:
         Args:
             mountstats: reads mountstats once. Raises SourceError.
             sources: places of the kernel's files.
-            address_map: mount-target address by TLS forwarder address.
+            address_map: mount targets behind TLS forwarders.
             tick_s: shortest time between two readings, seconds.
             clock: seconds that never go back.
         """

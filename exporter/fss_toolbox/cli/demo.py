@@ -117,6 +117,7 @@ def demo(flags: DemoFlags) -> None:
             api_key_file=str(credentials),
             endpoint=region.url,
             poll_interval=15.0,
+            network=region.tenancy.region,
             further_settings={
                 "oci.inventory_interval": 60.0,
                 "oci.calls_per_second": 9.0,

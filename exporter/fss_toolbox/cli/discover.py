@@ -1,6 +1,7 @@
 """`fss-exporter discover`: the mount targets of an account as a table, for service discovery, or as a configuration."""
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -112,7 +113,8 @@ def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
     )
     for one in discovery.sharing_an_address(found):
         tables.note(
-            f"{one.target.name}: {one.target.address} is also the address of another mount target. See --output config"
+            f"{one.target.name}: {one.target.address} in network {one.place.network} is also the address of another mount"
+            " target. See --output config"
         )
 
 
@@ -125,6 +127,7 @@ def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
         "compartment": one.compartment,
         "availability_domain": target.availability_domain,
         "state": target.state,
+        "network": one.place.network,
         "address": target.address or None,
         "fqdn": target.fqdn or None,
         "shape": one.shape,
@@ -144,6 +147,8 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[di
         "compartments": list(settings.oci.compartments),
         "endpoint": settings.oci.endpoint,
         "endpoints": settings.oci.endpoints.model_dump(exclude_none=True),
+        "network": settings.oci.network,
+        "networks": settings.oci.networks,
         "include": settings.oci.include.model_dump() if settings.oci.include.tags else None,
         "exclude": settings.oci.exclude.model_dump() if settings.oci.exclude.tags else None,
     }
@@ -171,7 +176,13 @@ def _about_ceilings(found: Sequence[discovery.DiscoveredMountTarget]) -> str:
 
 
 def _about_addresses(shared: Sequence[discovery.DiscoveredMountTarget]) -> str:
-    """Return lines for the operator to edit, because only the operator knows the clients' addresses for a mount target."""
-    lines = "".join(printable(f"#   {one.target.id}: {one.target.address}") + "\n" for one in shared)
-    head = "# These mount targets share an address. Say what the clients of each mount, and take the # away:\n# addresses:\n"
+    """Return lines for the operator to edit, because only the operator knows which clients are in which VCN."""
+    names = defaultdict(list)
+    for one in shared:
+        names[one.target.vcn_id or "OCID_OF_THE_VCN"].append(f"{one.target.name} at {one.target.address}")
+    lines = "".join(printable(f"#   {vcn}: NAME  # {', '.join(targets)}") + "\n" for vcn, targets in names.items())
+    head = (
+        "# These mount targets share an address. Give each VCN a name, start the agents there with --nfs.network=NAME, and move\n"
+        "# these lines below oci, without the #:\n# networks:\n"
+    )
     return head + lines if shared else ""

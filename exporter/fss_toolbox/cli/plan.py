@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import OutputFlags, ServiceFlags, ShapeFlags, check_url, is_given
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
@@ -107,13 +108,18 @@ def _of_week(
 
     With --advice the changes are put into `advice`.
     """
-    for where, service in other_services(prometheus, flags.address).items():
-        tables.note(f"{where} is of {service}: ask with --service {service} --prometheus")
+    elsewhere = other_services(prometheus, flags.address)
+    names = names_of(elsewhere)
+    for place, service in elsewhere.items():
+        tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
     loads = of_mount_targets(
         prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), flags.address
     )
     if flags.advice:
-        known = {name: (load, _limits(of_shape(load.shape), name, load.limits)) for name, load in loads.items()}
+        known = {
+            name: (load, _limits(of_shape(load.shape), _address(name, load), load.limits))
+            for name, load in loads.items()
+        }
         advice.extend(fleet_advice(prometheus, known))
     return loads
 
@@ -216,12 +222,17 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:
     """Return the loads of `--address`, or all loads. With --files or --bytes as jobs."""
-    if inputs.address is not None and inputs.address not in loads:
+    if inputs.address is not None and inputs.address not in {_address(name, load) for name, load in loads.items()}:
         raise UsageError(f"--address={inputs.address}: not in this load. It has {', '.join(sorted(loads)) or 'none'}")
     # The queries to Prometheus name the address, and several loads can have the address.
     every = inputs.prometheus is not None or inputs.address is None
     chosen = [(name, load) for name, load in loads.items() if every or name == inputs.address]
     return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
+
+
+def _address(name: str, load: Load) -> str:
+    """Return the address of a load's mount target, or its name if the load has no place."""
+    return name if load.place is None else load.place.address
 
 
 def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judge]:
@@ -244,7 +255,8 @@ def _case(
     load = without_costs(load) if own.shape == NO_SHAPE else load
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    scenario = Scenario(load, own.shape, _limits(own, name, load.limits), clients, flags.target, flags.mount_targets)
+    address = _address(name, load)
+    scenario = Scenario(load, own.shape, _limits(own, address, load.limits), clients, flags.target, flags.mount_targets)
     changed = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
     )
@@ -252,7 +264,7 @@ def _case(
     if flags.compare:
 
         def limits_of(shape: str) -> Limits:
-            return _limits(own, name, load.limits) if shape == own.shape else judge(shape, settings).limits
+            return _limits(own, address, load.limits) if shape == own.shape else judge(shape, settings).limits
 
         found = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
     return Case(name, scenario, changed, found)

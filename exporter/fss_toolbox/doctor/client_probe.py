@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from fss_exporter.addresses import is_forwarder
 from fss_exporter.cloud_instance import METADATA_URL
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, TRACEFS_PLACES, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.superblocks import Reading, is_forwarder
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import latency
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
 from fss_toolbox.doctor.kernel_counting import look, read_text

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter import DEFAULT_PORT
+from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get, shown
 from fss_exporter.samples import Samples
@@ -45,6 +46,7 @@ def check_running(url: str) -> Iterator[Finding]:
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
         yield found(kind, name, when=when, errors=errors.get((name,), 0.0))
     yield from _coverage(samples)
+    yield from _network(samples)
     yield from _parts(samples)
     yield from _exact_mode(samples)
     healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
@@ -70,6 +72,15 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
         yield found("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
     for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
         yield found("exporter.permission", region, permission=permission)
+
+
+def _network(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for the network of the agent's mounts. None for a host without mounts."""
+    for (name,) in samples.by("fss_client_address_requests_total", "network"):
+        if name == UNKNOWN_NETWORK:
+            yield found("exporter.unknown-network")
+        else:
+            yield found("exporter.network", name=name)
 
 
 def _parts(samples: Samples) -> Iterator[Finding]:

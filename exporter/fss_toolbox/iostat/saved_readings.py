@@ -6,11 +6,12 @@ plausible and be wrong.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.nfs.accounts import Accounts
@@ -19,7 +20,6 @@ from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.superblocks import (
     BY_NAME,
-    NO_ADDRESSES,
     NO_READING,
     UNMATCHED,
     Reading,
@@ -56,7 +56,7 @@ def read_saved(
     source: str,
     mountstats: str,
     mountinfo: str | None,
-    address_map: Mapping[str, str] = NO_ADDRESSES,
+    address_map: AddressMap = NO_ADDRESSES,
     services: Services = BY_NAME,
 ) -> SavedReading:
     """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None.

@@ -12,7 +12,7 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
 )
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.prometheus_api import Prometheus, selector
+from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, selector
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
 
 _MOUNT = ("instance", "export")
@@ -20,17 +20,18 @@ _Key = tuple[str, ...]
 
 
 def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> list[Advice]:
-    """Return the changes, the one that saves most first. `loads` are by address, with the ceilings of the mount target.
+    """Return the changes, the one that saves most first. `loads` are by name, with the ceilings of the mount target.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
     targets, mounts = [], []
     networks: dict[str, tuple[float, float]] = {}
-    for address, (load, limits) in loads.items():
-        mounts += _mounts(prometheus, address, load.moment)
+    for name, (load, limits) in loads.items():
+        at = selector("address", name) if load.place is None else at_place(load.place)
+        mounts += _mounts(prometheus, name, at, load.moment)
         if load.traffic.iops and limits.iops:
-            targets.append(_target(prometheus, address, load, limits.iops))
+            targets.append(_target(prometheus, name, at, load, limits.iops))
         for client, one in _networks(prometheus, load.moment).items():
             networks[client] = max(networks.get(client, one), one)
     return ranked(targets, mounts, networks)
@@ -41,13 +42,14 @@ def _by(prometheus: Prometheus, query: str, labels: Iterable[str], at: float) ->
     return {tuple(found.get(name, "") for name in names): value for found, value in prometheus.at(query, at)}
 
 
-def _mounts(prometheus: Prometheus, address: str, at: float) -> list[MountLoad]:
-    of = selector("address", address)
+def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[MountLoad]:
+    """Return the mounts of a mount target, whose client series have the selector `of`."""
     rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
-    for name in sorted(COUNTERS):
-        query = f"sum by (instance, export, service, class, operation) (rate({name}{of}[5m]))"
+    for counter in sorted(COUNTERS):
+        each = client_rate(counter, of, "class", "operation")
+        query = f"sum by (instance, export, service, class, operation) ({each})"
         for key, value in _by(prometheus, query, (*_MOUNT, "service", "class", "operation"), at).items():
-            rates[key[:3]][name, key[3], key[4]] = value
+            rates[key[:3]][counter, key[3], key[4]] = value
     options = _by(
         prometheus,
         f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of})",
@@ -56,13 +58,13 @@ def _mounts(prometheus: Prometheus, address: str, at: float) -> list[MountLoad]:
     )
     known = {key[:2]: [int(text) if text.isdigit() else None for text in key[2:]] for key in options}
     return [
-        MountLoad(client, address, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
+        MountLoad(client, name, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
         for (client, export, service), own in rates.items()
     ]
 
 
-def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> TargetLoad:
-    of, at = selector("address", address), load.moment
+def _target(prometheus: Prometheus, place: str, of: str, load: Load, limit: float) -> TargetLoad:
+    at = load.moment
     exports = _by(
         prometheus,
         f"group by (mount_target_id, mount_target, export, file_system, file_system_id) (fss_export_info{of})",
@@ -70,14 +72,14 @@ def _target(prometheus: Prometheus, address: str, load: Load, limit: float) -> T
         at,
     )
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
-    name = next((key[1] for key in exports), address)
+    name = next((key[1] for key in exports), place)
     costs: dict[str, float] = {}
     for target_id, _, _, file_system, file_system_id in exports:
         costs[file_system] = _cost(prometheus, target_id, file_system_id, at)
     whole = sum(costs.values())
     # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
     shares = {file_system: iops * cost / whole if whole else 0.0 for file_system, cost in costs.items()}
-    return TargetLoad(name, address, iops, limit, shares, {key[2]: key[3] for key in exports})
+    return TargetLoad(name, place, iops, limit, shares, {key[2]: key[3] for key in exports})
 
 
 def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:
@@ -101,7 +103,7 @@ def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at:
 def _networks(prometheus: Prometheus, at: float) -> dict[str, tuple[float, float]]:
     """Return the busier direction and the bandwidth of each client's network, bytes per second."""
     directions = [
-        _by(prometheus, f"sum by (instance) (rate(fss_client_{way}_bytes_total[5m]))", ("instance",), at)
+        _by(prometheus, f"sum by (instance) ({client_rate(f'fss_client_{way}_bytes_total', '')})", ("instance",), at)
         for way in ("read", "written")
     ]
     limits = _by(prometheus, "max by (instance) (fss_client_network_bytes_per_second_limit)", ("instance",), at)

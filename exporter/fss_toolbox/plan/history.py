@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.client_scrape import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.errors import SourceError
@@ -15,7 +16,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
-from fss_toolbox.plan.prometheus_api import Prometheus, selector
+from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, place_in, selector
 
 CLIENTS_ALONE: Final = (
     "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
@@ -36,11 +37,11 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
         loads = of_clients(prometheus, lambda _: ceilings, wanted)
         query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
         # The addresses of the service. All addresses where no client names the service.
-        named = {labels.get("address", "") for labels, _ in prometheus.at(query, prometheus.now)}
+        named = {place_in(labels) for labels, _ in prometheus.at(query, prometheus.now)}
         loads = {
-            address: replace(load, remark=CLIENTS_ALONE)
-            for address, load in loads.items()
-            if address in (named or loads)
+            name: replace(load, remark=CLIENTS_ALONE)
+            for name, load in loads.items()
+            if not named or load.place in named
         }
     if not loads:
         of = f" called {wanted}" if wanted else ""
@@ -56,24 +57,27 @@ _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
 def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of the clients of each mount target, or of one, by address. `limits` are by address.
+    """Return the busiest five minutes of the clients of each mount target, or of those with an address, by name of the place.
+
+    `limits` are by address.
 
     Raises:
         SourceError: Prometheus does not answer, or has metrics of another version.
     """
     of = selector("address", address)
     queries = {
-        name: f"sum by (address) (rate({name}{of}[5m]))" for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
+        name: f"sum by (network, address) ({client_rate(name, of, 'class')})"
+        for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
     }
-    loads = {}
-    for where, history in prometheus.figures(queries, lambda labels: labels.get("address", "")).items():
-        if where:
-            at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(where))
-            try:
-                traffic, sizes = client_traffic(prometheus, where, at), client_sizes(prometheus, where, at)
-            except (ValueError, KeyError) as error:
-                raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
-            loads[where] = Load(ended(at), traffic, sizes, moment=at)
+    histories = {place: history for place, history in prometheus.figures(queries, place_in).items() if place.address}
+    names, loads = names_of(histories), {}
+    for place, history in histories.items():
+        at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(place.address))
+        try:
+            traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
+        except (ValueError, KeyError) as error:
+            raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+        loads[names[place]] = Load(ended(at), traffic, sizes, place=place, moment=at)
     return loads
 
 
@@ -83,18 +87,18 @@ def _rough(values: dict[str, float]) -> Traffic:
     return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
 
 
-def client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
-    """Return the traffic of the clients of an address at one moment, epoch seconds, by class and operation.
+def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic:
+    """Return the traffic of the clients of a mount target at one moment, epoch seconds, by class and operation.
 
     Raises:
         KeyError: the metrics are of another version.
         ValueError: a counter is not a number.
     """
-    of = selector("address", address)
     rates: dict[tuple[str, str, str], float] = defaultdict(float)
     services = set()
     for name in sorted(COUNTERS):
-        for labels, value in prometheus.at(f"sum by (service, class, operation) (rate({name}{of}[5m]))", at):
+        each = client_rate(name, at_place(place), "class", "operation")
+        for labels, value in prometheus.at(f"sum by (service, class, operation) ({each})", at):
             rates[name, labels.get("class", ""), labels.get("operation", "")] += value
             services.add(labels.get("service", ""))
     # If agents disagree about a measured cost, the newest date wins.
@@ -104,11 +108,11 @@ def client_traffic(prometheus: Prometheus, address: str, at: float) -> Traffic:
     return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
 
 
-def client_sizes(prometheus: Prometheus, address: str, at: float) -> dict[str, tuple[SizeShare, ...]]:
+def client_sizes(prometheus: Prometheus, place: NetworkAddress, at: float) -> dict[str, tuple[SizeShare, ...]]:
     """Return the size classes in use by operation, as far as clients are in exact mode."""
-    of = selector("address", address)
+    each = client_rate("fss_client_io_size_bytes_bucket", at_place(place), "operation", "le")
     counts: dict[str, dict[float, float]] = defaultdict(dict)
-    for labels, value in prometheus.at(f"sum by (operation, le) (rate(fss_client_io_size_bytes_bucket{of}[5m]))", at):
+    for labels, value in prometheus.at(f"sum by (operation, le) ({each})", at):
         counts[labels.get("operation", "")][float(labels["le"])] = value
     return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import in_classes
@@ -56,6 +57,9 @@ class Load:
     known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
     growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
     days: int = 0  # days of history that Prometheus has
+    place: NetworkAddress | None = (
+        None  # network and address in Prometheus. None for a load from elsewhere, or if not known
+    )
     moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one
     is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
     follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them

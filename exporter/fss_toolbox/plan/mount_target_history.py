@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from fss_exporter import units
+from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
@@ -19,7 +20,7 @@ from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
 from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
-from fss_toolbox.plan.prometheus_api import Prometheus, selector
+from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
 from fss_toolbox.sizing.growth import Growth, growth_of
 
 LimitsOf = Callable[[str, str, Limits | None], Limits]
@@ -46,13 +47,17 @@ class KnownMountTarget:
 
     id: str  # OCID
     name: str = ""  # display name
-    address: str = ""  # empty if unknown, or if two mount targets have the address
+    place: NetworkAddress | None = (
+        None  # None if the address is unknown, or if two mount targets of the network have the address
+    )
     shape: str = ""  # empty if unknown
     limits: Limits | None = None  # None if Prometheus has none
 
 
 def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target, or of one, by address, or by name without an address.
+    """Return the busiest five minutes of each mount target, or of those with an address, by name of the place.
+
+    A mount target without a known address goes by its own name.
 
     Addresses of other storage services are left out.
 
@@ -61,8 +66,9 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
     """
     loads = _polled(prometheus, limits, address)
     elsewhere = other_services(prometheus, address)
+    polled = {load.place for load in loads.values()}
     for where, load in of_clients(prometheus, lambda one: limits(one, "", None), address).items():
-        if where not in loads and where not in elsewhere:
+        if load.place not in polled and load.place not in elsewhere:
             iops = load.traffic.iops
             known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
             loads[where] = replace(load, remark=CLIENTS_ALONE, known=known)
@@ -75,14 +81,14 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
     return loads
 
 
-def other_services(prometheus: Prometheus, address: str | None = None) -> dict[str, str]:
-    """Return the storage service of each mounted address that is not OCI File Storage.
+def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
+    """Return the storage service of each mounted place that is not OCI File Storage.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
     query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
-    found = {labels.get("address", ""): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
+    found = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
     return {where: service for where, service in sorted(found.items()) if service != OCI_FSS.name}
 
 
@@ -102,7 +108,7 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
         _id(labels): KnownMountTarget(
             _id(labels),
             labels.get("mount_target", ""),
-            labels.get("address", ""),
+            place_in(labels) if labels.get("address") else None,
             labels.get("shape", ""),
             Limits(**ceilings[_id(labels)]) if _id(labels) in ceilings else None,
         )
@@ -113,14 +119,15 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
 def _polled(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
     known = known_mount_targets(prometheus, address)
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    places = names_of(one.place for one in known.values() if one.place)
     loads: dict[str, Load] = {}
     for target, history in prometheus.figures(queries, _id, needed=(_READ, _WRITTEN)).items():
         if address is None or target in known:
             one = known.get(target, KnownMountTarget(target))
-            where = one.address or one.name or target
+            where = places[one.place] if one.place else one.name or target
             traffic = {moment: _target_traffic(figures) for moment, figures in history.items()}
-            at = busiest_moment(traffic, limits(where, one.shape, one.limits))
-            # Networks can have equal addresses. The second mount target of an address goes by its OCID.
+            at = busiest_moment(traffic, limits(one.place.address if one.place else where, one.shape, one.limits))
+            # A mount target that takes over an address within the week goes by its OCID.
             loads[target if where in loads else where] = _load(prometheus, one, history[at], at)
     return loads
 
@@ -150,7 +157,7 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
     more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
     also = {name: value for name in more for _, value in prometheus.at(_mean(name, target.id), at)}
     whole = _target_traffic({**also, **figures})
-    mix = _clients(prometheus, target.address, at)
+    mix = None if target.place is None else _clients(prometheus, target.place, at)
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
     source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
@@ -158,7 +165,7 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
     return Load(
         ended(at),
         traffic or whole,
-        {} if traffic is None else client_sizes(prometheus, target.address, at),
+        {} if traffic is None or target.place is None else client_sizes(prometheus, target.place, at),
         shape=target.shape,
         limits=target.limits,
         connections=also.get(_CONNECTIONS),
@@ -166,6 +173,7 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
         known=KnownFigure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
         growth=growth,
         days=days,
+        place=target.place,
         moment=at,
     )
 
@@ -191,12 +199,10 @@ def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) 
     return found, days
 
 
-def _clients(prometheus: Prometheus, address: str, at: float) -> Traffic | None:
-    """Return the traffic of the scraped clients of an address. None without any."""
-    if not address:
-        return None
+def _clients(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic | None:
+    """Return the traffic of the scraped clients of a mount target. None without any."""
     try:
-        found = client_traffic(prometheus, address, at)
+        found = client_traffic(prometheus, place, at)
     except (ValueError, KeyError) as error:
         raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
     return found if found.all_operations.operations else None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.errors import SourceError
 from fss_toolbox.sizing.growth import DailyPeak
 
@@ -98,4 +99,27 @@ def _parsed(series: Any) -> _Series:
 
 def selector(label: str, value: str | None) -> str:
     """Return `{label="value"}` with the value escaped, or an empty text for None."""
-    return "" if value is None else f"{{{label}={json.dumps(value, ensure_ascii=False)}}}"
+    return "" if value is None else f"{{{_equals(label, value)}}}"
+
+
+def at_place(place: NetworkAddress) -> str:
+    """Return the selector of series with a network and an address."""
+    return f"{{{_equals('address', place.address)},{_equals('network', place.network)}}}"
+
+
+def _equals(label: str, value: str) -> str:
+    return f"{label}={json.dumps(value, ensure_ascii=False)}"
+
+
+def place_in(labels: Mapping[str, str]) -> NetworkAddress:
+    """Return network and address of a series. Prometheus leaves out a label with an empty value."""
+    return NetworkAddress(labels.get("network", ""), labels.get("address", ""))
+
+
+def client_rate(name: str, selected: str, *labels: str) -> str:
+    """Return the query of a client counter's growth per second, with a series for each mount and each of `labels`.
+
+    A pair of Prometheus servers that write to one store keeps each series twice. Copies are the same client, so one counts.
+    """
+    by = ", ".join(("network", "instance", "address", "server", "export", "service", *labels))
+    return f"max by ({by}) (rate({name}{selected}[5m]))"

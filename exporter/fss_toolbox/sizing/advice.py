@@ -41,7 +41,7 @@ class MountLoad:
     """One export on one client, in the busiest five minutes of its mount target."""
 
     client: str
-    address: str
+    place: str  # name of the mount target's place, as in `TargetLoad` and `MountLoad`
     export: str
     traffic: Traffic  # per second
     rsize: int | None = None  # bytes. None if unknown
@@ -64,7 +64,7 @@ class TargetLoad:
     """One mount target in its busiest five minutes."""
 
     name: str
-    address: str
+    place: str  # name of the mount target's place, as in `TargetLoad` and `MountLoad`
     iops: float  # of all clients
     limit: float  # ceiling of IOPS
     # IOPS on each file system behind it, by name of the file system
@@ -96,10 +96,10 @@ def ranked(
 
     `networks` has the busier direction and the bandwidth of each client's network, in bytes per second.
     """
-    names = {one.address: one.name for one in targets}
+    names = {one.place: one.name for one in targets}
     found = [*_moves(targets, mounts), *_networks(networks)]
     for mount in mounts:
-        found += _of_mount(mount, names.get(mount.address, mount.address))
+        found += _of_mount(mount, names.get(mount.place, mount.place))
     return sorted(found, key=lambda one: (-one.saves_iops, one.kind, one.mount_target, one.client))
 
 
@@ -141,7 +141,7 @@ def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountL
     """Return the clients with the largest load on the shared file systems that together move at most `most`."""
     found, total = [], 0.0
     for mount in sorted(mounts, key=lambda one: -one.iops):
-        fits = mount.address == full.address and full.exports.get(mount.export) in shared
+        fits = mount.place == full.place and full.exports.get(mount.export) in shared
         if fits and mount.iops >= 1 and total + mount.iops <= most:
             found.append(mount.client)
             total += mount.iops

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
@@ -70,7 +71,7 @@ class PageSource:
         self._processes = dict(_processes(before[2], samples, seconds))
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
         targets = mount_target_rows(samples, iops_by_address(costs))
-        named = {target.address for target in targets}
+        named = set(mount_targets_of_host(samples))
         return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds)
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:

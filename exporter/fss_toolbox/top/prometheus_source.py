@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
@@ -118,9 +119,10 @@ class PrometheusSource:
         """Return the parts behind a mount target, as far as its clients are scraped."""
         if not target.address:
             return Parts(remark="the address of this mount target is not known, so its clients are not known")
-        of = _matchers(target.address, self._networks.get(_place(target), ""))
+        place = NetworkAddress(self._networks.get(_place(target), ""), target.address)
+        of = _matchers(place.address, place.network)
         if kind == "operations":
-            rows = operations_of(client_traffic(self._prometheus, target.address, self._at))
+            rows = operations_of(client_traffic(self._prometheus, place, self._at))
             return Parts(rows, "" if rows else _NO_CLIENTS)
         if kind == "processes":
             rows = tuple(self._processes(of))

@@ -1,20 +1,21 @@
 """A client whose calls both mountstats and the kernel's tables see, and the cost that is the truth."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.records import mountinfo, mountstats
 
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.catalogue import Family
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import NO_ADDRESSES, Reading, join
+from fss_exporter.nfs.superblocks import Reading, join
 from fss_kernel_counting.sizes.counted_costs import CountedCosts, CountedTotals
 from fss_kernel_counting.sizes.size_counts import Counts
 from fss_kernel_counting.sizes.size_reader import ExactReader
@@ -56,7 +57,7 @@ class Host:
         *mounts: Mount,
         kernel: Kernel | None = None,
         sysfs: Path = Path("/nowhere"),
-        address_map: Mapping[str, str] = NO_ADDRESSES,
+        address_map: AddressMap = NO_ADDRESSES,
     ) -> None:
         self.kernel = kernel or Kernel()
         self.mounts = {mount.number: mount for mount in mounts or (Mount(40),)}

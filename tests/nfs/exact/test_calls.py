@@ -5,6 +5,8 @@ from pathlib import Path
 from tests.nfs.exact.host import Host, assert_true_to_the_unit, ready, work
 from tests.nfs.exact.kernel import Kernel
 
+from fss_exporter.addresses import AddressMap
+
 
 def lock(host: Host, client: int, procedure: str, program: str = "lockd") -> None:
     host.kernel.fire("sunrpc/rpc_stats_latency", client_id=client, progname=program, procname=procedure)
@@ -37,7 +39,7 @@ def test_lock_calls_are_counted_by_server_and_procedure() -> None:
 
 
 def test_a_forwarders_address_is_resolved_for_locks_too() -> None:
-    host = ready(Host(address_map={"192.168.255.2": "10.0.0.7"}))
+    host = ready(Host(address_map=AddressMap({"192.168.255.2": "10.0.0.7"})))
     born(host, 8, "192.168.255.2")
     lock(host, 8, "LOCK")
     host.tick()

@@ -10,7 +10,7 @@ from fss_exporter.catalogue import EXACT
 from fss_exporter.client_scrape import read_scrape
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
-from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.collector import Answer, NfsCollector
 from fss_exporter.nfs.ticker import Ticker
 from fss_kernel_counting.durations.request_durations import RequestTotals, request_families
 
@@ -34,7 +34,7 @@ def lines(text: str, name: str) -> list[str]:
 
 def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
     exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
-    exported |= {one.metric.name for one in request_families(RequestTotals(), ())}
+    exported |= {one.metric.name for one in request_families(RequestTotals(), Answer())}
     assert exported >= {metric.name for metric in EXACT}
 
     estimated = scraped(Host(), 2, counted=False)
@@ -73,7 +73,7 @@ def test_a_reader_knows_which_costs_are_counted() -> None:
 
     assert lines(scraped(host, 1), "fss_client_cost_exact{")[0].endswith(" 0.0")
     assert lines(scraped(host, 1), "fss_client_cost_exact{") == [
-        'fss_client_cost_exact{address="10.0.0.3",export="/export-40",server="10.0.0.3",service="oci-fss"} 1.0'
+        'fss_client_cost_exact{address="10.0.0.3",export="/export-40",network="unknown",server="10.0.0.3",service="oci-fss"} 1.0'
     ]
 
 
@@ -99,9 +99,9 @@ def test_lock_calls_have_their_cost_beside_them() -> None:
     text = written(host.families(collector))
 
     assert lines(text, "fss_client_lock_io_operations_total{") == [
-        'fss_client_lock_io_operations_total{address="10.0.0.3"} 16.0'
+        'fss_client_lock_io_operations_total{address="10.0.0.3",network="unknown"} 16.0'
     ]
-    assert 'fss_client_lock_operations_total{address="10.0.0.3",procedure="FREE_ALL"} 1.0' in text
+    assert 'fss_client_lock_operations_total{address="10.0.0.3",network="unknown",procedure="FREE_ALL"} 1.0' in text
 
 
 def test_the_total_and_the_peak_of_an_address_have_the_lock_calls_that_the_kernel_counts() -> None:
@@ -117,9 +117,9 @@ def test_the_total_and_the_peak_of_an_address_have_the_lock_calls_that_the_kerne
     text = written(NfsCollector(ticker, zero_answers=0).collect())
 
     total = "fss_client_address_estimated_io_operations_total"
-    assert lines(text, f"{total}{{") == [f'{total}{{address="10.0.0.3"}} {33 + 16.0}']
+    assert lines(text, f"{total}{{") == [f'{total}{{address="10.0.0.3",network="unknown"}} {33 + 16.0}']
     assert lines(text, "fss_client_peak_estimated_iops{") == [
-        f'fss_client_peak_estimated_iops{{address="10.0.0.3"}} {(33 + 16) / 2}'
+        f'fss_client_peak_estimated_iops{{address="10.0.0.3",network="unknown"}} {(33 + 16) / 2}'
     ]
 
 

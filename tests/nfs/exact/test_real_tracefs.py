@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.flag_records import TRACEFS_PLACES
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.superblocks import NO_READING
@@ -197,7 +198,9 @@ def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
     """Sets the triggers by thread and the join where this kernel has the events, and leaves nothing behind in any case."""
     places = TRACEFS_PLACES if tracefs is None else (tracefs,)
     sources = Sources(tracefs=places, sysfs=tmp_path)
-    counting = ProcessCounting(OF_COMMAND, writers=True, sources=sources, address_map={}, overrides=NO_OVERRIDES)
+    counting = ProcessCounting(
+        OF_COMMAND, writers=True, sources=sources, address_map=NO_ADDRESSES, overrides=NO_OVERRIDES
+    )
     if tracefs is not None and _counts(tracefs) and (tracefs / "events" / "nfs").exists():
         counting.open()
         counting.look(NO_READING)  # reads every table

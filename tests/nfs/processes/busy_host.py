@@ -6,6 +6,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
+from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -62,7 +63,7 @@ class BusyHost:
             names,
             writers=writers,
             sources=self.sources,
-            address_map={},
+            address_map=NO_ADDRESSES,
             overrides=NO_OVERRIDES,
             clock=lambda: self.now,
         )

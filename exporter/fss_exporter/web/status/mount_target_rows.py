@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
@@ -43,15 +44,20 @@ _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
     """Return every mount target of the inventory, the highest use of a ceiling first.
 
-    The load of this host comes by address.
+    The load of this host comes by address, and belongs to the mount targets in the network of this host.
     """
+    load = {
+        labels["mount_target_id"]: from_clients[address]
+        for address, labels in mount_targets_of_host(samples).items()
+        if address in from_clients
+    }
     usages = _usages(samples)
     limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in _LIMITS.items()}
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
         key = (labels["mount_target_id"],)
         own = usages.get(labels["mount_target_id"], [])
-        client = from_clients.get(labels["address"]) if labels["address"] else None
+        client = load.get(labels["mount_target_id"])
         if client is not None:
             own = [*own, _part_of(client, own, limits[Quantity.IOPS].get(key))]
         rows.append(_row(labels, own, frozenset(quantity for quantity, of in limits.items() if key in of)))

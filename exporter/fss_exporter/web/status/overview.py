@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
+from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import HasSamples, Samples
@@ -59,11 +60,8 @@ def _known_addresses(samples: Samples) -> dict[str, client_rows.KnownAddress]:
         if labels.get("service", OCI_FSS.name) != OCI_FSS.name
     }
     limits = samples.by("fss_mount_target_iops_limit", "mount_target_id")
-    for labels, _ in samples.all("fss_mount_target_info"):
-        if labels["address"]:
-            known[labels["address"]] = client_rows.KnownAddress(
-                labels["mount_target"], limits.get((labels["mount_target_id"],))
-            )
+    for address, labels in mount_targets_of_host(samples).items():
+        known[address] = client_rows.KnownAddress(labels["mount_target"], limits.get((labels["mount_target_id"],)))
     for (address,), limit in samples.by("fss_client_iops_limit", "address").items():
         known[address] = client_rows.KnownAddress(known[address].name if address in known else "", limit)
     return known
@@ -130,7 +128,7 @@ def _problems(samples: Samples) -> tuple[str, ...]:
     for (region,), count in sorted(samples.by("fss_oci_ambiguous_addresses", "region").items()):
         if count:
             found.append(
-                f"{count:.0f} mount targets in {region} share an address with another: not joined with clients."
+                f"{count:.0f} mount targets in {region} cannot be told apart by their address: not joined with clients."
             )
     found += _inventory_failures(samples)
     expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))

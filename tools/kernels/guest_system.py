@@ -56,19 +56,31 @@ def prepare(kernel: GuestKernel, work: Path) -> tuple[Path, Path]:
     system, files = work / "system", work / kernel.folder
     if not (system / "usr/sbin/rpc.nfsd").exists():
         _debian(system, _SYSTEM, "minbase", _PACKAGES.split(), (_SYSTEM,))
-    if not any(files.glob("boot/vmlinuz-*")):
+    if not _image(files):
         target = f"linux-image-cloud-amd64/{kernel.suites[-1]}"
         _debian(files, kernel.suites[0], "extract", (target,), kernel.suites)
-    (image,) = files.glob("boot/vmlinuz-*")
+    found = _image(files)
+    if found is None:
+        raise FileNotFoundError(f"{files}: the package has no image of a kernel")
+    image, release = found
     archive = work / f"{kernel.name}.cpio"
     with archive.open("wb") as out:
         _append(system, ("proc/*", "sys/*", "dev/*", "var/lib/apt/*", "var/cache/*", "boot/*"), out.fileno())
         for tree in (
-            _modules(files, image.name.removeprefix("vmlinuz-"), work / "modules"),
+            _modules(files, release, work / "modules"),
             _product(work / "product"),
         ):
             _append(tree, (), out.fileno())
     return image, archive
+
+
+def _image(files: Path) -> tuple[Path, str] | None:
+    """Return image and release of a kernel. Since 7.2 Debian has the image beside the modules."""
+    for image in files.glob("boot/vmlinuz-*"):
+        return image, image.name.removeprefix("vmlinuz-")
+    for image in files.glob("usr/lib/modules/*/vmlinuz"):
+        return image, image.parent.name
+    return None
 
 
 def _debian(folder: Path, suite: str, variant: str, packages: Sequence[str], suites: Sequence[str]) -> None:

@@ -88,9 +88,16 @@ def mount(address: str, export: str, place: str) -> None:
 
 
 def exporter(*words: str) -> list[str]:
-    """The command of the exporter. On a kernel with a newer form, the ladder is what an agent takes when `.buckets` is refused."""
-    forced = "import fss_kernel_counting.sizes.size_triggers as t; t.Buckets = t.Ladder; " if LADDER else ""
-    return [sys.executable, "-c", f"{forced}from fss_exporter.__main__ import main; main()", *words]
+    """Return the command of the exporter. An emulated guest is slow, so the agents look as often as on a real host.
+
+    With the ladder, an agent is told that the kernel refuses `.buckets`.
+    """
+    begin = "import fss_exporter.nfs.ticker as t, fss_kernel_counting.durations.latency_reader as l"
+    settings = [begin, "t.LARGEST_CPU_SHARE = l.LARGEST_CPU_SHARE = 1.0"]
+    if LADDER:
+        settings += ["import fss_kernel_counting.sizes.size_triggers as s", "s.Buckets = s.Ladder"]
+    settings += ["from fss_exporter.__main__ import main", "main()"]
+    return [sys.executable, "-c", "; ".join(settings), *words]
 
 
 def start_agent(kind: str, exact: str = "on") -> subprocess.Popen[bytes]:

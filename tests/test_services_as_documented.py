@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.cli.prompt import RECORDINGS, ask
-from tests.rules.pack import RULES, groups_of, promtool
+from tests.rules.pack import CORE_FILES, groups_of, promtool
 
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB
@@ -18,7 +18,7 @@ MINUTE = 60
 
 def assert_fire(folder: Path, series: dict[str, str], *alerts: str) -> None:
     """After twenty minutes of these series exactly these alerts on ceilings fire, `name severity`: the real promtool says so."""
-    files = [RULES / "recording.yml", RULES / "alerts.yml"]
+    files = CORE_FILES
     names = "FssMountTargetIopsHigh|FssAddressUtilisationHigh|FssServiceUtilisationHigh|FssVolumeThrottled"
     expected = (alert.split() for alert in alerts)
     case = {
@@ -63,8 +63,9 @@ class TestOciFileStorage:
         assert cost.point == 100 * 33 + 10 * 8
 
     def test_alert(self, tmp_path: Path) -> None:
-        target = '{region="r", mount_target_id="ocid1.mt", mount_target="mt"}'
-        series = {f"fss_mount_target_iops{target}": "41000+0", f"fss_mount_target_iops_limit{target}": "50000+0"}
+        target = 'region="r", mount_target_id="ocid1.mt", mount_target="mt", resource="iops"'
+        load = f'fss_mount_target_utilisation_ratio{{{target}, statistic="peak", source="measured"}}'
+        series = {load: f"{41_000 / 50_000}+0", f"fss_mount_target_data_age_seconds{{{target}}}": "60+0"}
         assert_fire(tmp_path, series, "FssMountTargetIopsHigh warning")
 
     def test_plan(self) -> None:

@@ -1,6 +1,6 @@
 """cell_series.py: write into docs/scaling.md what a cell forwards to the centre. `make chart` runs it after rules change.
 
-The cell forwards the records from raw client counters, and the raw series of clients that later rules and alerts read.
+The cell forwards the records from raw series of clients, and the raw series of clients that later rules and alerts read.
 """
 
 import re
@@ -14,6 +14,8 @@ from fss_exporter.catalogue import CATALOGUE, CLIENT, EXPORTER
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/scaling.md"
+EDGE = "clients.yml"
+FILES = (EDGE, "load.yml", "service_level.yml", "monitoring.yml")
 REGEX = re.compile(r'^        regex: "\\\n(?:          .*\n)+', flags=re.MULTILINE)
 
 
@@ -24,16 +26,17 @@ def rules(name: str) -> list[dict[str, Any]]:
 
 def forwarded() -> set[str]:
     """Names of the series that cross."""
-    recording = rules("recording.yml")
+    pack = [rule for name in FILES for rule in rules(name)]
+    recording = [rule for rule in pack if "record" in rule]
     records = {rule["record"] for rule in recording}
     known = CATALOGUE.keys() | records | {"up"}
 
     def used(rule: dict[str, Any]) -> set[str]:
         return known & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
-    counters = {row.name for row in CLIENT if row.kind in {"counter", "histogram"}} | {"fss_client_unanswered_seconds"}
-    edge = {rule["record"] for rule in recording if used(rule) & counters}
-    later = [rule for rule in recording if rule["record"] not in edge] + rules("alerts.yml")
+    of_clients = {row.name for row in CLIENT}
+    edge = {rule["record"] for rule in rules(EDGE) if "record" in rule and used(rule) & of_clients}
+    later = [rule for rule in pack if rule.get("record") not in edge]
     at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
     return edge | (set().union(*map(used, later)) & at_clients)
 

@@ -1,6 +1,6 @@
 """The recording rules with the measured costs of a configuration: `python -m tools.cost_rules CONFIGURATION DIRECTORY`.
 
-Writes recording.yml and node_exporter.yml into DIRECTORY. Comments of the shipped files are lost. Without `cost_model` in
+Writes clients.yml and node_exporter.yml into DIRECTORY. Comments of the shipped files are lost. Without `cost_model` in
 the configuration the rules are those of the repository.
 """
 
@@ -17,7 +17,9 @@ from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ, R
 from fss_exporter.settings import load
 
 RULES = Path(__file__).parents[1] / "rules"
-_RATE = 'sum by (job, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'
+_RATE = (
+    'sum by (network, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'
+)
 _TRANSFERS = 'node_mount:fss_transfers:rate5m{{class="{}"}}'
 _ESTIMATE = "node_class:fss_client_estimated_iops:rate5m"
 _BOUNDS = (
@@ -78,7 +80,7 @@ def main() -> None:
         sys.exit(str(error))
     target = Path(sys.argv[2])
     target.mkdir(parents=True, exist_ok=True)
-    for name in ("recording.yml", "node_exporter.yml"):
+    for name in ("clients.yml", "node_exporter.yml"):
         (target / name).write_text(rendered(name, overrides))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import promql_parser
-from tests.rules.pack import RULES, parsed
+from tests.rules.pack import CORE_FILES, parsed
 
 from fss_exporter.catalogue import CATALOGUE
 
@@ -25,35 +25,28 @@ ANNOUNCED = {
 
 _MOUNT_TARGET = frozenset({"region", "mount_target_id"})
 BEFORE = {
-    "address:fss_mount_target:join": _MOUNT_TARGET | {"address", "mount_target"},
-    "mount_target:fss_latency_objective_seconds:min": _MOUNT_TARGET | {"kind", "size"},
-    "mount_target:fss_slo_objective_ratio:min": _MOUNT_TARGET | {"slo"},
-    "mount_target:fss_iops_limit:min": _MOUNT_TARGET,
-    "mount_target:fss_published_requests:last": _MOUNT_TARGET,
-    "slo:fss_page:bad_minutes1h": _MOUNT_TARGET | {"address", "slo"},
-    "poller_mount_target:fss_watched:info": _MOUNT_TARGET | {"cluster", "job", "instance"},
-    "address_class_service:fss_client_rtt_seconds:irate5m": frozenset({"address", "class", "service"}),
+    "address:fss_subject:info": _MOUNT_TARGET | {"network", "address"},
+    "address:fss_mount_target:join": _MOUNT_TARGET | {"network", "address", "mount_target"},
+    "mount_target:fss_mount_target:info": _MOUNT_TARGET
+    | {"network", "address", "compartment", "mount_target", "shape"},
 }
 """Series that a rule before their own, or their own, reads: the result of the evaluation before."""
 
-_CLIENT = frozenset({"job", "instance", "address"})
-_CLASS = frozenset({"address", "class"})
+_CLIENT = frozenset({"network", "instance", "address"})
+_ADDRESS = frozenset({"network", "address"})
+_CLASS = _ADDRESS | {"class"}
 BY_CLIENTS = {
     "client:fss_client_estimated_iops:rate5m": _CLIENT,
-    "client:fss_client_operations:rate5m": _CLIENT,
     "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
     "client:fss_client_unanswered_seconds:now": _CLIENT,
-    "address:fss_clients:count": frozenset({"address"}),
-    "address:fss_clients_unanswered:count": frozenset({"address"}),
-    "address:fss_clients_served:count": frozenset({"address"}),
-    "address:fss_clients_unanswered:ratio": frozenset({"address"}),
-    "address:fss_clients_hang:bool": frozenset({"address"}),
+    "address:fss_client_estimated_iops:rate5m": _ADDRESS,
+    "address:fss_clients:count": _ADDRESS,
+    "address:fss_clients_asking:count": _ADDRESS,
+    "address:fss_clients_unanswered:count": _ADDRESS,
     "address_class:fss_client_estimated_iops:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_lower_bound:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_upper_bound:rate5m": _CLASS,
-    "address_class:fss_client_operations:irate5m": _CLASS,
     "address_class:fss_client_rtt_seconds:mean": _CLASS,
-    "address_class:fss_client_io_size_bytes:mean": _CLASS,
 }
 """What both agents and node_exporter.yml record; `agent` tells them apart."""
 
@@ -68,6 +61,10 @@ _SAME_DIMENSION = frozenset(
     "abs avg_over_time bottomk ceil clamp clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
     " log2 max_over_time min_over_time predict_linear quantile_over_time round scalar sort sort_desc sum_over_time".split()
 )
+
+
+def _labels(own: tuple[str, ...]) -> frozenset[str]:
+    return TARGET_LABELS.union(own, {"network"} if "address" in own else ())
 
 
 def _dimension(**exponents: int) -> Dimension:
@@ -106,8 +103,7 @@ class Names:
     def of_this_project(cls) -> "Names":
         """The catalogue, what Prometheus itself adds, and the recording rules."""
         known = {
-            name: Series(frozenset(metric.labels) | TARGET_LABELS, dimension_of_unit(metric.unit))
-            for name, metric in CATALOGUE.items()
+            name: Series(_labels(metric.labels), dimension_of_unit(metric.unit)) for name, metric in CATALOGUE.items()
         }
         for name, metric in CATALOGUE.items():
             if metric.kind == "histogram":
@@ -239,8 +235,13 @@ def _is_zero(node: Any) -> bool:
 
 def recording_rules() -> list[Mapping[str, Any]]:
     """Every recording rule of the pack, in the order in which they are evaluated."""
-    documents = (parsed(RULES / name) for name in ("recording.yml", "alerts.yml"))
-    return [rule for one in documents for group in one["groups"] for rule in group["rules"] if "record" in rule]
+    return [
+        rule
+        for one in map(parsed, CORE_FILES)
+        for group in one["groups"]
+        for rule in group["rules"]
+        if "record" in rule
+    ]
 
 
 def selectors(node: Any) -> Iterator[Any]:

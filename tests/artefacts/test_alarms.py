@@ -8,7 +8,7 @@ from typing import Any
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 from tests.artefacts.shipped_alarms import MQL, PACK, QUERIES, all_queries
 from tests.for_each import for_each
-from tests.rules.pack import parsed
+from tests.rules.pack import CORE_FILES, rules_of
 from tools.alarm_files import rendered
 
 from fss_exporter.oci import mql
@@ -152,8 +152,7 @@ class TestReadme:
 
 
 def test_every_alarm_names_a_twin_that_is_among_the_prometheus_alerts() -> None:
-    rules = parsed(MQL.parent / "rules" / "alerts.yml")
-    alerts = {rule["alert"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule}
+    alerts = {rule.name for path in CORE_FILES for rule in rules_of(path) if rule.is_alert}
     assert {alarm.body["freeformTags"][TWIN_TAG] for alarm in PACK} <= alerts
 
 

@@ -210,7 +210,7 @@ def test_shares_start_at_zero(panel: Panel) -> None:
         assert defaults["min"] == 0
 
 
-@pytest.mark.parametrize("path", [ROOT / "rules" / "alerts.yml"], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((ROOT / "rules").glob("*l*.yml")), ids=lambda path: path.name)
 def test_alerts_link_to_dashboards_and_variables_that_exist(path: Path) -> None:
     files = {uid: file for file, uid in UIDS.items()}
     links = set(re.findall(r"/d/([\w-]+)(?:\?(\S*))?", path.read_text("utf-8")))

@@ -15,14 +15,10 @@ from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.operations import FIXED_COSTS, LARGEST_TRANSFER_BYTES, class_of, write_io_operations
+from fss_exporter.model.operations import FIXED_COSTS, class_of
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
-    DEFAULT_LATENCY_SECONDS,
-    LATENCY_CRITICAL_RATIO,
     SLO_OBJECTIVES,
-    SUCCESS_CRITICAL_RATIO,
-    SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
 
@@ -34,7 +30,7 @@ SEVERITIES = {"critical", "warning", "info"}
 EVERY_RULE = for_each("rule", PACK)
 EVERY_ALERT = for_each("rule", ALERTS)
 
-_MOUNTSTATS = frozenset({"job", "instance", "export", "protocol", "mountaddr"})
+_MOUNTSTATS = frozenset({"network", "job", "instance", "export", "protocol", "mountaddr"})
 _OF_NODE_EXPORTER = {
     "node_mountstats_nfs_operations_requests_total": _MOUNTSTATS | {"operation"},
     "node_mountstats_nfs_operations_transmissions_total": _MOUNTSTATS | {"operation"},
@@ -139,23 +135,11 @@ def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None
         (rule.name, number)
         for rule in ALERTS
         for _, number, of in compared(promql_parser.parse(rule.expr))
-        if re.search(r"fss_(client_)?(peak_)?utilisation:(ratio|forecast|busiest)", of)
+        if re.search(r"fss_(client_)?(peak_)?utilisation:(ratio|peak|forecast|busiest)", of)
     }
 
     assert {number for _, number in shares if number} == {WARNING_RATIO, CRITICAL_RATIO}
-    assert {name for name, number in shares if number == CRITICAL_RATIO} == {
-        "FssAddressUtilisationHigh",
-        "FssMountTargetIopsPeaks",
-    }
-
-
-def test_a_bad_minute_is_judged_by_the_ratios_of_the_model() -> None:
-    bad = " ".join(rule.expr for rule in PACK if rule.name == "slo:fss_bad_minute:bool")
-    page = next(rule.expr for rule in PACK if rule.name == "slo:fss_page:bad_minutes1h")
-
-    assert set(re.findall(r">= bool ([\d.]+)", bad)) == {f"{LATENCY_CRITICAL_RATIO:g}"}
-    assert set(re.findall(r"< bool ([\d.]+)", bad)) == {f"{SUCCESS_WARNING_RATIO:g}"}
-    assert f">= {SUCCESS_CRITICAL_RATIO:g}" in page
+    assert {name for name, number in shares if number == CRITICAL_RATIO} == {"FssAddressUtilisationHigh"}
 
 
 def constants(name: str) -> dict[tuple[str, ...], float]:
@@ -174,12 +158,12 @@ def test_the_costs_of_operations_are_those_of_the_model() -> None:
     assert constants("fss_operation_io_operations") == {(name,): cost for name, cost in fixed.items()}
 
 
-def test_the_default_latency_objectives_are_those_of_the_model() -> None:
-    assert constants("fss_default_latency_objective_seconds") == DEFAULT_LATENCY_SECONDS
-
-
 def test_the_default_slo_objectives_are_those_of_the_model() -> None:
-    assert constants("fss_default_slo_objective_ratio") == {(slo, ""): share for slo, share in SLO_OBJECTIVES.items()}
+    defaults = [rule for rule in PACK if rule.name == "slo:fss_error_budget:ratio" and rule.labels]
+
+    assert {rule.labels["objective"]: rule.expr for rule in defaults} == {
+        objective: f"1 - vector({share})" for objective, share in SLO_OBJECTIVES.items()
+    }
 
 
 @EVERY_ALERT
@@ -273,10 +257,3 @@ def test_the_table_of_alerts_in_the_readme_is_the_pack() -> None:
         name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index))
         for name, severities in real.items()
     }
-
-
-def test_the_fewest_requests_behind_measured_iops_follow_from_the_most_expensive_request() -> None:
-    """A WRITE of 1 MiB costs most of all requests, so that IOPS prove at least that share of requests."""
-    (rule,) = [rule for rule in PACK if rule.name == "mount_target:fss_requests:rate"]
-    divisors = re.findall(r"\(fss_mount_target_iops\) / (\d+)", rule.expr)
-    assert divisors == [str(write_io_operations(LARGEST_TRANSFER_BYTES))]

@@ -151,7 +151,7 @@ def test_every_override_is_an_info_series(overrides: CostOverrides) -> None:
 
 class TestRules:
     def test_the_constants_are_the_measured_ones(self, overrides: CostOverrides) -> None:
-        text = rendered("recording.yml", overrides)
+        text = rendered("clients.yml", overrides)
         assert 'vector(9.5), "operation", "RENAME"' in text
         assert 'vector(1), "operation", "LOOKUP"' in text
         assert 'vector(8), "operation", "REMOVE"' in text
@@ -159,7 +159,7 @@ class TestRules:
     def test_node_exporter_s_metadata_and_reads_follow(self, overrides: CostOverrides) -> None:
         rules = _estimates(rendered("node_exporter.yml", overrides))
         assert (
-            '9.5 * sum by (job, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{operation=~"RENAME"}'
+            '9.5 * sum by (network, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{operation=~"RENAME"}'
             in (rules["metadata_write"])
         )
         assert 'operation=~"ACCESS|FSINFO|FSSTAT|GETATTR|LOOKUP|PATHCONF|READLINK"' in rules["metadata_read"]
@@ -177,7 +177,7 @@ class TestRules:
             return subprocess.run(command, capture_output=True, text=True, check=False)
 
         assert run(configuration, tmp_path / "rules").returncode == 0
-        assert {one.name for one in (tmp_path / "rules").iterdir()} == {"recording.yml", "node_exporter.yml"}
+        assert {one.name for one in (tmp_path / "rules").iterdir()} == {"clients.yml", "node_exporter.yml"}
         wrong = run(tmp_path / "nothing.yml", tmp_path)
         assert wrong.returncode == 1
         assert "Traceback" not in wrong.stderr

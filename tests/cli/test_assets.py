@@ -69,20 +69,20 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_an_edited_file_is_named_and_nothing_is_written(tmp_path: Path) -> None:
-    edited = tmp_path / "rules" / "alerts.yml"
+    edited = tmp_path / "rules" / "load.yml"
     edited.parent.mkdir()
     edited.write_text("mine")
-    with pytest.raises(UsageError, match=r"(?s)--overwrite.*rules/alerts\.yml"):
+    with pytest.raises(UsageError, match=r"(?s)--overwrite.*rules/load\.yml"):
         write(tmp_path)
-    assert files_below(tmp_path) == {"rules/alerts.yml": b"mine"}
+    assert files_below(tmp_path) == {"rules/load.yml": b"mine"}
 
 
 def test_overwrite_replaces_an_edited_file(tmp_path: Path) -> None:
-    edited = tmp_path / "rules" / "alerts.yml"
+    edited = tmp_path / "rules" / "load.yml"
     edited.parent.mkdir()
     edited.write_text("mine")
     write(tmp_path, overwrite=True)
-    assert edited.read_bytes() == shipped()[PurePosixPath("rules/alerts.yml")]
+    assert edited.read_bytes() == shipped()[PurePosixPath("rules/load.yml")]
 
 
 def test_files_of_the_user_in_the_same_folder_stay(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_an_empty_folder_name_is_refused_and_is_not_the_current_folder(
 def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
     write(tmp_path, runbook_url="https://wiki.example.com/fss")
 
-    alerts = (tmp_path / "rules/alerts.yml").read_text()
+    alerts = (tmp_path / "rules/load.yml").read_text()
     assert "runbook_url: https://wiki.example.com/fss#" in alerts
     written = files_below(tmp_path).items()
     left = [name for name, content in written if not name.endswith(".md") and b"docs/runbook.md#" in content]

@@ -34,7 +34,7 @@ SCRAPES = {"scraped-15s": "15s", "scraped-60s": "60s"}
 
 _CONFIGURATION = """
 global: {{scrape_interval: {interval}, evaluation_interval: {interval}}}
-rule_files: ['{root}/rules/recording.yml', '{root}/rules/alerts.yml']
+rule_files: ['{root}/rules/clients.yml', '{root}/rules/load.yml', '{root}/rules/service_level.yml', '{root}/rules/monitoring.yml']
 scrape_configs:
 - job_name: fss
   static_configs: [{{targets: ['{target}']}}]

@@ -158,7 +158,7 @@ def test_it_shows_other_services_with_load_and_ceilings(shown: Shown) -> None:
 def test_the_printed_query_is_a_series_that_the_rules_record() -> None:
     from fss_toolbox.cli.demo import UTILISATION
 
-    rules = (Path(__file__).parents[2] / "rules/recording.yml").read_text("utf-8")
+    rules = (Path(__file__).parents[2] / "rules/load.yml").read_text("utf-8")
     assert f"record: {UTILISATION}\n" in rules
 
 

@@ -103,7 +103,7 @@ def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..
     assert latency["mt-home", "metadata", ""] == 0.005
     assert latency["mt-home", "read", "0B_to_8KiB"] == 0.001
     assert latency["mt-idle", "metadata", ""] == 0.010
-    shares = world.values("fss_mount_target_slo_objective_ratio", "mount_target", "slo")
+    shares = world.values("fss_mount_target_slo_objective_ratio", "mount_target", "objective")
     assert len(shares) == 5 * 2
     assert (shares["mt-idle", "latency"], shares["mt-idle", "availability"]) == (0.9, 0.995)
     assert shares["mt-home", "latency"] == 0.99

@@ -12,7 +12,10 @@ from tests.processes import require
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "rules"
-RULE_FILES = tuple(RULES / name for name in ("recording.yml", "alerts.yml", "node_exporter.yml"))
+CORE_FILES = tuple(RULES / name for name in ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml"))
+"""What every installation loads, in an order in which most series are recorded before they are read."""
+
+RULE_FILES = (*CORE_FILES, RULES / "node_exporter.yml")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.processes import require
 from tests.rules.faults import Fault
 from tests.rules.notifications import Labels, Notification, notifications
-from tests.rules.pack import RULES, parsed
+from tests.rules.pack import CORE_FILES, RULES, parsed
 from tests.rules.site import BEFORE, EPOCH, Scrapes, Site, scraped
 
 _SAMPLE = re.compile(r"\w*(?::\w+)*\{[^}]*\} [-+.\w]+")
@@ -142,8 +142,8 @@ def asked(scrapes: Scrapes, promtool: str, expression: str) -> dict[float, list[
 
 
 def rule_files() -> Sequence[Path]:
-    """The files of rules. Those that record come first, as an operator loads them."""
-    return sorted(RULES.glob("*.yml"), key=lambda path: (path.stem != "recording", path.stem == "alerts", path.stem))
+    """The files of rules. Those that others read come first, as an operator loads them."""
+    return (*CORE_FILES, *sorted(path for path in RULES.glob("*.yml") if path not in CORE_FILES))
 
 
 def _parsed(said: str) -> dict[float, list[str]]:

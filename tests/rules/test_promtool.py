@@ -18,12 +18,6 @@ def test_promtool_has_no_finding_with_all_its_lints(path: Path) -> None:
     assert fine, said
 
 
-def test_the_pack_has_at_most_24_groups_of_20_rules_and_40_names_of_alerts() -> None:
-    assert len(GROUPS) <= 24
-    assert max(len(group["rules"]) for group in GROUPS) <= 20
-    assert len({rule.name for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}) <= 40
-
-
 def test_no_mean_is_taken_over_rates_and_no_rate_is_only_renamed() -> None:
     rules = [rule for path in RULE_FILES for rule in rules_of(path)]
     over_rates = [str(rule) for rule in rules if re.search(r"avg_over_time\([^)]*rate", rule.expr)]

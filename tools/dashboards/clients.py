@@ -193,7 +193,7 @@ def clients() -> Json:
     return dashboard(
         uid="fss-clients",
         title="FSS clients",
-        description="Which clients, mounts and operations load the mount targets. Needs rules/recording.yml.",
+        description="Which clients, mounts and operations load the mount targets. Needs the rules of rules/.",
         variables=[
             query_variable(
                 "address",

@@ -209,7 +209,7 @@ def exporter() -> Json:
     return dashboard(
         uid="fss-exporter",
         title="FSS exporter",
-        description="Health of the exporters: polls, ages, throttling, skipped records, cost. Needs rules/alerts.yml for "
+        description="Health of the exporters: polls, ages, throttling, skipped records, cost. Needs rules/monitoring.yml for "
         "its alerts only.",
         variables=[
             query_variable(

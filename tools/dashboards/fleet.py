@@ -86,7 +86,7 @@ _STATS = [
     stat(
         "Slowest requests",
         "Latency of the slowest class of requests as share of its objective. The configuration of the exporter sets the objectives.",
-        Query(f"max(mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}})"),
+        Query(f"max(fss_mount_target_latency_objective_ratio{{{IN_REGION}}})"),
         unit="percentunit",
         steps=OBJECTIVE_STEPS,
         width=4,
@@ -126,7 +126,7 @@ _CEILINGS = table(
     Query(_each(_utilisation("write_bandwidth")), "write"),
     Query(_each(_utilisation(".*connections")), "connections"),
     Query(
-        named(f"max by (region, mount_target_id) (mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}})"),
+        named(f"max by (region, mount_target_id) (fss_mount_target_latency_objective_ratio{{{IN_REGION}}})"),
         "latency",
     ),
     Query(named(f"min by (region, mount_target_id) (slo:fss_error_budget_left:ratio{{{IN_REGION}}})"), "budget"),
@@ -155,24 +155,20 @@ _CEILINGS = table(
 _SOURCES = table(
     "Where each IOPS figure comes from",
     "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. The estimate from OCI leaves out "
-    "operations that OCI does not publish. The estimate from clients leaves out clients without an agent. Used is the figure of shares and "
-    "alerts: measured, else the larger estimate. Coverage far below 100 % means that agents are missing on some clients.",
-    Query(_each(f"mount_target:fss_iops:best{{{IN_REGION}}}", "source"), "best"),
-    Query(_each(f"mount_target:fss_iops:measured{{{IN_REGION}}}"), "measured"),
-    Query(_each(f"mount_target:fss_estimated_iops:oci{{{IN_REGION}}}"), "oci"),
+    "operations that OCI does not publish. The estimate from clients leaves out clients without an agent. Coverage far below 100 % means that agents are missing on some clients.",
+    Query(_each(f"fss_mount_target_iops{{{IN_REGION}}}"), "measured"),
+    Query(_each(f"fss_mount_target_estimated_iops{{{IN_REGION}}}"), "oci"),
     Query(_each(f"mount_target:fss_client_estimated_iops:rate5m{{{IN_REGION}}}"), "clients"),
     Query(_each(f"mount_target:fss_client_coverage:ratio{{{IN_REGION}}}"), "coverage"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
         "mount_target_id": Column(None),
-        "best": Column("Used", unit="iops", width=130),
-        "source": Column("Source", width=130),
         "measured": Column("Measured", unit="iops", width=130),
         "oci": Column("Estimate from OCI", unit="iops", width=150),
         "clients": Column("Estimate from clients", unit="iops", width=170),
         "coverage": Column("Coverage", unit="percentunit", width=100),
     },
-    sort_by="Used",
+    sort_by="Estimate from OCI",
     height=8,
 )
 
@@ -187,7 +183,7 @@ def _nearest(title: str, what: str, resource: str) -> Panel:
     )
 
 
-_CLASS_LATENCY = f"mount_target_class:fss_latency_objective:ratio{{{IN_REGION}}}"
+_CLASS_LATENCY = f"fss_mount_target_latency_objective_ratio{{{IN_REGION}}}"
 _LATENCY = graph(
     "Latency of its objective: ten slowest",
     "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % with a busy mount target: treat the "
@@ -267,7 +263,7 @@ def fleet() -> Json:
     return dashboard(
         uid="fss-fleet",
         title="FSS fleet",
-        description="How close every OCI File Storage mount target is to its ceiling. Needs rules/recording.yml and rules/alerts.yml.",
+        description="How close every OCI File Storage mount target is to its ceiling. Needs the rules of rules/.",
         alerts='alertname=~"Fss(Region|MountTarget|Replication|FileSystem).+"',
         sections=[
             Section("", [*_STATS, alerts, _NEAREST, _CEILINGS]),

@@ -22,7 +22,6 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     BUDGET_STEPS,
     BURN_STEPS,
-    CLASS_WORDS,
     TO_CLIENT,
     ceiling,
     client_iops,
@@ -60,7 +59,7 @@ _STATS = [
     _now(
         "Latency",
         "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: less than one request a second.",
-        f"max(mount_target_class:fss_latency_objective:ratio{{{THIS}}})",
+        f"max(fss_mount_target_latency_objective_ratio{{{THIS}}})",
         OBJECTIVE_STEPS,
     ),
     _now(
@@ -160,7 +159,7 @@ _WHO = [
 
 def _by_objective(operator: str, selector: str) -> str:
     """A row for each objective; an objective for all requests has no class."""
-    return f'label_replace({operator} by (slo, class, source) ({selector}), "class", "all", "class", "")'
+    return f"{operator} by (objective, source) ({selector})"
 
 
 _SLO = Section(
@@ -169,20 +168,18 @@ _SLO = Section(
         table(
             "Objectives and their budgets",
             "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 14.4 "
-            "over one hour pages. A burn of 6 over six hours is a ticket.",
+            "over one hour pages. A burn of 3 over a day is a ticket.",
             Query(_by_objective("min", f"slo:fss_error_budget_left:ratio{{{THIS}}}"), "left"),
             *(
                 Query(_by_objective("max", f'slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}}'), window)
-                for window in ("1h", "6h", "3d")
+                for window in ("1h", "1d")
             ),
             columns={
-                "slo": Column("Objective", width=110),
-                "class": Column("Class", words=CLASS_WORDS, width=130),
+                "objective": Column("Objective", width=110),
                 "source": Column("Seen by", width=100),
                 "left": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
                 "1h": Column("Burn, 1 hour", unit="none", decimals=1, steps=BURN_STEPS, width=120),
-                "6h": Column("6 hours", unit="none", decimals=1, width=90),
-                "3d": Column("3 days", unit="none", decimals=1, width=90),
+                "1d": Column("1 day", unit="none", decimals=1, width=90),
             },
             sort_by="Budget left",
             ascending=True,
@@ -192,8 +189,8 @@ _SLO = Section(
             "How fast the budget of the worst objective is spent: 1 spends it in exactly 30 days. The short window shows that the trouble goes on, "
             "the long one that it matters.",
             Query(
-                f'max by (slo, window) (slo:fss_error_budget_burn:ratio{{window=~"5m|1h|6h|3d", {THIS}}})',
-                "{{slo}}, {{window}}",
+                f'max by (objective, window) (slo:fss_error_budget_burn:ratio{{window=~"10m|1h|1d", {THIS}}})',
+                "{{objective}}, {{window}}",
             ),
             unit="none",
             decimals=1,
@@ -231,7 +228,7 @@ def mount_target() -> Json:
     return dashboard(
         uid="fss-mount-target",
         title="FSS mount target",
-        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs rules/recording.yml.",
+        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs the rules of rules/.",
         variables=[
             query_variable(
                 "mount_target",

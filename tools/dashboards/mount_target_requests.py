@@ -2,7 +2,7 @@
 
 from tools.dashboards.frame import Section
 from tools.dashboards.mount_target_load import ADDRESS, THIS
-from tools.dashboards.panels import OBJECTIVE_STEPS, Panel, Query, graph, line, override
+from tools.dashboards.panels import Panel, Query, graph, line, override
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, largest_now
 
@@ -45,13 +45,11 @@ _CLIENT_LATENCY = graph(
     renames=CLASSES,
 )
 
-_CLIENT_OBJECTIVE = graph(
-    "Latency as clients see it, share of the objective",
-    "The same as share of the objective for the size that the clients use. Above 100 % the minute is bad and spends the error budget.",
-    Query(f"max by (class) (address_class:fss_client_latency_objective:ratio{{{ADDRESS}}})", "{{class}}"),
-    unit="percentunit",
-    steps=OBJECTIVE_STEPS,
-    renames=CLASSES,
+_CLIENT_VERDICTS = graph(
+    "Clients by verdict",
+    "Clients by the verdict of their agents. Slow, failing and waiting clients spend the error budget.",
+    Query(f"sum by (verdict) (address_verdict:fss_clients:mean5m{{{ADDRESS}}})", "{{verdict}}"),
+    unit="none",
 )
 
 
@@ -157,6 +155,6 @@ LATENCY = Section(
         _latency("write", "size", "fss_file_system_write_requests_per_second"),
         _latency("metadata", "operation", "fss_file_system_metadata_operations_per_second"),
         _CLIENT_LATENCY,
-        _CLIENT_OBJECTIVE,
+        _CLIENT_VERDICTS,
     ],
 )

@@ -8,9 +8,9 @@ IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
 
 # These equal the numbers in rules/; a test compares.
-DATA_AGE_STEPS: Steps = ((None, "green"), (300, "orange"), (1200, "red"))
+DATA_AGE_STEPS: Steps = ((None, "green"), (420, "orange"), (900, "red"))
 CLOCK_STEPS: Steps = ((None, "green"), (60, "orange"))
-POLL_AGE_STEPS: Steps = ((None, "green"), (600, "red"))
+POLL_AGE_STEPS: Steps = ((None, "green"), (420, "orange"), (900, "red"))
 THROTTLED_STEPS: Steps = ((None, "green"), (0.05, "orange"))
 RETRANSMISSION_STEPS: Steps = ((None, "green"), (0.01, "orange"))
 FAILED_STEPS: Steps = ((None, "green"), (0.01, "red"))

@@ -6,7 +6,7 @@ names:
 
     fss-exporter-pack    name of the pack: `fss`, or the value of `--name`
     fss-exporter-alarm   name of the alarm in the pack
-    prometheus-alert     twin in `rules/alerts.yml`
+    prometheus-alert     twin in `rules/`
 
 The module never calls OCI. A mistake is reported with the file, the field, and for MQL the column.
 """

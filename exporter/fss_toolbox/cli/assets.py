@@ -23,7 +23,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
 
 
 def shipped(runbook_url: str = RUNBOOK_URL) -> dict[PurePosixPath, bytes]:
-    """Return every shipped file: path below the target folder (`rules/alerts.yml`) to content. `runbook_url` is the base of links."""
+    """Return every shipped file: path below the target folder (`rules/load.yml`) to content. `runbook_url` is the base of links."""
     files = dict(_files(resources.files("fss_toolbox") / "assets"))
     documents = _files(resources.files("fss_exporter") / "documents")
     files |= {"docs" / path: content for path, content in documents if path.suffix == ".md"}

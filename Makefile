@@ -29,7 +29,7 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
-test-rules: .venv/dev promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
+test-rules: .venv/dev servers promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
 	@PROMTOOL=$$(tools/promtool3) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
@@ -155,8 +155,8 @@ bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
 bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
 	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
-alerts-tried: .venv/dev ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
-	@tools/ensure-tools promtool && $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
+alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
+	@PYTHONPATH=exporter:. $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards

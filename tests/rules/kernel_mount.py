@@ -10,7 +10,7 @@ TRANSFER_BYTES = 32_768
 WAITING = 4
 """Requests that wait while a server does not answer: one of each program."""
 GIVE_UP_SECONDS = 180.0
-"""`timeo=600,retrans=2`: three tries of a minute."""
+"""`timeo=600,retrans=2`: three tries of a minute. Then a soft mount gives up, and a hard mount connects and sends again."""
 RTT_MS = 3.0
 
 OPS, SENT, TIMEOUTS, BYTES_OUT, BYTES_IN, QUEUE, RTT, WHOLE, ERRORS = range(9)
@@ -34,7 +34,9 @@ class KernelMount:
     receives: float = 0.0
     age: float = 100_000.0
     revalidations: float = 0.0
-    _waiting_s: float | None = None
+    _waiting: int = 0  # programs that wait
+    _waiting_s: float = 0.0
+    _sent_again: int = 0
     _pause_s: float = 0.0
 
     def work(self, seconds: float, *, times: float, rtt_ms: float, failing: float, again: float) -> None:
@@ -47,13 +49,14 @@ class KernelMount:
         self.revalidations += A_SECOND["GETATTR"] * seconds * times
 
     def hang(self, seconds: float) -> None:
-        """Let programs wait. Each has sent a request, and no reply comes."""
+        """Let programs wait. Each has sent a request, no reply comes, and the kernel sends the requests again."""
         self.age += seconds
-        if self._waiting_s is None:
-            self._waiting_s = 0.0
-            self.sends += WAITING
-            self.revalidations += 1
+        if not self._waiting:
+            self._begin_waiting(WAITING)
         self._waiting_s += seconds
+        if self._waiting_s >= GIVE_UP_SECONDS * (self._sent_again + 1):
+            self._sent_again += 1
+            self.sends += self._waiting
 
     def give_up(self, seconds: float, pause_s: float) -> None:
         """Let the only program try, give up without a reply, and pause."""
@@ -61,10 +64,8 @@ class KernelMount:
         if self._pause_s > 0:
             self._pause_s -= seconds
             return
-        if self._waiting_s is None:
-            self._waiting_s = 0.0
-            self.sends += 1
-            self.revalidations += 1
+        if not self._waiting:
+            self._begin_waiting(1)
         self._waiting_s += seconds
         if self._waiting_s >= GIVE_UP_SECONDS:
             counters = self.operations["GETATTR"]
@@ -74,15 +75,21 @@ class KernelMount:
             counters[WHOLE] += self._waiting_s * 1000
             counters[ERRORS] += 1
             self.sends += 2
-            self._waiting_s, self._pause_s = None, pause_s
+            self._waiting, self._pause_s = 0, pause_s
+
+    def _begin_waiting(self, programs: int) -> None:
+        self._waiting, self._waiting_s, self._sent_again = programs, 0.0, 0
+        self.sends += programs
+        self.revalidations += 1
 
     def _end_waiting(self) -> None:
         """Let the replies come that programs waited for."""
         self._pause_s = 0.0
-        if self._waiting_s is not None:
-            self.sends -= WAITING  # counted when the requests were sent
-            self._end("GETATTR", WAITING, sent=WAITING, rtt_ms=self._waiting_s * 1000, errors=0)
-            self._waiting_s = None
+        if self._waiting:
+            sent = self._waiting * (1 + self._sent_again)
+            self.sends -= sent  # counted when the requests were sent
+            self._end("GETATTR", self._waiting, sent=sent, rtt_ms=self._waiting_s * 1000, errors=0)
+            self._waiting = 0
 
     def _end(self, name: str, count: float, *, sent: float, rtt_ms: float, errors: float) -> None:
         counters = self.operations[name]

@@ -1,8 +1,12 @@
 """docs/README.md leads to every page, and every page says who it is for."""
 
+import re
 from pathlib import Path
 
+import promql_parser
 import pytest
+
+from fss_exporter.catalogue import CATALOGUE
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.glob("*.md")) + sorted(DOCS.glob("*/*.md"))
@@ -19,3 +23,16 @@ def test_the_first_page_leads_to_every_page() -> None:
     folders = {page.parent.name for page in PAGES if page.parent != DOCS}
     expected = {page.name for page in PAGES if page.parent == DOCS} - {"README.md"} | folders
     assert {name for name in expected if f"]({name})" not in entrance} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_query_parses_and_every_metric_in_code_exists(page: Path) -> None:
+    text = page.read_text("utf-8")
+    if page.name != "runbook.md":  # whose blocks have several queries
+        for query in re.findall(r"```promql\n(.*?)```", text, re.DOTALL):
+            promql_parser.parse(query)
+    families = {
+        name.removesuffix(end) for name in CATALOGUE for end in ("_bucket", "_count", "_sum", "_total", "_info", "")
+    }
+    named = re.findall(r"`(fss_(?:client|mount_target|file_system|oci|nfs|collector)_\w+)", text)
+    assert {name for name in named if name.removesuffix("_") == name} - families - CATALOGUE.keys() == set()

@@ -1,4 +1,4 @@
-"""Each console block of README and the first hour does something when a reader pastes it into a shell.
+"""Each console block of README and of the pages for a first day does something when a reader pastes it into a shell.
 
 Programs are stand-ins that write down how they were called: the blocks install software, ask OCI and run until Ctrl-C. What stays
 real is the shell that reads the block, and the parser of fss-exporter that reads each command line.
@@ -17,10 +17,14 @@ from tests.for_each import for_each
 from fss_exporter.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "first-hour.md")
-PREFIX = "/opt/fss-exporter/bin"
+FIRST_DAY = ("first-hour.md", "troubleshooting.md", "upgrade.md", "start/*.md")
+PAGES = (ROOT / "README.md", *(page for name in FIRST_DAY for page in sorted((ROOT / "docs").glob(name))))
+PREFIXES = ("/opt/fss-exporter/bin", "~/fss/bin")
 STAND_IN = '#!/bin/bash\n[ "${0##*/}" = sudo ] && exec "$@"\necho "${0##*/} ${*@Q}" >>"$CALLS"\n'
-PROGRAMS = ("sudo", "make", "python3", "pip", "curl", "grep", "promtool", "fss-exporter")
+PROGRAMS = (
+    *("sudo", "make", "python3", "python3.11", "pip", "curl", "grep", "promtool", "fss-exporter"),
+    *("sh", "dnf", "firewall-cmd", "ansible-playbook", "helm", "kubectl"),
+)
 
 
 def blocks() -> list[str]:
@@ -40,7 +44,9 @@ def pasted(block: str, folder: Path) -> list[list[str]]:
     calls = folder / "calls"
     calls.write_text("")
     environment = {"PATH": f"{folder}:{os.environ['PATH']}", "CALLS": str(calls)}
-    text = block.replace(PREFIX, str(folder))
+    text = block
+    for prefix in PREFIXES:
+        text = text.replace(prefix, str(folder))
     subprocess.run(["bash", "-eu"], input=text, text=True, env=environment, cwd=folder, check=True, capture_output=True)
     return [shlex.split(line) for line in calls.read_text().splitlines()]
 

@@ -37,6 +37,7 @@ class Activity:
             self.links_of[link.mount_target_id].append(link)
         self._seeds = {link.id: crc32(link.id.encode()) for link in tenancy.links}
         self._scales: dict[str, list[tuple[int, float]]] = {}
+        self._moves: dict[str, list[tuple[int, Link, float]]] = {}  # by export: minute, other export, share of the load
         self._gone: dict[str, int] = {}
         self._charged: dict[tuple[str, int], Counter[tuple[str, int, float]]] = {}
         self._lock = threading.Lock()
@@ -52,6 +53,36 @@ class Activity:
             earlier = [step for step in self._scales.get(mount_target_id, []) if step[0] < since_minute]
             self._scales[mount_target_id] = [*earlier, (since_minute, factor)]
             self.pressure.cache_clear()
+
+    def move(self, file_system_id: str, source_id: str, target_id: str, share: float, since_minute: int) -> None:
+        """From a minute on, a share of the clients of a file system uses another mount target that exports it.
+
+        Raises:
+            LookupError: one of the mount targets does not export the file system.
+            ValueError: the share is not between 0 and 1.
+        """
+        source, target = (self._link(mount_target_id, file_system_id) for mount_target_id in (source_id, target_id))
+        if not 0 <= share <= 1:
+            raise ValueError(f"a share of {share} is not between 0 and 1")
+        with self._lock:
+            self._moves.setdefault(source.id, []).append((since_minute, target, share))
+            self.pressure.cache_clear()
+
+    def _link(self, mount_target_id: str, file_system_id: str) -> Link:
+        links = self.links_of.get(mount_target_id, ())
+        if link := next((link for link in links if link.file_system_id == file_system_id), None):
+            return link
+        raise LookupError(f"mount target {mount_target_id} does not export file system {file_system_id}")
+
+    def _requests(self, link: Link, minute: int) -> list[tuple[RequestMix, float]]:
+        """Return the requests that clients send to an export, each mix with its multiple of the average."""
+        left = 1.0 - sum(share for since, _, share in self._moves.get(link.id, ()) if minute >= since)
+        requests = [(link.requests, max(0.0, left) * self._demand(link, minute))]
+        for source in self.tenancy.links if self._moves else ():
+            for since, target, share in self._moves.get(source.id, ()):
+                if target.id == link.id and minute >= since:
+                    requests.append((source.requests, share * self._demand(source, minute)))
+        return requests
 
     def charge(self, mount_target_id: str, minute: int, requests: RequestMix) -> None:
         """Add real requests to the first export of a mount target in one minute.
@@ -83,14 +114,16 @@ class Activity:
 
     def rate(self, links: Iterable[Link], of: Callable[[RequestMix], float]) -> Callable[[int], float]:
         """Return amount per second of some exports together, by minute."""
-        averages = [(link, of(link.requests)) for link in links]
+        chosen = [(link, of(link.requests)) for link in links]
 
         def value(minute: int) -> float:
-            total = sum(of(self._real(link, minute)) for link, _ in averages) if self._charged else 0.0
-            for link, average in averages:
-                if average:
-                    served = min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))
-                    total += average * self._demand(link, minute) * served
+            total = sum(of(self._real(link, minute)) for link, _ in chosen) if self._charged else 0.0
+            for link, average in chosen:
+                asked = average * self._demand(link, minute)
+                if self._moves:
+                    asked = sum(of(mix) * demand for mix, demand in self._requests(link, minute))
+                if asked:
+                    total += asked * min(1.0, 1 / (self.pressure(link.mount_target_id, minute) or 1.0))
             return total
 
         return value
@@ -109,8 +142,8 @@ class Activity:
         target: DemoMountTarget = self.mount_targets[mount_target_id]
         asked = dict.fromkeys(("iops", "read_bytes", "written_bytes"), 0.0)
         for link in self.links_of[mount_target_id]:
-            demand = self._demand(link, minute)
-            asked["iops"] += link.requests.io_operations * demand
-            asked["read_bytes"] += link.requests.read_bytes * demand
-            asked["written_bytes"] += link.requests.written_bytes * demand
+            for requests, demand in self._requests(link, minute):
+                asked["iops"] += requests.io_operations * demand
+                asked["read_bytes"] += requests.read_bytes * demand
+                asked["written_bytes"] += requests.written_bytes * demand
         return max((asked[name] / most for name, most in target.ceilings.items()), default=0.0)

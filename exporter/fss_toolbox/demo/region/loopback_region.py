@@ -140,6 +140,7 @@ class Region:
             "AddFault": lambda call: self._turn(call, lambda: self.add_fault(call.body.fault)),
             "ClearFaults": lambda call: self._turn(call, self.clear_faults),
             "SetLoad": lambda call: self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor)),
+            "MoveLoad": lambda call: self._turn(call, lambda: self._move_body(call.body)),
             "ChargeRequests": lambda call: self._turn(call, lambda: self._charge_body(call.body)),
         }
         served = self.table.operations(handlers)
@@ -237,6 +238,19 @@ class Region:
             ValueError: the factor is negative or above 1000.
         """
         self._activity.scale(self.tenancy.named(mount_target), factor, self.minute)
+
+    def move(self, file_system: str, source: str, target: str, share: float) -> None:
+        """From this minute on, a share of the clients of a file system uses another mount target. Names or OCIDs.
+
+        Raises:
+            LookupError: there is no such resource, or a mount target does not export the file system.
+            ValueError: the share is not between 0 and 1.
+        """
+        named = self.tenancy.named
+        self._activity.move(named(file_system), named(source), named(target), share, self.minute)
+
+    def _move_body(self, body: Any) -> None:
+        self.move(body.file_system, getattr(body, "from"), body.to, body.share)
 
     def charge(self, mount_target: str, requests: Iterable[RealRequests], minute: int | None = None) -> None:
         """Charge a mount target (name or OCID) with real requests of one minute, by default of the present one.

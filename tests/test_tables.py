@@ -139,3 +139,14 @@ def test_progress_shows_the_steps_of_a_phase_and_their_total() -> None:
         "metrics: 2 of 2",
         "metrics: 3 of 3",
     ]
+
+
+def test_a_long_name_is_folded_before_a_figure_goes() -> None:
+    stream = io.StringIO()
+    rows = [Row(("/export/of-a-team-with-a-name/that-is-longer/than-half-of-the-line", "1,000", "2,000")), ROWS[1]]
+    show(Console(file=stream, width=60, highlight=False), COLUMNS, rows)
+    lines = stream.getvalue().splitlines()
+    assert lines[0].split() == ["name", "first", "second"]
+    assert "1,000   2,000" in lines[1]
+    assert max(map(len, lines)) <= 60
+    assert "left out" not in stream.getvalue()

@@ -1,6 +1,7 @@
 """Tables for wide and narrow terminals, pipes and files. Names from outside cannot control the terminal."""
 
 import json
+import math
 import os
 import re
 import sys
@@ -17,11 +18,13 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from fss_exporter.cli.terminal import folded
 from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
 _GAP = 2  # between two columns
+_SHORTEST_NAME = 20  # characters of a line that a long name keeps
 _TERMINAL_WIDTH = 80  # where the terminal does not say
 
 
@@ -72,10 +75,10 @@ def _width(stream: IO[str]) -> int:
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
     """Print a table. A note names the columns that do not fit."""
     rows = tuple(rows)
-    kept = _fitting(out, columns, rows)
+    kept, of_name = _fitting(out, columns, rows)
     if title:
         say(out, title, "bold", hanging=2)
-    out.print(_table(columns, rows, kept))
+    out.print(_table(columns, rows, kept, of_name))
     if len(kept) < len(columns):
         titles = (column.title for index, column in enumerate(columns) if index not in kept)
         missing = ", ".join(filter(None, titles))
@@ -111,7 +114,7 @@ def colour(ratio: float | None, warning: float, critical: float) -> str:
 
 def note(text: str) -> None:
     """Print a remark to stderr, apart from the output."""
-    click.echo(f"note: {printable(text)}", err=True)
+    click.echo(folded(f"note: {printable(text)}"), err=True)
 
 
 class Progress:
@@ -153,25 +156,46 @@ def as_json(document: Any, *, one_line: bool = False) -> str:
     return printable_json(text)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int]) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], of_name: int) -> Table:
     table = Table(box=None, pad_edge=False, header_style="", padding=(0, _GAP, 0, 0))
     for index in kept:
         column = columns[index]
         table.add_column(
-            Text(column.title), justify="left" if column.left else "right", overflow="fold", no_wrap=not column.left
+            Text(column.title),
+            justify="left" if column.left else "right",
+            overflow="fold",
+            no_wrap=not column.left,
+            width=of_name if index == 0 and column.left else None,
         )
     for row in rows:
         table.add_row(*(Text(printable(row.cells[index]), style=row.style) for index in kept))
     return table
 
 
-def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> list[int]:
-    """Return the columns that fit."""
+def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> tuple[list[int], int]:
+    """Return the columns that fit, and the width of the first."""
     widths = [
         max(cell_len(text) for text in (column.title, *(printable(row.cells[at]) for row in rows)))
         for at, column in enumerate(columns)
     ]
-    return fitting(columns, widths, out.width)
+    kept, widths = with_short_names(columns, widths, out.width)
+    return kept, min(widths[0], out.width)
+
+
+def with_short_names(columns: Sequence[Column], widths: Sequence[int], width: int) -> tuple[list[int], list[int]]:
+    """Return the columns that fit into `width` characters, and the widths. A name of more than
+    half of the line gets less room before a figure goes.
+    """
+    is_long = columns[0].left and not columns[0].rank and widths[0] > width // 2
+    room = (max(width // part, _SHORTEST_NAME) for part in (2, 3, 4)) if is_long else (width,)
+    choices = [[min(widths[0], most), *widths[1:]] for most in room]
+    chosen = max(choices, key=lambda choice: _first_to_go(columns, fitting(columns, choice, width)))
+    return fitting(columns, chosen, width), chosen
+
+
+def _first_to_go(columns: Sequence[Column], kept: Sequence[int]) -> float:
+    """Return the lowest rank of a column that does not fit. It is the most important one."""
+    return min((column.rank for at, column in enumerate(columns) if at not in kept), default=math.inf)
 
 
 def fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:

@@ -1,5 +1,6 @@
 """`fss-exporter iostat`: what is shown, as tables and as JSON."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,15 @@ def test_without_a_shape_the_report_names_no_ceilings() -> None:
     recording = RECORDINGS / "k_mixed"
     out = ask("iostat", "--from", recording / "before.txt", "--to", recording / "after.txt", "--shape", "none").out
     assert "IOPS are estimated\n" in out
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_a_share_names_its_ceiling_at_every_width(columns: str) -> None:
+    out = ask_process("iostat", "--from", MIXED / "before.txt", "--to", MIXED / "after.txt", COLUMNS=columns).out
+    assert re.search(r"\d % of IOPS", out)
+
+
+def test_help_explains_the_lines_and_their_order() -> None:
+    text = " ".join(ask("iostat", "--help").out.split())
+    assert "Lines below each mount target" in text
+    assert "largest first by estimated IOPS" in text

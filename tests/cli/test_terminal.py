@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -215,3 +216,28 @@ command(standalone_mode=False)
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (130, "cleaned up\n", "")
+
+
+def test_a_message_on_a_narrow_terminal_breaks_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "30")
+    message = "fss-exporter: the file /a/path/that/is-longer/than-the-terminal cannot be read"
+    lines = terminal.folded(message).splitlines()
+    assert " ".join(line.strip() for line in lines) == message
+    assert lines[1:] == [line for line in lines[1:] if line.startswith("  ")]
+
+
+def test_help_of_serve_has_a_section_for_each_subject() -> None:
+    out = ask("serve", "--help").out
+    sections = re.findall(r"(?m)^(\S.*):$", out)
+    assert sections == [
+        "What is collected",
+        "Counted by the kernel, exact mode",
+        "NFS client",
+        "OCI",
+        "Places on this host",
+        "Web server",
+        "Log",
+        "Further options",
+    ]
+    assert "--web.listen-address" in out.partition("Web server:")[2].partition("Log:")[0]

@@ -65,14 +65,15 @@ def visit(
     dark: bool = False,
     picture: Path | None = None,
     patient: bool = False,
+    virtual_seconds: int = 20,
 ) -> Browsed:
-    """Load a page; write a picture of it where one is asked for. `patient` waits for scripts that take a while."""
+    """Load a page; write a picture of it where one is asked for. `patient` waits for scripts that take `virtual_seconds`."""
     with tempfile.TemporaryDirectory() as profile:
         command = [
             _browser(),
             *_FLAGS,
             *([_DARK] if dark else []),
-            *(["--virtual-time-budget=20000"] if patient else []),
+            *([f"--virtual-time-budget={virtual_seconds * 1000}"] if patient else []),
             f"--user-data-dir={profile}",
             f"--window-size={size[0]},{size[1]}",
             f"--screenshot={picture}" if picture else "--dump-dom",

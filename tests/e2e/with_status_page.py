@@ -117,6 +117,20 @@ def test_a_style_the_policy_does_not_know_would_be_complained_of() -> None:
     assert any("Content Security Policy" in line for line in visited.complaints)
 
 
+def test_a_page_whose_exporter_died_says_so_after_forty_seconds(tmp_path: Path) -> None:
+    """The page is a file, so that no answer comes. The browser's clock runs ahead of the test."""
+    with agent(tmp_path, ClientMount("k_mixed", "10.80.1.10", "/export/a")) as url:
+        page = page_with(url)
+    left = tmp_path / "left.html"
+    left.write_text(page, encoding="utf-8")
+
+    def is_told(seconds: int) -> bool:
+        dom = visit(left.as_uri(), patient=True, virtual_seconds=seconds).dom
+        return re.search(r'<p[^>]*id="away"[^>]*hidden', dom) is None
+
+    assert [is_told(seconds) for seconds in (30, 60)] == [False, True]
+
+
 def test_a_hostile_export_is_seen_as_it_is_spelt(look: Look) -> None:
     title, text = look(DESK)["texts"]
 

@@ -13,6 +13,7 @@ from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import CompartmentFlags, duration
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.runtime import Part, WebFlags
+from fss_exporter.cli.terminal import GroupedHelp
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, switch, takes
 from fss_exporter.model.cost_overrides import CostOverride
@@ -68,7 +69,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
             super().check()
 
 
-@click.command()
+@click.command(cls=GroupedHelp)
 @takes(ServeFlags)
 def serve(flags: ServeFlags) -> None:
     """Serve metrics for Prometheus until stopped."""

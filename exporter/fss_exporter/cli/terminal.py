@@ -37,9 +37,20 @@ def echo(text: str = "", *, end: bool = True) -> None:
 
 
 def complain(where: str, line: str) -> None:
-    """Print a line on standard error, and ignore a closed standard error."""
+    """Print a line on standard error, and ignore a closed standard error. On a terminal it breaks between words."""
     with suppress(OSError):
-        click.echo(f"{where}: {printable(line)}", err=True)
+        click.echo(folded(f"{where}: {printable(line)}"), err=True)
+
+
+def folded(text: str) -> str:
+    """Return a message for standard error: lines of the width of a terminal that break between words, else one line."""
+    if not sys.stderr.isatty():
+        return text
+    from shutil import get_terminal_size  # noqa: PLC0415  # an agent starts without it
+    from textwrap import fill  # noqa: PLC0415  # ditto
+
+    width = max(20, get_terminal_size().columns)
+    return fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 class CommandGroup(click.Group):
@@ -54,6 +65,35 @@ class CommandGroup(click.Group):
         """Write the list of commands."""
         with formatter.section("Commands"):
             formatter.write_dl(self.summaries(ctx))
+
+
+_HELP_GROUPS: Final = (
+    ("--collector.", "What is collected"),
+    ("--nfs.exact", "Counted by the kernel, exact mode"),
+    ("--nfs.", "NFS client"),
+    ("--oci.", "OCI"),
+    ("--path.", "Places on this host"),
+    ("--web.", "Web server"),
+    ("--log.", "Log"),
+    ("", "Further options"),
+)
+
+
+class GroupedHelp(click.Command):
+    """A command with many flags, whose help has a section for each subject. The beginning of a flag's name is its subject."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections."""
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for _, title in _HELP_GROUPS}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                title = next(title for prefix, title in _HELP_GROUPS if param.opts[0].startswith(prefix))
+                sections[title].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 class LogLines(logging.Formatter):

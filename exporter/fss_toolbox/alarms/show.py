@@ -1,5 +1,6 @@
 """A plan and the results of the steps, as text for people."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -8,6 +9,8 @@ from fss_toolbox.alarms.alarm_plan import FieldChange, Plan, Step, StepKind
 from fss_toolbox.alarms.apply import StepOutcome
 
 SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
+_OCID: Final = re.compile(r"ocid1\.[\w.-]*(\w{6})")
+_SHORT_OCID: Final = r"ocid1...\1"  # the last characters tell resources apart
 _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
@@ -17,6 +20,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         if step.kind != "unchanged":
             yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
             yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
+            if step.kind == "create":
+                yield f"      {printable(_effect(step))}"
         if step.kept:
             if step.kind == "unchanged":
                 yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
@@ -62,6 +67,12 @@ def summary(outcomes: Sequence[StepOutcome]) -> str:
 
 def _what(step: Step) -> str:
     return {"delete": f"delete: {step.reason}", "clash": f"left alone: {step.reason}"}.get(step.kind, step.kind)
+
+
+def _effect(step: Step) -> str:
+    """Return what an alarm that is not there yet will do: severity, time and query."""
+    severity, pending, query = (_short(step.body.get(name)) for name in ("severity", "pendingDuration", "query"))
+    return f"{severity} after {pending}: {_OCID.sub(_SHORT_OCID, query)}"
 
 
 def _change_lines(change: FieldChange) -> Iterator[str]:

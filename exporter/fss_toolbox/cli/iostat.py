@@ -44,13 +44,25 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     url: str | None = flag(
         "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
     )
-    by: str = flag("--by", "", "mount", type=click.Choice((*GROUPINGS, *process_reports.GROUPINGS)))
+    by: str = flag(
+        "--by",
+        "Lines below each mount target: its mounts, operations or classes of operations, or, counted by the kernel as root,"
+        " the processes, pods, units or batch jobs of this host. mount-target: none.",
+        "mount",
+        type=click.Choice((*GROUPINGS, *process_reports.GROUPINGS)),
+    )
     writers: bool = flag(
         "--writers/--no-writers",
         "With --by process, pod, unit or job: give delayed write-back to the process that wrote.",
         default=True,
     )
-    sort: str = flag("--sort", "", "iops", type=click.Choice(tuple(SORTS)))
+    sort: str = flag(
+        "--sort",
+        "Order of mount targets and of their lines: largest first by estimated IOPS, operations, bytes read or written,"
+        " or slowest first by round-trip time, or by name.",
+        "iops",
+        type=click.Choice(tuple(SORTS)),
+    )
     limit: int | None = flag("--limit", "Most lines for each mount target.", type=click.IntRange(min=1))
     client_bandwidth: float | None = flag(
         "--client-bandwidth", "Network of the host, e.g. 10Gbit/s.", type=units.network, metavar="RATE"

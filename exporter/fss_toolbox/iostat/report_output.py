@@ -9,7 +9,7 @@ from rich.console import Console
 from fss_exporter import units
 from fss_exporter.model.histograms import quantile_edge
 from fss_exporter.model.knowledge import KnownFigure, coverage_of
-from fss_exporter.model.limits import NO_SHAPE
+from fss_exporter.model.limits import BOTH_DIRECTIONS, NO_SHAPE, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
@@ -26,6 +26,7 @@ from fss_toolbox.iostat.traffic_report import (
 from fss_toolbox.tables import Column, Figure, colour, say, show_figures
 
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
+_CEILINGS = {READ_BANDWIDTH: "read", WRITE_BANDWIDTH: "write", BOTH_DIRECTIONS: "read and write"}
 _LARGEST_EDGE_SECONDS = edge_seconds(24)
 
 
@@ -41,6 +42,13 @@ def _at_most(edge: float | str | None) -> str:
     return f"{sign} {seconds * 1000:,.1f}" if seconds >= 0.001 else f"{sign} {seconds * 1000:.3f}"
 
 
+def _share(use: Use | None) -> str:
+    """Return the share of the fullest ceiling with the name of the ceiling, because shares of two ceilings look alike."""
+    return (
+        units.NOT_KNOWN if use is None else f"{units.percent(use.ratio)} of {_CEILINGS.get(use.resource, use.resource)}"
+    )
+
+
 _QUANTILES = (
     Figure(Column("p50 ms", 3), _quantile(0.5), _at_most, "p50_at_most_seconds"),
     Figure(Column("p99 ms", 2), _quantile(0.99), _at_most, "p99_at_most_seconds"),
@@ -49,13 +57,12 @@ _FIGURES = (
     Figure(Column("ops/s", 2), lambda of: of.every.operations, units.number, "operations_per_second"),
     Figure(Column("IOPS"), lambda of: of.traffic.iops and of.traffic.iops.point, units.number),
     Figure(
-        Column("IOPS bounds", 6),
+        Column("IOPS bounds", 4),
         lambda of: of.traffic.iops,
         lambda iops: units.bounds(iops.lower, iops.upper, "exact") if iops else units.NOT_KNOWN,
         "estimated_iops",
     ),
-    Figure(Column("share"), lambda of: of.share, units.percent),
-    Figure(Column("of", 6, left=True), lambda of: of.first.resource if of.first else ""),
+    Figure(Column("share"), lambda of: of.first, _share),
     Figure(None, lambda of: of.traffic.lock_iops, key="estimated_lock_iops"),
     Figure(Column("read MB/s", 1), lambda of: of.traffic.read_bytes, units.megabytes, "read_bytes_per_second"),
     Figure(Column("write MB/s", 1), lambda of: of.traffic.written_bytes, units.megabytes, "written_bytes_per_second"),

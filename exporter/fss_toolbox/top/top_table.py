@@ -3,7 +3,6 @@
 A style only repeats what the text says, so that the view reads the same without colour.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -14,7 +13,7 @@ from fss_exporter import units
 from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
-from fss_toolbox.tables import Column, fitting
+from fss_toolbox.tables import Column, with_short_names
 from fss_toolbox.top.picture import (
     KINDS,
     SILENT_SECONDS,
@@ -50,7 +49,6 @@ _NAMES: Final = {
     Quantity.LATENCY: "latency objective",
     Quantity.CONNECTIONS: "connections",
 }
-_SHORTEST_NAME: Final = 20  # characters that a name keeps on any terminal
 
 
 class ByteUnit(NamedTuple):
@@ -326,18 +324,11 @@ def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...
     widths = [
         max(cell_len(text) for text in (column.title, *(row[at] for row in texts))) for at, column in enumerate(columns)
     ]
-    choices = [[min(widths[0], most), *widths[1:]] for most in (width // 2, width // 3, _SHORTEST_NAME)]
-    widths = max(choices, key=lambda choice: _first_to_go(columns, fitting(columns, choice, width)))
-    kept = fitting(columns, widths, width)
+    kept, widths = with_short_names(columns, widths, width)
     return TopTable(
         tuple(columns[at] for at in kept),
         tuple((key, tuple(_short(cells[at], widths[at]) for at in kept)) for key, cells in rows),
     )
-
-
-def _first_to_go(columns: Sequence[Column], kept: Sequence[int]) -> float:
-    """Return the lowest rank of a column that does not fit. It is the most important one."""
-    return min((column.rank for at, column in enumerate(columns) if at not in kept), default=math.inf)
 
 
 def _short(cell: Cell, width: int) -> Cell:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from itertools import pairwise
@@ -36,11 +36,12 @@ class RegionLimits(monitoring_api.RegionLimits):
     alarms: int = 50  # of a tenancy in a region; 50 is commonly quoted, no document states it
 
 
-@dataclass
 class AlarmsApi(alarms_api.AlarmsApi):
     """The alarms of a region, evaluated and limited in number, with retry tokens."""
 
-    _tokens: dict[str, tuple[str, str, float]] = field(default_factory=dict)
+    def __init__(self, monitoring: monitoring_api.MonitoringApi) -> None:
+        super().__init__(monitoring)
+        self._tokens: dict[str, tuple[str, str, float]] = {}
 
     def handlers(self) -> Mapping[str, Handler]:
         return {

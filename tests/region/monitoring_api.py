@@ -1,7 +1,5 @@
 """Monitoring of the demo region with the whole query language."""
 
-from dataclasses import dataclass
-
 from tests.region.evaluate import evaluate
 
 from fss_exporter.oci.mql import Expression
@@ -9,7 +7,6 @@ from fss_toolbox.demo.region import monitoring_api
 from fss_toolbox.demo.region.evaluate import ResultStream
 
 
-@dataclass(frozen=True)
 class MonitoringApi(monitoring_api.MonitoringApi):
     """Metrics of a region, in any query."""
 

@@ -27,13 +27,19 @@ _EDITED: Final = (_CONFLICT, 412)
 _NOT_FOUND: Final = 404
 
 
-@dataclass(eq=False, repr=False)
 class Alarms:
-    """Alarms of one region."""
+    """Alarms of one region.
 
-    session: Session  # calls in that region
-    auth: str  # how it signs; decides whom a policy statement names
-    step: Callable[[], None] = lambda: None  # is called after each alarm that was read
+    Args:
+        session: calls in that region.
+        auth: way of signing, which decides whom a policy statement names.
+        step: is called after each alarm that was read.
+    """
+
+    def __init__(self, session: Session, auth: str, step: Callable[[], None] = lambda: None) -> None:
+        self.session = session
+        self.auth = auth
+        self.step = step
 
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
         """Yield summaries of all alarms in the compartment, without deleted alarms."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import CloudError
@@ -25,17 +25,34 @@ EVERY_SECONDS: Final = 5.0
 LIST_SUBSCRIPTIONS: Final = "ListRegionSubscriptions"
 
 
-@dataclass(eq=False, repr=False)
 class Probe:
-    """Call the operations of one region."""
+    """Call the operations of one region.
 
-    session: Session  # where to ask
-    selection: InventorySelection  # which resources are wanted
-    now: Callable[[], float]  # epoch seconds
-    progress: Progress  # counts the calls
-    pause: Callable[[float], None]  # waits so many seconds
-    wait_seconds: float  # how long to wait for a new minute of each metric; 0 to measure no ingestion lag
-    _tried: dict[str, facts.Tried] = field(default_factory=dict, init=False)
+    Args:
+        session: calls in that region.
+        selection: wanted resources.
+        now: returns epoch seconds.
+        progress: counts the calls.
+        pause: waits so many seconds.
+        wait_seconds: longest wait for a new minute of each metric, 0 to measure no ingestion lag.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        selection: InventorySelection,
+        now: Callable[[], float],
+        progress: Progress,
+        pause: Callable[[float], None],
+        wait_seconds: float,
+    ) -> None:
+        self.session = session
+        self.selection = selection
+        self.now = now
+        self.progress = progress
+        self.pause = pause
+        self.wait_seconds = wait_seconds
+        self._tried: dict[str, facts.Tried] = {}
 
     def ask(self, already: Mapping[str, facts.Tried]) -> facts.RegionFacts:
         """Return the answers to all calls and to earlier calls. A failed call is a fact, so no error of OCI is raised."""

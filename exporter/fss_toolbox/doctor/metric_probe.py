@@ -1,7 +1,6 @@
 """Query every metric once, and try undocumented behaviour of Monitoring."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -18,16 +17,31 @@ _VALUES_AT_MOST: Final = 50
 _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 
 
-@dataclass(eq=False, repr=False)
 class MetricProbe:
-    """Query the metrics of one region."""
+    """Query the metrics of one region.
 
-    session: Session  # where to ask
-    scopes: tuple[Scope, ...]  # compartments that the queries cover
-    _: KW_ONLY
-    now: Callable[[], float]  # epoch seconds
-    note: Callable[[str, Exception | None], None]  # is called with each operation and its error, None for success
-    progress: Progress  # counts the calls
+    Args:
+        session: calls in that region.
+        scopes: compartments that the queries cover.
+        now: returns epoch seconds.
+        note: is called with each operation and its error, None for success.
+        progress: counts the calls.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        scopes: tuple[Scope, ...],
+        *,
+        now: Callable[[], float],
+        note: Callable[[str, Exception | None], None],
+        progress: Progress,
+    ) -> None:
+        self.session = session
+        self.scopes = scopes
+        self.now = now
+        self.note = note
+        self.progress = progress
 
     def ask(self) -> tuple[MetricFacts, ...]:
         """Return every metric of the namespace."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -54,13 +54,18 @@ class StoredAlarm:
         return ApiAnswer(dict(self.body), headers={"etag": self.etag})
 
 
-@dataclass
 class AlarmsApi:
-    """The alarms of a region."""
+    """The alarms of a region.
 
-    monitoring: MonitoringApi  # knows tenancy, clock and limits
-    alarms: dict[str, StoredAlarm] = field(default_factory=dict)  # by OCID, deleted alarms included
-    lock: threading.RLock = field(default_factory=threading.RLock)  # guards the alarms
+    Attributes:
+        monitoring: metrics, with tenancy, clock and limits.
+        alarms: alarms by OCID, deleted ones included. `lock` guards them.
+    """
+
+    def __init__(self, monitoring: MonitoringApi) -> None:
+        self.monitoring = monitoring
+        self.alarms: dict[str, StoredAlarm] = {}
+        self.lock = threading.RLock()
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by API operation."""

@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -82,13 +81,16 @@ def _filled(template: Any, record: Any, figures: Mapping[str, Any]) -> Any:
 Resources = Callable[[], Iterable[ResourceBody]]
 
 
-@dataclass(frozen=True)
 class InventoryApi:
-    """Lists and single resources."""
+    """Lists and single resources.
 
-    activity: Activity  # present and deleted resources
-    now: Callable[[], float]  # epoch seconds
-    largest_page: int  # most items of a page
+    `activity` knows present and deleted resources, `now` returns epoch seconds, and `largest_page` is the most items of a page.
+    """
+
+    def __init__(self, activity: Activity, now: Callable[[], float], largest_page: int) -> None:
+        self.activity = activity
+        self.now = now
+        self.largest_page = largest_page
 
     @property
     def tenancy(self) -> Tenancy:

@@ -36,15 +36,30 @@ _SORTED_BY = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resour
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
 
 
-@dataclass(frozen=True)
 class MonitoringApi:
-    """Metrics of a region."""
+    """Metrics of a region.
 
-    activity: Activity  # the tenancy
-    store: PointStore  # its points
-    now: Callable[[], float]  # epoch seconds
-    limits: RegionLimits  # most streams, points and items of an answer
-    posted: PostedMetrics  # custom metrics
+    Args:
+        activity: requests of the tenancy.
+        store: points of the tenancy.
+        now: returns epoch seconds.
+        limits: most streams, points and items of an answer.
+        posted: custom metrics.
+    """
+
+    def __init__(
+        self,
+        activity: Activity,
+        store: PointStore,
+        now: Callable[[], float],
+        limits: RegionLimits,
+        posted: PostedMetrics,
+    ) -> None:
+        self.activity = activity
+        self.store = store
+        self.now = now
+        self.limits = limits
+        self.posted = posted
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by API operation."""

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -29,14 +29,17 @@ class Posted:
         return self.observations.get(minute, ())
 
 
-@dataclass(frozen=True)
 class PostedMetrics:
-    """The custom metrics of a region."""
+    """The custom metrics of a region.
 
-    compartment_ids: frozenset[str]  # compartments that a stream can be posted to
-    now: Callable[[], float]  # epoch seconds
-    _posted: dict[tuple[object, ...], Posted] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    `compartment_ids` are the compartments that a stream can be posted to. `now` returns epoch seconds.
+    """
+
+    def __init__(self, compartment_ids: frozenset[str], now: Callable[[], float]) -> None:
+        self.compartment_ids = compartment_ids
+        self.now = now
+        self._posted: dict[tuple[object, ...], Posted] = {}
+        self._lock = Lock()
 
     def definitions(self, scope: frozenset[str]) -> Iterator[Definition]:
         """Yield the streams of some compartments."""

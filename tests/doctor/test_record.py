@@ -1,6 +1,7 @@
 """What is written down for a bug report."""
 
 import json
+from dataclasses import replace
 
 from hypothesis import given, strategies as st
 
@@ -54,3 +55,16 @@ def test_the_record_has_no_ocid_in_any_text(ocid: str, around: str) -> None:
         arithmetic=ocid,
     )
     assert ocid not in record("1", (facts,))
+
+
+def test_the_record_says_how_minutes_are_named_only_where_a_wait_told_it() -> None:
+    """A point that comes 70 s after its time stamp is late, or stamped with the start of its minute."""
+
+    def named_by(*lags: Lag) -> str:
+        document = json.loads(record("1", (replace(FACTS, lags=lags),)))
+        name: str = document["regions"][0]["minutes_named_by"]
+        return name
+
+    assert named_by() == ""
+    assert named_by(Lag("A", 66.0, 71.0)) == ""
+    assert named_by(Lag("A", 66.0, 71.0), Lag("B", 10.0, 15.0)) == "end"

@@ -21,9 +21,6 @@ _SKEW_NOTED: Final = 60.0
 _LATE: Final = 300.0
 # Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes.
 
-_YOUNG: Final = 55.0
-# Most seconds after the stamp of a point that is stamped with the start of the minute, with five seconds for clocks.
-
 _PARTS: Final = (
     "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLimitValues ListLustreFileSystems ListVolumes"
     " ListBootVolumes"
@@ -184,8 +181,7 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
 
 
 def _stamped_at_the_end(facts: RegionFacts) -> str:
-    young = any(lag.at_most is not None and lag.at_most < _YOUNG for lag in facts.lags)
-    return "yes, some could be read within a minute" if young else ""
+    return "yes, some could be read within a minute" if facts.minutes_named_by == "end" else ""
 
 
 def _answers_empty_streams(facts: RegionFacts) -> str:

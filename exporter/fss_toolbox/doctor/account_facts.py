@@ -13,6 +13,9 @@ from fss_exporter.oci.metric_table import METRICS
 _OCID = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
 _NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
 
+_YOUNG_SECONDS = 55.0
+# Most seconds after the time stamp of a point that cannot be stamped with the start of its minute, with five for clocks.
+
 
 class CallOutcome(Enum):
     """The result of a call to an OCI API."""
@@ -127,6 +130,15 @@ class RegionFacts:
     limit_names: tuple[str, ...] = ()  # names of the service limits of File Storage
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 
+    @property
+    def minutes_named_by(self) -> str:
+        """`end` if a point could be read within a minute of its time stamp. Empty if no wait told it.
+
+        A point that comes later says nothing: OCI can be slow, or name the minute by its start.
+        """
+        young = any(lag.at_most is not None and lag.at_most < _YOUNG_SECONDS for lag in self.lags)
+        return "end" if young else ""
+
 
 def holds_names(dimension: str, values: Iterable[str]) -> bool:
     """Return whether the values of a dimension are OCIDs or names that people chose."""
@@ -150,6 +162,7 @@ def _region(facts: RegionFacts, scrub: "_Scrubber") -> dict[str, Any]:
         "mount_targets": facts.mount_targets,
         "observed_throughput": dict(facts.observed_throughputs),
         "asked_minutes": facts.asked_minutes,
+        "minutes_named_by": facts.minutes_named_by,
         "ingestion_lag_seconds": [asdict(lag) for lag in facts.lags],
         "metric_names_ignore_case": facts.names_ignore_case,
         "adding_two_metrics": facts.arithmetic,

@@ -209,6 +209,7 @@ LOAD_AND_CEILINGS = (
         Site(),
         (Work(times=10, side="oci", every=5, lasting=2),),
         (ticket("FssMountTargetIopsHigh", 15),),
+        in_make_test=True,
     ),
     Incident(
         "the IOPS ceiling in each second minute, estimated, and minutes come in pairs",
@@ -353,7 +354,7 @@ MONITORING = (
         (Answer(fault="429:SummarizeMetricsData,match=FileSystem"),),
         (ticket("FssOciThrottled", 45), ticket("FssCoverageIncomplete", 30)),
     ),
-    Incident("the poller dies", Site(), (PollerDown(),), (page("FssOciPollerDown", 15),)),
+    Incident("the poller dies", Site(), (PollerDown(),), (page("FssOciPollerDown", 15),), in_make_test=True),
     Incident(
         "the poller is gone from service discovery",
         Site(),
@@ -366,6 +367,7 @@ MONITORING = (
         "a host joins, and its agent answers five minutes later",
         Site(),
         (Down(-60, 0, hosts=1, is_listed=False), Down(0, 5, hosts=1)),
+        in_make_test=True,
     ),
     Incident(
         "a roll-out restarts one agent after another",
@@ -403,6 +405,12 @@ MONITORING = (
         Site(host_settings=NODE_EXPORTER),
         (Unreadable(hosts=2),),
         (ticket("FssNodeExporterMountstatsFailing", 20),),
+    ),
+    Incident(
+        "agents do not know their network",
+        Site(minutes=90, host_settings=HostSettings(network=None)),
+        (),
+        (ticket("FssNetworkUnknown", 80),),
     ),
     Incident("a mount target is missing in a listing", Site(mount_targets=2), (Unlisted(0, 12),), in_make_test=True),
     Incident(

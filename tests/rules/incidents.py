@@ -287,6 +287,12 @@ RESOURCES = (
         (ticket("FssLdapErrors", 20),),
     ),
     Incident(
+        "a third of the LDAP lookups fail",
+        Site(has_extras=True),
+        (Published(metric="LdapRequestErrors", value=80),),
+        (ticket("FssLdapLookupsFailing", 30),),
+    ),
+    Incident(
         "the keytab of a mount target is old",
         Site(has_extras=True),
         (Published(metric="KerberosErrors", dimension="Key Version Mismatch", value=6),),
@@ -426,3 +432,12 @@ INCIDENTS: tuple[Incident, ...] = (
     *RESOURCES,
     *MONITORING,
 )
+
+NOT_TRIED = {
+    "FssAddressesAmbiguous": "the demo region has one network, and no two mount targets with one address",
+    "FssAgentsMissing": "needs a week of agents",
+    "FssCollectorErrors": "no fault brings an unexpected error. tests/background does, and reads the metric",
+    "FssMountTargetCeilingForecast": "needs weeks of load",
+    "FssReplicationAgeMissing": "needs a day of a replication",
+}
+"""Alerts that no incident wants, with the reason."""

@@ -166,8 +166,11 @@ dashboard-check: .venv/dev ## draw every dashboard over recorded answers and jud
 	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
 	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
 
-dashboard-pictures: .venv/dev ## record the demo for 35 minutes (ARGS="--minutes 60"), draw every dashboard into build/, small pictures into docs/
+dashboard-pictures: .venv/dev ## play the situations of the demo, draw every dashboard into build/, small pictures into docs/
 	@tools/node-libraries && tools/ensure-tools chromium prometheus && $(RUN) -m tests.dashboards.recording $(ARGS)
+
+bench-dashboards: .venv/dev ## CPU of each panel at 2,000 clients and six hours (ARGS="--clients 500")
+	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_dashboards $(ARGS)
 
 dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into build/, for an upload to grafana.com
 	@$(RUN) -m tools.dashboards grafana-com

@@ -30,7 +30,7 @@ import yaml
 from tools.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_region, selected
 
 ROOT = Path(__file__).parent.parent
-RULE_FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "node_exporter.yml")
+RULE_FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml", "node_exporter.yml")
 PARTS = 20
 BUDGET_S = 5.0
 STEP_S, SAMPLES = 30, 11

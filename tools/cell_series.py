@@ -14,8 +14,8 @@ from fss_exporter.catalogue import CATALOGUE, CLIENT, EXPORTER
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/scaling.md"
-EDGE = "clients.yml"
-FILES = (EDGE, "load.yml", "service_level.yml", "monitoring.yml")
+EDGE = ("clients.yml", "panels.yml")
+FILES = (*EDGE, "load.yml", "service_level.yml", "monitoring.yml")
 REGEX = re.compile(r'^        regex: "\\\n(?:          .*\n)+', flags=re.MULTILINE)
 
 
@@ -35,7 +35,7 @@ def forwarded() -> set[str]:
         return known & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
     of_clients = {row.name for row in CLIENT}
-    edge = {rule["record"] for rule in rules(EDGE) if "record" in rule and used(rule) & of_clients}
+    edge = {rule["record"] for name in EDGE for rule in rules(name) if "record" in rule and used(rule) & of_clients}
     later = [rule for rule in pack if rule.get("record") not in edge]
     at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
     return edge | (set().union(*map(used, later)) & at_clients)

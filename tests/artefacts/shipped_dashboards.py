@@ -18,6 +18,7 @@ DASHBOARDS: dict[str, dict[str, Any]] = {name: json.loads(path.read_text("utf-8"
 UIDS = {
     "clients.json": "fss-clients",
     "exporter.json": "fss-exporter",
+    "file-systems.json": "fss-file-systems",
     "fleet.json": "fss-fleet",
     "mount-target.json": "fss-mount-target",
 }

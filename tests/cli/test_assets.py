@@ -149,3 +149,14 @@ def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
     written = files_below(tmp_path).items()
     left = [name for name, content in written if not name.endswith(".md") and b"docs/runbook.md#" in content]
     assert left == []
+
+
+def test_dashboards_link_to_the_chosen_exporter_or_to_the_given_base(tmp_path: Path) -> None:
+    link = "runbook#${__data.fields.alertname}"
+    write(tmp_path / "own")
+    write(tmp_path / "given", runbook_url="https://wiki.example.com/runbook")
+
+    assert f"http://${{runbook}}/{link}" in (tmp_path / "own/dashboards/fleet.json").read_text()
+    given = (tmp_path / "given/dashboards/fleet.json").read_text()
+    assert f"https://wiki.example.com/{link}" in given
+    assert "http://${runbook}" not in given

@@ -145,7 +145,12 @@ def green_without_data(drawn: Drawn) -> list[str]:
 
 
 _NEEDED = {"fss-mount-target": {"var-mount_target"}, "fss-clients": {"var-address", "var-client"}}
-_DASHBOARDS = {"fss-clients", "fss-exporter", "fss-fleet", "fss-mount-target"}
+_DASHBOARDS = {"fss-clients", "fss-exporter", "fss-file-systems", "fss-fleet", "fss-mount-target"}
+_OUTSIDE = (
+    re.compile(r"http://[\w.-]+:\d+/runbook#Fss\w+"),
+    re.compile(r"https://cloud\.oracle\.com/fss/(mount-targets|file-systems)/ocid1\.[\w.-]+\?region=[\w-]+"),
+)
+"""The runbook of an exporter, and the console of OCI."""
 
 
 def links_to_nothing(drawn: Drawn) -> list[str]:
@@ -160,6 +165,8 @@ def links_to_nothing(drawn: Drawn) -> list[str]:
 
 
 def _leads_somewhere(link: str) -> bool:
+    if any(outside.fullmatch(link) for outside in _OUTSIDE):
+        return True
     address = urllib.parse.urlsplit(link)
     uid = address.path.removeprefix("/d/")
     chosen = urllib.parse.parse_qs(address.query)
@@ -168,6 +175,37 @@ def _leads_somewhere(link: str) -> bool:
 
 def annotations_without_subject(drawn: Drawn) -> list[str]:
     return [mark["title"] for mark in drawn.report["annotations"] if len(mark["title"].split()) < 2]
+
+
+_VERDICTS = {"green", "yellow", "orange", "red", "palette-classic", "palette-classic-by-name", "thresholds"}
+_OF_A_VERDICT = re.compile("slow|failing|waiting")
+
+
+def lines_in_colours_of_a_verdict(drawn: Drawn) -> list[str]:
+    """Green, orange and red say how things are. Only ceilings, objectives and verdicts have them."""
+    return [
+        f"{panel['title']}: {line['name']} is {line['color']}"
+        for panel in drawn.panels("timeseries")
+        for line in panel["lines"]
+        if line["color"] in _VERDICTS and not line["dashed"] and not _OF_A_VERDICT.search(line["name"])
+    ]
+
+
+LEAST_ROWS = 8
+
+
+def short_legends(drawn: Drawn) -> list[str]:
+    """A legend shows all names, or eight."""
+    return [
+        f"{panel['title']}: {panel['legend']['seen']} of {panel['legend']['rows']}"
+        for panel in drawn.panels("timeseries")
+        if panel["legend"]["seen"] < min(LEAST_ROWS, panel["legend"]["rows"])
+    ]
+
+
+def blank_tables(drawn: Drawn) -> list[str]:
+    """Tables with rows of which the picture shows none."""
+    return [panel["title"] for panel in drawn.panels("table") if panel["blank"] and not panel["empty"]]
 
 
 def complaints_of_the_page(drawn: Drawn) -> list[str]:
@@ -187,5 +225,8 @@ RULES: Mapping[str, Callable[[Drawn], list[str]]] = {
     "no missing value is green": green_without_data,
     "no link leads to nothing": links_to_nothing,
     "no annotation is without a subject": annotations_without_subject,
+    "no line has the colour of a verdict": lines_in_colours_of_a_verdict,
+    "no legend is too short": short_legends,
+    "no table is blank": blank_tables,
     "no page complains": complaints_of_the_page,
 }

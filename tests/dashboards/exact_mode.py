@@ -1,18 +1,17 @@
 """History of three agents in exact mode for the pictures of the client dashboard, from recordings of a real kernel.
 
 The clients of the demo have no kernel that counts. So the counters of the recordings grow here for some time, at a
-speed of their own for each client, and promtool writes a database of Prometheus from them.
+speed of their own for each client.
 """
 
 import math
-import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests import exact_recordings, latency_accuracy
-from tests.processes import require
+from tools.dashboard_pictures.replay import Labels, Rules, Server
 
 from fss_exporter.catalogue import family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
@@ -33,6 +32,7 @@ _PROCESSES = (
     ("kernel", "", "", "", 35.0),
     ("other", "", "", "", 120.0),
 )
+_JOBS = (("48211", 2600.0), ("48190", 400.0), ("other", 1300.0))
 
 
 class Counter(NamedTuple):
@@ -61,7 +61,10 @@ def _recorded() -> Iterator[Counter]:
     processes = family("fss_client_process_io_operations_total")
     for *names, rate in _PROCESSES:
         processes.add_metric((NETWORK, _ADDRESS, *(str(name) for name in names)), float(rate))
-    for sample in processes.samples:
+    jobs = family("fss_client_job_io_operations_total")
+    for jobid, rate in _JOBS:
+        jobs.add_metric((NETWORK, _ADDRESS, jobid), rate)
+    for sample in (*processes.samples, *jobs.samples):
         yield Counter(sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value)
 
 
@@ -71,41 +74,31 @@ def _grown(seconds: float, period_s: float) -> float:
     return 0.55 * seconds + 0.45 / turn * (1 - math.cos(turn * seconds))
 
 
-def history(start: int, end: int) -> Iterator[str]:
-    """Lines of OpenMetrics with every counter of every client from start to end, in epoch seconds."""
-    growth: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+def _growth() -> dict[Labels, float]:
+    """Growth in a second of each counter of one client. The recordings have different servers. Here all belong to one mount target."""
+    growth: dict[Labels, float] = {}
     for counter in _recorded():
-        place = counter.name, tuple((key, _ADDRESS if key == "address" else value) for key, value in counter.labels)
-        growth[place] = growth.get(place, 0.0) + counter.per_second
-    # The recordings have different servers. Here all belong to the chosen mount target.
-    for (name, labels), per_second in sorted(growth.items()):
-        for client, period_s in zip(_CLIENTS, _PERIODS_S, strict=True):
-            text = ",".join(f'{key}="{value}"' for key, value in (*labels, ("instance", client), ("job", "fss")))
-            for at in range(start, end + 1, STEP_S):
-                yield f"{name}{{{text}}} {per_second * _grown(at - start, period_s):.6g} {at}\n"
-    yield from _chosen(end)
-    yield "# EOF\n"
+        named = tuple((key, _ADDRESS if key == "address" else value) for key, value in counter.labels)
+        labels = (("__name__", counter.name), *named)
+        growth[labels] = growth.get(labels, 0.0) + counter.per_second
+    return growth
 
 
-def _chosen(end: int) -> Iterator[str]:
-    """The series from which the dashboard takes mount target and clients."""
-    yield f'address:fss_client_estimated_iops:rate5m{{address="{_ADDRESS}"}} 4000 {end}\n'
-    for client in _CLIENTS:
-        labels = f'address="{_ADDRESS}",instance="{client}",job="fss"'
-        yield f"fss_client_address_requests_total{{{labels}}} 1 {end}\n"
+def play(server: Server, start: int, end: int, groups: Sequence[Any]) -> None:
+    """Give a Prometheus the history of three clients, with the rules of the panels evaluated once a minute."""
+    growth, rules = _growth(), Rules(server, groups)
+    for at in range(start, end + 1, STEP_S):
+        server.write(_samples(growth, at - start), at)
+        if (at - start) % 60 == 0:
+            rules.evaluate(at)
 
 
-def write_database(folder: Path, start: int, end: int) -> None:
-    """Write a database of Prometheus with the history."""
-    text = folder / "history.txt"
-    with text.open("w", encoding="utf-8") as file:
-        file.writelines(history(start, end))
-    command = [
-        require("promtool", "prometheus"),
-        "tsdb",
-        "create-blocks-from",
-        "openmetrics",
-        str(text),
-        str(folder / "data"),
-    ]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+def _samples(growth: Mapping[Labels, float], seconds: int) -> Iterator[tuple[Labels, float]]:
+    for client, period_s in zip(_CLIENTS, _PERIODS_S, strict=True):
+        of_client = (("instance", client), ("job", "fss"))
+        grown = _grown(seconds, period_s)
+        for labels, per_second in growth.items():
+            yield (*labels, *of_client), per_second * grown
+        at = (("address", _ADDRESS), ("network", NETWORK))
+        yield (("__name__", "fss_client_address_estimated_io_operations_total"), *at, *of_client), 1500 * grown
+        yield (("__name__", "fss_client_unanswered_seconds"), *at, *of_client), 0.0

@@ -1,19 +1,21 @@
-"""Pictures of the dashboards over the demo: `make dashboard-pictures` records answers of real servers, then draws them.
+"""Pictures of the dashboards in situations of the demo: `make dashboard-pictures` plays each, records the answers, then draws them.
 
-ARGS="--minutes 60" waits for more history. The history stays in build/: ARGS="--asked-only" puts the queries of changed
-dashboards to the same history. ARGS="--drawn-only" draws the recorded answers again.
+ARGS="--only NAME" plays one situation. ARGS="--drawn-only" draws the recorded answers again.
 """
 
 import argparse
 import json
 import shutil
 import tempfile
-import time
-from contextlib import ExitStack
 from pathlib import Path
 
+import yaml
+from tests.clock import NOON
 from tests.dashboards import exact_mode
-from tests.processes import demo, prometheus
+from tests.dashboards.situations import SITUATIONS, Situation, play
+from tests.processes import prometheus
+from tests.rules.pack import RULES
+from tools.dashboard_pictures import replay
 from tools.dashboard_pictures.answers import Prometheus, Recorder, Recording
 from tools.dashboard_pictures.drawing import Drawing, draw
 from tools.dashboard_pictures.scenes import Json, scenes
@@ -22,23 +24,19 @@ ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"
 PICTURES = ROOT / "docs" / "images" / "dashboards"
 BUILT = ROOT / "build" / "dashboard-pictures"
-HISTORY = ROOT / "build" / "dashboard-history"
+SHOWN_MINUTES = 35
 DATA_SOURCE_S = 15
 """What the data source of Grafana says of every scrape, true or not."""
 
 EXACT_MODE = "exact-mode"
 """Recording of the client dashboard with agents in exact mode."""
 
-SCRAPES = {"scraped-15s": "15s", "scraped-60s": "60s"}
-"""Recordings by the scrape interval of their Prometheus."""
-
-_CONFIGURATION = """
-global: {{scrape_interval: {interval}, evaluation_interval: {interval}}}
-rule_files: ['{root}/rules/clients.yml', '{root}/rules/load.yml', '{root}/rules/service_level.yml', '{root}/rules/monitoring.yml']
-scrape_configs:
-- job_name: fss
-  static_configs: [{{targets: ['{target}']}}]
-"""
+WHOLE = ("normal", "scraped-15s")
+"""Situations that are recorded with every dashboard: scraped every 60 s and every 15 s."""
+OTHERS = tuple(one.name for one in SITUATIONS if one.name not in WHOLE)
+"""Situations that are recorded with the dashboards which a responder opens first."""
+_FIRST = {"fss-fleet", "fss-mount-target"}
+_CLIENTS_TOO = {"hammering-client", "no-poller"}
 
 
 def dashboards() -> list[Json]:
@@ -54,48 +52,41 @@ def recorded(name: str) -> list[Json]:
 
 def _of(name: str) -> list[Json]:
     """The dashboards of a recording."""
-    return [one for one in dashboards() if name != EXACT_MODE or one["uid"] == "fss-clients"]
+    if name in WHOLE:
+        return dashboards()
+    also_clients = {"fss-clients"} if name in _CLIENTS_TOO else set()
+    wanted = {"fss-clients"} if name == EXACT_MODE else _FIRST | also_clients
+    return [one for one in dashboards() if one["uid"] in wanted]
 
 
-def record(server: Prometheus, end: float, minutes: float) -> Recording:
-    """Answers of a running server to every query of every dashboard, over the minutes before the end."""
-    recorder = Recorder(server)
-    scenes(recorder, dashboards(), start=end - 60 * minutes, end=end)
-    return Recording(end - 60 * minutes, end, server.scrape_s, recorder.kept)
+def groups() -> list[Json]:
+    """The groups of the rules, what records before what alerts. Rules for node_exporter and Kubernetes have no data here."""
+    files = [path for path in sorted(RULES.glob("*.yml")) if path.stem not in {"node_exporter", "kubernetes"}]
+    return [group for path in files for group in yaml.safe_load(path.read_text("utf-8"))["groups"]]
 
 
-def scrape_the_demo(minutes: float) -> None:
-    """Start the demo and a Prometheus for each scrape interval, wait for history, and keep their databases."""
-    shutil.rmtree(HISTORY, ignore_errors=True)
-    with ExitStack() as stack:
-        target = stack.enter_context(demo(HISTORY)).removeprefix("http://")
-        for name, interval in SCRAPES.items():
-            configuration = _CONFIGURATION.format(interval=interval, root=ROOT, target=target)
-            stack.enter_context(prometheus(configuration, HISTORY / name))
-        until = time.strftime("%H:%M", time.localtime(time.time() + 60 * minutes))
-        print(f"{minutes:g} minutes of history: wait until {until}", flush=True)
-        time.sleep(60 * minutes)
-        (HISTORY / "times.json").write_text(json.dumps({"end": int(time.time()) - 5, "minutes": minutes}))
+def record(situation: Situation) -> None:
+    """Play a situation, put every query of its dashboards to its Prometheus, and keep the answers."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        prometheus("", Path(folder), *replay.FLAGS) as server,
+    ):
+        end = play(situation, replay.Server(server.url), groups())
+        recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
+        start = end - 60 * SHOWN_MINUTES
+        scenes(recorder, _of(situation.name), start=start, end=end)
+    write(situation.name, Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 
-def record_the_demo() -> None:
-    """Put every query to the databases that `scrape_the_demo` kept, and write the recordings."""
-    times = json.loads((HISTORY / "times.json").read_text())
-    for name in SCRAPES:
-        with prometheus("", HISTORY / name) as server:
-            write(name, record(Prometheus(server.url, DATA_SOURCE_S), **times))
-    record_exact_mode()
-
-
-def record_exact_mode(minutes: float = 35) -> None:
-    """Write a recording of the client dashboard with three agents in exact mode. The history takes seconds."""
-    end = int(time.time()) - 60
-    with tempfile.TemporaryDirectory() as folder:
-        exact_mode.write_database(Path(folder), end - int(60 * minutes), end)
-        with prometheus("", Path(folder)) as server:
-            recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
-            start = end - 60 * minutes
-            scenes(recorder, _of(EXACT_MODE), start=start, end=end)
+def record_exact_mode() -> None:
+    """Write a recording of the client dashboard with three agents in exact mode."""
+    end = NOON
+    start = end - 60 * SHOWN_MINUTES
+    with tempfile.TemporaryDirectory() as folder, prometheus("", Path(folder), *replay.FLAGS) as server:
+        of_clients = [group for group in groups() if group["name"] in {"fss-clients", "fss-constants", "fss-panels"}]
+        exact_mode.play(replay.Server(server.url), start, end, of_clients)
+        recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
+        scenes(recorder, _of(EXACT_MODE), start=start, end=end)
     write(EXACT_MODE, Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 
@@ -108,16 +99,33 @@ def write(name: str, recording: Recording) -> None:
 def draw_all() -> None:
     """Every picture into build/, and the small ones that the pages show into docs/."""
     shutil.rmtree(BUILT, ignore_errors=True)
-    every = Drawing(widths=(1600, 1280), themes=("dark", "light"), open=(False, True), pictures=True)
-    for name in (*SCRAPES, EXACT_MODE):
-        draw(recorded(name), BUILT / name, every, timeout_s=1800)
-    _draw_for_pages(recorded("scraped-15s"))
-    _draw_for_pages([_row_of_exact_mode(one) for one in recorded(EXACT_MODE)])
+    every = Drawing(widths=(1600, 1280, 1024, 700), themes=("dark", "light"), open=(False, True), pictures=True)
+    for name in (*WHOLE, EXACT_MODE):
+        draw(recorded(name), BUILT / name, every, timeout_s=3600)
+    for name in OTHERS:
+        draw(recorded(name), BUILT / name, Drawing(themes=("dark", "light"), open=(False,), pictures=True))
+    draw_for_pages()
     print(BUILT, PICTURES, sep="\n")
 
 
-def _draw_for_pages(asked: list[Json]) -> None:
-    shown = Drawing(widths=(1280,), themes=("dark", "light"), open=(False,), pictures=True, kind="webp", scale=0.75)
+def draw_for_pages() -> None:
+    """The small pictures of the pages: every dashboard, and the fleet in every situation."""
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    _draw_for_pages(recorded("normal"))
+    _draw_for_pages([_row_of_exact_mode(one) for one in recorded(EXACT_MODE)])
+    for name in OTHERS:
+        _draw_for_pages(
+            [_named(one, name) for one in recorded(name) if one["dashboard"]["uid"] == "fss-fleet"], ("dark",)
+        )
+
+
+def _named(scene: Json, name: str) -> Json:
+    """A scene whose picture has the name of its situation."""
+    return scene | {"dashboard": scene["dashboard"] | {"uid": f"fss-fleet-{name}"}}
+
+
+def _draw_for_pages(asked: list[Json], themes: tuple[str, ...] = ("dark", "light")) -> None:
+    shown = Drawing(widths=(1280,), themes=themes, open=(False,), pictures=True, kind="webp", scale=0.75)
     with tempfile.TemporaryDirectory() as folder:
         draw(asked, Path(folder), shown)
         PICTURES.mkdir(parents=True, exist_ok=True)
@@ -136,15 +144,19 @@ def _row_of_exact_mode(scene: Json) -> Json:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=35)
-    parser.add_argument("--asked-only", action="store_true")
+    parser.add_argument("--only", choices=[one.name for one in SITUATIONS] + [EXACT_MODE])
     parser.add_argument("--drawn-only", action="store_true")
+    parser.add_argument("--recorded-only", action="store_true")
     arguments = parser.parse_args()
-    if not (arguments.asked_only or arguments.drawn_only):
-        scrape_the_demo(arguments.minutes)
     if not arguments.drawn_only:
-        record_the_demo()
-    draw_all()
+        for situation in SITUATIONS:
+            if arguments.only in {None, situation.name}:
+                print(f"{situation.name}: {situation.title}", flush=True)
+                record(situation)
+        if arguments.only in {None, EXACT_MODE}:
+            record_exact_mode()
+    if not (arguments.recorded_only or arguments.only):
+        draw_all()
 
 
 if __name__ == "__main__":

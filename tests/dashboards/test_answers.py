@@ -12,7 +12,7 @@ from tests.artefacts.promql import substituted
 from tests.artefacts.shipped_dashboards import PANELS, Panel, variables
 from tests.artefacts.test_rules import ALERTS, names
 from tests.rules.pack import Rule, promtool
-from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.alerts import VALUES, firing_alerts
 
 _AT = "20m"
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
@@ -83,26 +83,42 @@ _AGENT = 'fss_client_unanswered_seconds{job="fss", instance="a", address="10.0.0
 _COLLECTOR = 'fss_collector_last_success_timestamp_seconds{job="fss", instance="a", collector="%s"}'
 _AGE = 'fss_oci_datapoint_age_seconds{region="%s", oci_metric="MountTargetConnections"}'
 _POLL = 'fss_oci_poll_timestamp_seconds{region="%s"}'
+
+
+def _row(name: str) -> dict[str, str]:
+    """A mount target that a poller lists."""
+    return {
+        f'mount_target:fss_mount_target:info{{region="r", mount_target_id="{name}", mount_target="{name}", address="10.0.0.1"}}': "1x20"
+    }
+
+
+def _share(kind: str, name: str, value: float) -> dict[str, str]:
+    """The share of a ceiling that is known of a mount target in some way."""
+    labels = f'region="r", mount_target_id="{name}", mount_target="{name}"'
+    shares = {f'mount_target:fss_utilisation:{kind}{{{labels}, resource="iops"}}': f"{value}x20"}
+    return shares | ({f"mount_target:fss_utilisation:max{{{labels}}}": f"{value}x20"} if kind == "ratio" else {})
+
+
 _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, float]]]] = [
-    ("exporter", "Not answering", "counts a target of a job that has exporters", _ONE_FAILS, [("{}", 1)]),
-    ("exporter", "Not answering", "counts all targets of a job whose exporters all failed", _ALL_FAIL, [("{}", 2)]),
+    ("exporter", "Not up", "counts a target of a job that has exporters", _ONE_FAILS, [("{}", 1)]),
+    ("exporter", "Not up", "counts all targets of a job whose exporters all failed", _ALL_FAIL, [("{}", 2)]),
     (
         "exporter",
-        "Not answering",
+        "Not up",
         "remembers the exporters of days ago where the rules record them",
         {'job:fss_exporters:count{job="agents"}': _DEAD, 'up{job="agents", instance="a"}': _DOWN},
         [("{}", 1)],
     ),
     (
         "exporter",
-        "Not answering",
+        "Not up",
         "is 0 where all targets answer",
         {_INFO % ("fss", "a"): _ALIVE, 'up{job="fss", instance="a"}': _UP},
         [("{}", 0)],
     ),
     (
         "exporter",
-        "Collectors failing",
+        "Failing",
         "is 0 where all collectors work",
         {'fss_collector_success{collector="nfs"}': "1x20"},
         [("{}", 0)],
@@ -126,43 +142,68 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
     ),
     (
         "exporter",
-        "Age of the data",
+        "Data age",
         "grows in a region whose poller is dead",
         {_AGE % "dead": _STALE, _POLL % "dead": "0x5 stale", _AGE % "live": "70x20", _POLL % "live": "0+60x20"},
         [("{}", 1200)],
     ),
     (
         "clients",
-        "Stalled clients",
+        "Stalled",
         "counts a client with two addresses once",
         {_WAITING % 1: "400x20", _WAITING % 2: "400x20", _AGENT: "1x20"},
         [("{}", 1)],
     ),
     (
         "clients",
-        "IOPS",
+        "Clients",
         "counts a client that two jobs scrape once",
-        {
-            f'fss_client_address_estimated_io_operations_total{{job="{job}", instance="a", address="10.0.0.1"}}': "0+600x20"
-            for job in "ab"
-        },
-        [("{}", 10)],
+        {f'fss_client_unanswered_seconds{{job="{job}", instance="a", address="10.0.0.1"}}': "0x20" for job in "ab"},
+        [("{}", 1)],
     ),
-    ("clients", "Stalled clients", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
-    ("clients", "Retransmissions", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
+    ("clients", "Stalled", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
+    ("clients", "Sent again", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
     (
         "clients",
-        "Unexpected errors",
+        "Errors",
         "is unknown where node_exporter alone reports",
-        {'client:fss_client_estimated_iops:rate5m{instance="a", address="10.0.0.1", agent="node_exporter"}': "5x20"},
+        {'client:fss_client_estimated_iops:top{instance="a", address="10.0.0.1"}': "5x20"},
         [],
     ),
     (
         "fleet",
-        "At 80 % or more",
-        "is 0 where the load is known",
-        {'mount_target:fss_utilisation:ratio{mount_target_id="m", region="r", resource="iops"}': "0.5x20"},
+        "Over 80 %",
+        "is 0 where the load of every mount target is known",
+        _row("m") | _share("ratio", "m", 0.5),
         [("{}", 0)],
+    ),
+    (
+        "fleet",
+        "Over 80 %",
+        "is no 0 where the load of one mount target is not known",
+        _row("m") | _row("n") | _share("ratio", "m", 0.5),
+        [],
+    ),
+    (
+        "fleet",
+        "Over 80 %",
+        "counts what clients prove",
+        _row("m") | _share("at_least", "m", 0.85),
+        [("{}", 1)],
+    ),
+    (
+        "fleet",
+        "Fullest",
+        "is not green where only the last share is known",
+        _row("m") | _share("last", "m", 0.5),
+        [],
+    ),
+    (
+        "fleet",
+        "Fullest",
+        "is told of a mount target near its ceiling although another one is not known",
+        _row("m") | _row("n") | _share("ratio", "m", 0.95),
+        [('{mount_target="m", mount_target_id="m", region="r"}', 0.95)],
     ),
     ("fleet", "Critical alerts", "is 0 where the rules run", {'job:fss_exporters:count{job="a"}': "1x20"}, [("{}", 0)]),
 ]
@@ -175,7 +216,7 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
 def test_a_number(
     tmp_path: Path, file: str, title: str, series: Mapping[str, str], expected: Sequence[tuple[str, float]]
 ) -> None:
-    (expr,) = _expressions(_panel(file, title))
+    expr, *_ = _expressions(_panel(file, title))
 
     ask(tmp_path, series, [(expr, expected)])
 
@@ -224,7 +265,7 @@ def _links(rule: Rule) -> Iterator[tuple[dict[str, str], str, str, str]]:
 
 
 def test_a_click_on_an_alert_leads_where_the_alert_itself_links_to(tmp_path: Path) -> None:
-    expr = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body["targets"][0]["expr"]
+    expr = substituted(firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body["targets"][0]["expr"])
 
     for rule in ALERTS:
         for own, uid, variable, value in _links(rule):
@@ -265,18 +306,29 @@ def test_the_most_severe_alert_comes_first_and_a_note_last() -> None:
     assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
 
 
-def test_the_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
-    offered = variables("clients.json")["address"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
+def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
+    networks, addresses = (
+        variables("clients.json")[name]["query"]["query"].removeprefix("query_result(").removesuffix(")")
+        for name in ("network", "address")
+    )
     series = {
-        'address:fss_mount_target:join{region="r1", address="10.0.0.1", mount_target="mt-1", mount_target_id="1"}': "1x20",
-        'address:fss_mount_target:join{region="r2", address="10.0.0.2", mount_target="mt-2", mount_target_id="2"}': "1x20",
-        'address:fss_client_estimated_iops:rate5m{address="10.0.0.1"}': "5x20",
-        'address:fss_client_estimated_iops:rate5m{address="10.0.0.2"}': "5x20",
-        'address:fss_clients:count{address="10.0.0.3"}': "5x20",
+        'address:fss_mount_target:join{network="r1", region="r1", address="10.0.0.1", mount_target="mt-1"}': "1x20",
+        'address:fss_mount_target:join{network="r2", region="r2", address="10.0.0.2", mount_target="mt-2"}': "1x20",
+        'address:fss_client_estimated_iops:rate5m{network="r1", address="10.0.0.1"}': "5x20",
+        'address:fss_client_estimated_iops:rate5m{network="r2", address="10.0.0.2"}': "5x20",
+        'address:fss_clients:count{network="dc", address="10.0.0.3"}': "5x20",
     }
+    chosen = {"region": "r1", "network": "(r1|dc)"}
     of_r1 = [('{address="10.0.0.1", mount_target="mt-1"}', 1), ('{address="10.0.0.3"}', 1)]
 
-    ask(tmp_path, series, [(substituted(offered, {"region": "r1"}), of_r1)])
+    ask(
+        tmp_path,
+        series,
+        [
+            (substituted(networks, chosen), [('{network="r1"}', 1), ('{network="dc"}', 1)]),
+            (substituted(addresses, chosen), of_r1),
+        ],
+    )
 
 
 def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
@@ -284,23 +336,41 @@ def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
         variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
     )
     row = 'region="r", mount_target="mt", mount_target_id="1", address="10.0.0.1"'
-    series = {f"fss_mount_target_info{{{row}}}": _STALE, f"address:fss_mount_target:join{{{row}}}": "1x20"}
+    series = {f"fss_mount_target_info{{{row}}}": _STALE, f"mount_target:fss_mount_target:info{{{row}}}": "1x20"}
 
     ask(tmp_path, series, [(substituted(offered), [('{mount_target="mt", mount_target_id="1"}', 1)])])
 
 
-@pytest.mark.parametrize(
-    ("file", "title", "ref"), [("mount-target", "Connections", 0), ("fleet", "Mount targets against their ceilings", 4)]
-)
-def test_the_share_of_connections_is_that_of_the_fuller_ceiling(
-    tmp_path: Path, file: str, title: str, ref: int
-) -> None:
-    ratio = (
-        'mount_target:fss_utilisation:ratio{region="r", mount_target_id="ocid1.mt", mount_target="mt", resource="%s"}'
-    )
+def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> None:
+    *_, client, _, _ = _expressions(_panel("fleet", "Mount targets: how close, who, what now"))
+    row = 'address="10.0.0.1", network="%s", region="%s", mount_target_id="%s", mount_target="mt"'
+    series = {}
+    for region in ("a", "b"):
+        series[f"mount_target:fss_mount_target:info{{{row % (region, region, region)}}}"] = "1x20"
+        series[f"address:fss_mount_target:join{{{row % (region, region, region)}}}"] = "1x20"
+        of_client = f'network="{region}", address="10.0.0.1", instance="host-{region}"'
+        series[f"client:fss_client_estimated_iops:top{{{of_client}}}"] = "7x20"
 
     ask(
         tmp_path,
-        {ratio % "connections": "0.1x20", ratio % "encrypted_connections": "0.9x20"},
-        [(f"max({_expressions(_panel(file, title))[ref]})", [("{}", 0.9)])],
+        series,
+        [
+            (
+                f"count by (region, client) ({client})",
+                [('{region="a", client="host-a"}', 1), ('{region="b", client="host-b"}', 1)],
+            )
+        ],
     )
+
+
+def test_an_alert_shows_what_it_judges(tmp_path: Path) -> None:
+    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
+    labels = 'alertname="FssMountTargetReadBandwidthHigh", severity="warning", region="r", mount_target_id="m"'
+    series = {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
+    share = 'mount_target:fss_utilisation:ratio{region="r", mount_target_id="m", resource="read_bandwidth"}'
+
+    ask(tmp_path, series | {share: "0.91x20"}, [(f"count by (judged) ({expr})", [('{judged="91 %"}', 1)])])
+
+
+def test_the_name_of_an_alert_with_a_value_is_an_alert() -> None:
+    assert set(VALUES) <= {rule.name for rule in ALERTS}

@@ -13,7 +13,7 @@ from tools.dashboard_pictures.scenes import scenes
 
 CONFIGURATION = """
 global: {{scrape_interval: 2s, evaluation_interval: 4s}}
-rule_files: ['{rules}/clients.yml', '{rules}/load.yml', '{rules}/service_level.yml', '{rules}/monitoring.yml']
+rule_files: ['{rules}/clients.yml', '{rules}/load.yml', '{rules}/service_level.yml', '{rules}/monitoring.yml', '{rules}/panels.yml']
 scrape_configs:
 - job_name: fss
   static_configs: [{{targets: ['{target}']}}]

@@ -15,7 +15,7 @@ RULES = ROOT / "rules"
 CORE_FILES = tuple(RULES / name for name in ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml"))
 """What every installation loads, in an order in which most series are recorded before they are read."""
 
-RULE_FILES = (*CORE_FILES, RULES / "node_exporter.yml")
+RULE_FILES = (*CORE_FILES, RULES / "node_exporter.yml", RULES / "panels.yml")
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,10 @@ def test_every_link_to_the_runbook_in_rules_and_alarms_has_its_section_on_the_pa
     assert linked - sections == set()
 
 
+def test_the_section_of_an_alert_has_an_anchor_with_the_name_as_it_is_for_links_of_dashboards() -> None:
+    assert '<span id="FssMountTargetIopsHigh"></span>' in page(SHIPPED, "/runbook")
+
+
 @pytest.mark.parametrize("path", sorted(SHIPPED.paths))
 def test_every_link_of_a_page_leads_to_a_place_that_the_exporter_serves_or_to_the_internet(path: str) -> None:
     html = page(SHIPPED, path)

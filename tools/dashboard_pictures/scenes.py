@@ -53,6 +53,8 @@ class Asked:
     def _value(self, variable: Json, before: Mapping[str, Json]) -> Json:
         if variable["type"] == "datasource":
             return {"text": "Prometheus", "value": "prometheus"}
+        if variable["type"] == "custom":
+            return dict(variable["current"])
         options = self._options(variable, before)
         if variable.get("multi"):
             every = variable.get("allValue") or "(" + "|".join(_escaped(value) for _, value in options) + ")"
@@ -65,7 +67,8 @@ class Asked:
         query = substituted(variable["query"]["query"], before, {"__range": f"{self.end - self.start:.0f}s"})
         if result := re.fullmatch(r"query_result\((.*)\)", query):
             series = self.prometheus.ask("query", query=result[1], time=f"{self.end:.3f}")["result"]
-            found = [_named_groups(variable["regex"], _as_text(one["metric"])) for one in series]
+            named = [_named_groups(variable["regex"], _as_text(one["metric"])) for one in series]
+            found = [option for option in named if option]
         else:
             metric, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()  # type: ignore[union-attr]  # fails well
             times = {"start": f"{self.start:.3f}", "end": f"{self.end:.3f}"}
@@ -133,13 +136,13 @@ def _as_text(labels: Mapping[str, str]) -> str:
     return "{" + ",".join(f'{name}="{value}"' for name, value in sorted(labels.items())) + "} 1 1700000000000"
 
 
-def _named_groups(pattern: str, line: str) -> tuple[str, str]:
-    """Text and value that Grafana takes from a line by named groups; without a text the value is shown."""
+def _named_groups(pattern: str, line: str) -> tuple[str, str] | None:
+    """Text and value that Grafana takes from a line by named groups; without a text the value is shown, without a value nothing."""
     expression = re.sub(r"^/|/g?$", "", pattern).replace("(?<", "(?P<")
     groups: dict[str, str] = {}
     for match in re.finditer(expression, line):
         groups |= {name: value for name, value in match.groupdict().items() if value}
-    return groups.get("text", groups["value"]), groups["value"]
+    return (groups.get("text", groups["value"]), groups["value"]) if "value" in groups else None
 
 
 def busiest_mount_target(prometheus: Answers, at: float) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tools.dashboards.clients import clients
 from tools.dashboards.exporter import exporter
+from tools.dashboards.file_systems import file_systems
 from tools.dashboards.fleet import fleet
 from tools.dashboards.frame import as_text
 from tools.dashboards.mount_target import mount_target
@@ -19,7 +20,13 @@ GRAFANA_COM = ROOT / "build" / "dashboards-grafana-com"
 
 def contents() -> Mapping[str, Json]:
     """Every dashboard by file name."""
-    made = {"clients": clients(), "exporter": exporter(), "fleet": fleet(), "mount-target": mount_target()}
+    made = {
+        "clients": clients(),
+        "exporter": exporter(),
+        "file-systems": file_systems(),
+        "fleet": fleet(),
+        "mount-target": mount_target(),
+    }
     return {f"{name}.json": content for name, content in made.items()}
 
 

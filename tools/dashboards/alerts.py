@@ -1,17 +1,19 @@
-"""Firing alerts with subject and age, and a link to the dashboard of the subject."""
+"""Firing alerts with subject, value and age, and links to the runbook and to the dashboard of the subject."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from tools.dashboards.panels import Panel, Query
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import KEEP
+from tools.dashboards.words import TO_DASHBOARD
 
 _SEVERITIES = (("critical", "red"), ("warning", "orange"), ("info", "blue"))
-_ALERT_WIDTH = 260
+_ALERT_WIDTH = 240
 """Pixels of the longest name of an alert."""
 
+_MOUNT_TARGETS = "mount_target:fss_mount_target:info"
 _NAMED = (
-    ("mount_target_id", "mount_target", "fss_mount_target_info"),
+    ("mount_target_id", "mount_target", _MOUNT_TARGETS),
     ("file_system_id", "file_system", "fss_file_system_info"),
     ("replication_id", "replication", "fss_replication_info"),
     ("resource_id", "resource", "fss_service_resource_info"),
@@ -19,7 +21,8 @@ _NAMED = (
 """Alerts have OCIDs: the label, and the source of its display name."""
 
 IDENTITY = (
-    "alertname, severity, job, region, address, instance, mount_target_id, file_system_id, replication_id, resource_id"
+    "alertname, severity, job, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id,"
+    " resource, resource_kind"
 )
 
 _OF_FLEET = "Fss(?:FileSystem|MountTarget|Region|Replication|Service|Volume)[^ ]+"
@@ -35,11 +38,107 @@ _WAYS = (
 )
 """Labels, regular expression of their values, and the dashboard with the variable and value to choose. The last that fits wins."""
 
-_TO_DASHBOARD = f"/d/${{__data.fields.dashboard}}?var-${{__data.fields.variable}}=${{__data.fields.chosen}}&{KEEP}"
+_TO_RUNBOOK = "http://${runbook}/runbook#${__data.fields.alertname}"
+
+
+class Value(NamedTuple):
+    """What an alert judges now, with the labels of the alert."""
+
+    expr: str
+    factor: float  # of the value, so that a whole number is exact enough
+    unit: str
+
+
+_SUBJECT = "region, mount_target_id, network, address"
+_PERCENT = (100, " %")
+_MINUTES = (1 / 60, " min")
+
+
+def _share(expr: str, by: str = "region, mount_target_id") -> Value:
+    return Value(f"max by ({by}) ({expr})", *_PERCENT)
+
+
+def _bad_minutes(objective: str) -> Value:
+    bad = f'slo:fss_bad_minutes:ratio{{objective="{objective}", window="1h"}}'
+    return Value(f"max by ({_SUBJECT}) ({bad})", 60, " min of 1 h")
+
+
+def _client_time(verdict: str) -> Value:
+    return Value(_with_subject(f'client_verdict:fss_client_time:ratio_rate10m{{verdict="{verdict}"}}'), *_PERCENT)
+
+
+def _with_subject(expr: str) -> str:
+    return f"{expr} * on (network, address) group_left (region, mount_target_id) address:fss_subject:info"
+
+
+VALUES = {
+    "FssMountTargetIopsHigh": _share('mount_target:fss_utilisation:peak{resource="iops"}'),
+    "FssMountTargetReadBandwidthHigh": _share('mount_target:fss_utilisation:ratio{resource="read_bandwidth"}'),
+    "FssMountTargetWriteBandwidthHigh": _share('mount_target:fss_utilisation:ratio{resource="write_bandwidth"}'),
+    "FssMountTargetConnectionsHigh": _share(
+        'mount_target:fss_utilisation:ratio{resource="connections"}'
+        ' or mount_target:fss_utilisation:at_least{resource="encrypted_connections"}',
+        "region, mount_target_id, resource",
+    ),
+    "FssMountTargetCeilingForecast": _share(
+        "mount_target:fss_utilisation:forecast14d", "region, mount_target_id, resource"
+    ),
+    "FssMountTargetFailing": _bad_minutes("availability"),
+    "FssMountTargetSlow": _bad_minutes("latency"),
+    "FssMountTargetDown": Value(
+        f"max by ({_SUBJECT}) ({_with_subject('sum by (network, address) (address:fss_clients_unanswered:count)')})",
+        1,
+        " hang",
+    ),
+    "FssFileSystemLoadUneven": Value(
+        "max by (region, file_system_id) (file_system:fss_utilisation_imbalance:ratio)", *_PERCENT
+    ),
+    "FssReplicationBehind": Value(
+        "max by (region, replication_id) (fss_replication_recovery_point_age_seconds)", *_MINUTES
+    ),
+    "FssOciDataLate": Value(
+        "min by (region) (fss_oci_datapoint_age_seconds"
+        '{oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"})',
+        *_MINUTES,
+    ),
+    "FssOciThrottled": Value(
+        'sum by (region) (rate(fss_oci_api_requests_total{outcome="throttled"}[$__rate_interval]))'
+        " / sum by (region) (rate(fss_oci_api_requests_total[$__rate_interval]))",
+        *_PERCENT,
+    ),
+    "FssPollerClockSkew": Value("max by (region) (abs(fss_oci_clock_skew_seconds))", 1, " s"),
+    "FssClientStalled": Value(_with_subject("client:fss_client_unanswered_seconds:now"), *_MINUTES),
+    "FssClientSlow": _client_time("slow"),
+    "FssClientErrors": _client_time("failing"),
+    "FssClientRetransmissions": Value(_with_subject("client:fss_client_retransmissions:ratio_rate5m"), *_PERCENT),
+    "FssClientNetworkHigh": Value("client:fss_client_network_utilisation:ratio", *_PERCENT),
+    "FssAddressUtilisationHigh": Value("address:fss_client_utilisation:ratio", *_PERCENT),
+    "FssServiceUtilisationHigh": Value("max without (resource) (service:fss_utilisation:ratio)", *_PERCENT),
+    "FssExporterDown": Value("count by (job) (up == 0)", 1, " down"),
+}
+"""What the alerts judge, by name. The others say enough by their name."""
+
+_MATCHED = (
+    "alertname, job, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id, resource,"
+    " resource_kind"
+)
+
+
+def _value_of(name: str, value: Value) -> str:
+    """The value as a text in the label `judged`, because the alerts of a table have different units."""
+    rounded = f"round({value.factor:.6g} * ({value.expr}))"
+    labels = f'count_values without () ("judged", {rounded})'
+    return f'label_replace(label_replace({labels}, "judged", "$1{value.unit}", "judged", "(.+)"), "alertname", "{name}", "", "")'
+
+
+def _with_value(firing: str) -> str:
+    """Alerts with the label `judged`, where what they judge is known."""
+    by_labels = f"max by ({_MATCHED}, judged) (\n" + "\nor\n".join(_value_of(*one) for one in VALUES.items()) + "\n)"
+    return f"(\n{firing}\n* on ({_MATCHED}) group_left (judged)\n({by_labels})\nor ignoring (judged)\n{firing}\n)"
 
 
 def with_subject(alerts: Callable[[str], str], selector: str) -> str:
-    """Alerts with a label `subject`: the display name of the resource, or else instance, address, region or job, or else "all".
+    """Alerts with a label `subject`: the display name of the resource, or else its OCID, instance, address, region or job, or else "all".
 
     Args:
         alerts: gives the expression of the alerts of these label matchers.
@@ -48,12 +147,15 @@ def with_subject(alerts: Callable[[str], str], selector: str) -> str:
     other = f'label_replace({alerts(selector)}, "subject", "all", "", "")'
     for label in ("job", "region", "address"):
         other = f'label_replace({other}, "subject", "$1", "{label}", "(.+)")'
+    for key, _, _ in _NAMED:
+        other = f'label_replace({other}, "subject", "$1...$2", "{key}", "ocid1[.]([a-z]+)[.].*(.{{6}})")'
     expr = "(\n" + f"\nor on ({IDENTITY})\n".join((*named, other)) + "\n)"
     return f'label_replace({expr}, "subject", "$1", "instance", "(.+)")'
 
 
 def _with_name(alerts: str, key: str, name: str, info: str) -> str:
-    names = f'label_replace({info}, "subject", "$1", "{name}", "(.+)")'
+    # what a dead poller listed stays in sight for hours
+    names = f'label_replace(last_over_time({info}[6h]), "subject", "$1", "{name}", "(.+)")'
     return f"{alerts}\n* on (region, {key}) group_left (subject) topk by (region, {key}) (1, group by (region, {key}, subject) ({names}))"
 
 
@@ -72,20 +174,23 @@ def _with_dashboard(expr: str) -> str:
         expr = f'label_replace(label_join({expr}, "about", " ", {joined}), "way", "{way}", "about", "{regex}")'
     for at, label in enumerate(("dashboard", "variable", "chosen"), 1):
         expr = f'label_replace({expr}, "{label}", "${at}", "way", "([^ ]+) ([^ ]+) (.+)")'
-    return expr
+    return f'label_replace({expr}, "alert", "$1", "alertname", "(?:Fss)?(.+)")'
 
 
-def firing_alerts(title: str, description: str, selector: str, *, width: int = 12, height: int = 9) -> Panel:
+def firing_alerts(title: str, description: str, selector: str, *, width: int = 14, height: int = 9) -> Panel:
     """A table of the firing alerts of these label matchers, the most severe first."""
     return table(
         title,
-        f"{description} Click the subject for the dashboard of the mount target or client. docs/runbook.md has a heading for each alert.",
-        Query(_with_dashboard(with_subject(_since, selector)), "since"),
+        f"{description} Click the alert for its section of the runbook, and the subject for the dashboard of the mount target or client. "
+        "Now is what the alert judges, at this moment.",
+        Query(_with_dashboard(with_subject(lambda matchers: _with_value(_since(matchers)), selector)), "since"),
         columns={
-            "rank": Column("Severity", words={str(rank): words for rank, words in enumerate(_SEVERITIES)}, width=80),
-            "alertname": Column("Alert", width=_ALERT_WIDTH),
-            "subject": Column("Subject", url=_TO_DASHBOARD),
-            "since": Column("Since", unit="s", decimals=0, width=90),
+            "rank": Column("Severity", words={str(rank): words for rank, words in enumerate(_SEVERITIES)}, width=85),
+            "alert": Column("Alert", width=_ALERT_WIDTH, url=_TO_RUNBOOK),
+            "subject": Column("Subject", url=TO_DASHBOARD, least=80),
+            "judged": Column("Now", width=88, is_optional=True),
+            "since": Column("Since", unit="s", decimals=0, width=72),
+            "alertname": Column(None),
             "dashboard": Column(None),
             "variable": Column(None),
             "chosen": Column(None),
@@ -100,4 +205,7 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int = 1
 
 def marks(selector: str) -> str:
     """The expression of the annotations: firing alerts with their subject."""
-    return with_subject(lambda matchers: f'ALERTS{{{matchers}, alertstate="firing"}}', selector)
+    # over the time shown, names of six hours for each step would cost too much
+    return with_subject(lambda matchers: f'ALERTS{{{matchers}, alertstate="firing"}}', selector).replace(
+        "[6h]", "[10m]"
+    )

@@ -2,44 +2,62 @@
 
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.clients_latency import EXACT, SLOW
-from tools.dashboards.clients_mounts import CHOSEN, MOUNTS, TOP_MOUNTS
+from tools.dashboards.clients_mounts import MOUNTS, TOP_MOUNTS
 from tools.dashboards.frame import Section, dashboard, query_variable
-from tools.dashboards.operations import busiest_operations, cost_by_class
+from tools.dashboards.operations import busiest_operations, cost_by_class, cost_by_operation
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import RETRANSMISSION_STEPS, TO_CLIENT, client_iops, counted, largest_now
+from tools.dashboards.words import (
+    ALONE,
+    CHOSEN,
+    RETRANSMISSION_STEPS,
+    TO_CLIENT,
+    client_iops,
+    counted,
+    largest_now,
+    of_clients,
+)
 
-_IOPS = client_iops(CHOSEN)
+_IOPS = client_iops(CHOSEN, ALONE)
+_ALL_IOPS = of_clients(
+    f"sum(address:fss_client_estimated_iops:rate5m{{{CHOSEN}}})",
+    f"sum(max by (network, instance, address) (rate(fss_client_address_estimated_io_operations_total{{{ALONE}}}[$__rate_interval])))",
+)
 _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
 _ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
 _AGENTS = f"fss_client_unanswered_seconds{{{CHOSEN}}}"
-_KNOWN = f"({_AGENTS} or client:fss_client_estimated_iops:rate5m{{{CHOSEN}}})"
+_KNOWN = f"({_AGENTS} or client:fss_client_estimated_iops:top{{{CHOSEN}}})"
 _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 
 def _with_mount_target(expr: str) -> str:
     """Series of clients with the name of the mount target, where the address has exactly one."""
     labels = "region, mount_target_id, mount_target"
-    return f"(\n({expr})\n* on (address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n({expr})\n)"
+    return f"(\n({expr})\n* on (network, address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n({expr})\n)"
+
+
+def _with_server(expr: str) -> str:
+    """The same with the address for a name where the address has none."""
+    return f'label_replace(label_replace({_with_mount_target(expr)}, "server", "$1", "address", "(.+)"), "server", "$1", "mount_target", "(.+)")'
 
 
 _STATS = [
     tally(
         "Clients",
         "Clients with an agent that mount the chosen mount targets. A number below your number of clients: agents are missing.",
-        f"count(group by (instance) ({_IOPS})) or vector(0)",
+        f"count(group by (instance) ({_KNOWN})) or vector(0)",
         width=4,
     ),
     stat(
         "IOPS",
         "Estimated I/O operations per second of all chosen clients together.",
-        Query(f"sum({_IOPS})"),
+        Query(_ALL_IOPS),
         unit="iops",
         steps=NEUTRAL_STEPS,
         width=4,
     ),
     stat(
-        "Highest second",
+        "Peak second",
         "The highest estimated IOPS of one client within one second of the last minute. Compare with the ceiling of the mount target.",
         Query(f"max(fss_client_peak_estimated_iops{{{CHOSEN}}})"),
         unit="iops",
@@ -47,7 +65,7 @@ _STATS = [
         width=4,
     ),
     stat(
-        "Retransmissions",
+        "Sent again",
         "Share of calls sent more than once, of the worst client. Above 1 %: the path of that client loses packets, or the mount target stalls.",
         Query(f"max({_RETRANSMISSIONS}) or 0 * count({_KNOWN})"),
         unit="percentunit",
@@ -56,7 +74,7 @@ _STATS = [
         width=4,
     ),
     stat(
-        "Unexpected errors",
+        "Errors",
         "Share of operations that failed though they do not fail in ordinary work, of the worst client. Stale handles, quota, permission, a full "
         "file system.",
         Query(f"max({_ERRORS}) or 0 * count({_AGENTS})"),
@@ -66,7 +84,7 @@ _STATS = [
         width=4,
     ),
     tally(
-        "Stalled clients",
+        "Stalled",
         "Clients whose requests have waited five minutes or more without any reply. One client: look at the client. Most clients: look at the mount target or the network.",
         counted(f"group by (instance) ({_WAITING} >= 300)", _KNOWN),
         steps=NOT_ZERO_STEPS,
@@ -76,20 +94,20 @@ _STATS = [
 
 
 _TOP = graph(
-    "Top clients by estimated IOPS",
-    "The ten clients that cost most in the time shown, each on each mount target. One far above the rest: open What costs with that client.",
+    "Clients by estimated IOPS: top $top",
+    "The clients that cost most now, each on each mount target. One far above the rest: open the row about operations with that client.",
     Query(
-        _with_mount_target(largest_now(lambda at: client_iops(CHOSEN, at), "instance, address")),
-        "{{instance}}, {{mount_target}} {{address}}",
+        _with_server(largest_now(lambda at: client_iops(CHOSEN, ALONE, at), "network, instance, address")),
+        "{{instance}} {{server}}",
     ),
     unit="iops",
-    width=12,
+    width=10,
 )
 
 
 def _of_client(expr: str) -> str:
     """One series for each client and address, with the name of the mount target, or a dash for another service."""
-    named = _with_mount_target(f"max by (instance, address) ({expr})")
+    named = _with_mount_target(f"max by (network, instance, address) ({expr})")
     return f'label_replace({named}, "mount_target", "-", "mount_target", "")'
 
 
@@ -99,21 +117,22 @@ _NOW = table(
     "The fifty clients that cost most now, and all with a fault. A dash means no fault. Waiting is the time since the last reply to a client with "
     "open requests. Click a client to choose it for all panels of this dashboard.",
     Query(_of_client(_COSTLIEST), "iops"),
-    Query(_of_client(f"fss_client_peak_estimated_iops{{{CHOSEN}}} and on (instance, address) {_COSTLIEST}"), "peak"),
+    Query(
+        _of_client(f"fss_client_peak_estimated_iops{{{CHOSEN}}} and on (network, instance, address) {_COSTLIEST}"),
+        "peak",
+    ),
     Query(_of_client(_RETRANSMISSIONS), "retransmissions"),
     Query(_of_client(_ERRORS), "errors"),
     Query(_of_client(_WAITING), "waiting"),
     columns={
-        "instance": Column("Client", url=TO_CLIENT),
-        "mount_target": Column("Mount target"),
-        "address": Column("Address", width=130),
-        "iops": Column("IOPS", unit="iops", width=120),
-        "peak": Column("Highest second", unit="iops", width=140),
-        "retransmissions": Column(
-            "Retransmissions", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=140
-        ),
-        "errors": Column("Unexpected errors", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=150),
-        "waiting": Column("Waiting", unit="s", width=100),
+        "instance": Column("Client", url=TO_CLIENT, least=130),
+        "mount_target": Column("Mount target", width=130),
+        "address": Column("Address", width=115),
+        "iops": Column("IOPS", unit="iops", width=100),
+        "peak": Column("Peak second", unit="iops", width=115),
+        "retransmissions": Column("Sent again", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=100),
+        "errors": Column("Errors", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=85),
+        "waiting": Column("Waiting", unit="s", width=85),
     },
     sort_by="IOPS",
     height=9,
@@ -121,32 +140,60 @@ _NOW = table(
 
 
 def _mean_size(kind: str, done: str) -> Query:
+    counted = f"rate(fss_client_{done}_bytes_total{{{ALONE}}}[$__rate_interval])"
+    requests = f'rate(fss_client_requests_total{{class="{kind}", {ALONE}}}[$__rate_interval])'
     return Query(
-        f"sum(rate(fss_client_{done}_bytes_total{{{CHOSEN}}}[$__rate_interval]))\n"
-        f'/ (sum(rate(fss_client_requests_total{{class="{kind}", {CHOSEN}}}[$__rate_interval])) > 0)',
+        of_clients(
+            f"sum(address:fss_client_{done}_bytes:rate5m{{{CHOSEN}}})"
+            f' / (sum(address_class:fss_client_requests:rate5m{{class="{kind}", {CHOSEN}}}) > 0)',
+            f"sum({counted}) / (sum({requests}) > 0)",
+        ),
         kind,
     )
 
 
+_HOSTS = 'instance=~"$client"'
+
+
 def _on_the_wire(direction: str) -> Query:
     """The counter is of a host, and not of an address."""
-    chosen = f"and on (job, instance) fss_client_mount_info{{{CHOSEN}}}"
-    return Query(f"sum(rate(fss_nfs_{direction}_bytes_total[$__rate_interval]) {chosen})", direction)
+    alone = 'instance=~"$client", instance!~"$client.+"'
+    return Query(
+        of_clients(
+            f"fss_nfs_{direction}_bytes:rate5m{{{_HOSTS}}}",
+            f"sum(max by (instance) (rate(fss_nfs_{direction}_bytes_total{{{alone}}}[$__rate_interval])))",
+        ),
+        direction,
+    )
 
 
 def _locks(at: str) -> str:
-    return f"sum by (address) (rate(fss_client_estimated_lock_io_operations_total{{{CHOSEN}}}[$__rate_interval]{at}))"
+    counted = f"rate(fss_client_estimated_lock_io_operations_total{{{ALONE}}}[$__rate_interval]{at})"
+    return f"(max by (network, address) (address:fss_client_lock_iops:rate5m{{{CHOSEN}}}{at}) or sum by (network, address) ({counted}))"
+
+
+_COST_BY_CLASS = of_clients(
+    f"sum by (class) (address_class:fss_client_estimated_iops:rate5m{{{CHOSEN}}})",
+    f"sum by (class) (rate(fss_client_estimated_io_operations_total{{{ALONE}}}[$__rate_interval]))",
+)
 
 
 _WHAT = Section(
-    "What costs",
+    "Operations, sizes and locks by their cost",
     [
-        cost_by_class(
-            "Cost by class, chosen clients",
-            f"rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])",
+        cost_by_class("Cost by class, chosen clients", _COST_BY_CLASS, width=12),
+        busiest_operations(
+            of_clients(
+                f"sum by (operation) (address_operation:fss_client_estimated_iops:rate5m{{{CHOSEN}}})",
+                cost_by_operation(ALONE),
+            ),
+            of_clients(
+                f"sum by (operation) (address_operation:fss_client_operations:rate5m{{{CHOSEN}}})",
+                f"sum by (operation) (rate(fss_client_operations_total{{{ALONE}}}[$__rate_interval]))",
+            ),
             width=12,
+            height=9,
         ),
-        busiest_operations(CHOSEN, width=12, height=9),
         graph(
             "Mean I/O size",
             "Mean payload of a READ and of a WRITE, over the chosen clients. Costs rise by the 32 KiB, so a size far below 32 KiB pays for more than "
@@ -157,11 +204,11 @@ _WHAT = Section(
             width=8,
         ),
         graph(
-            "File locks: ten highest",
+            "File locks: top $top",
             "The operation table of the kernel has no locks. This estimate counts four I/O operations for each POSIX lock. High: an application that "
             "locks in a loop. local_lock=all keeps locks on the client, if only one client uses the file.",
             Query(
-                largest_now(_locks, "address"),
+                largest_now(_locks, "network, address"),
                 "{{address}}",
             ),
             unit="iops",
@@ -186,9 +233,7 @@ def clients() -> Json:
     alerts = firing_alerts(
         "Alerts of clients",
         "Firing alerts of the chosen mount targets, notes included.",
-        'alertname=~"Fss.+", address=~"$address", address!=""',
-        width=12,
-        height=9,
+        'alertname=~"Fss.+", network=~"$network", address=~"$address", address!=""',
     )
     return dashboard(
         uid="fss-clients",
@@ -196,33 +241,42 @@ def clients() -> Json:
         description="Which clients, mounts and operations load the mount targets. Needs the rules of rules/.",
         variables=[
             query_variable(
+                "network",
+                "Network",
+                'query_result(group by (network) (address:fss_mount_target:join{region=~"$region"})'
+                " or group by (network) (address:fss_clients:count or address:fss_client_estimated_iops:rate5m)"
+                ' unless on (network) address:fss_mount_target:join{region!~"$region"})',
+                description="Networks in which an address is one server. By default a network is a region.",
+                regex='/network="(?<value>[^"]*)"/',
+                all_value=None,
+            ),
+            query_variable(
                 "address",
                 "Mount target",
-                'query_result(group by (mount_target, address) (address:fss_mount_target:join{region=~"$region"})'
-                " or on (address) group by (address) (address:fss_clients:count or address:fss_client_estimated_iops:rate5m)"
-                ' unless on (address) address:fss_mount_target:join{region!~"$region"})',
+                'query_result(group by (mount_target, address) (address:fss_mount_target:join{network=~"$network"})'
+                " or on (address) group by (address)"
+                ' (address:fss_clients:count{network=~"$network"} or address:fss_client_estimated_iops:rate5m{network=~"$network"}))',
                 description="Shown by display name where the inventory has the address, else by address.",
-                all_value=None,
                 regex='/mount_target="(?<text>[^"]+)|address="(?<value>[^"]+)/g',
             ),
             query_variable(
                 "client",
                 "Client",
-                'query_result(group by (instance) (fss_client_address_requests_total{address=~"$address"}'
-                ' or client:fss_client_estimated_iops:rate5m{address=~"$address"}'
-                ' or client:fss_client_unanswered_seconds:now{address=~"$address"}))',
+                'query_result(group by (instance) (fss_client_unanswered_seconds{network=~"$network", address=~"$address"}'
+                ' or client:fss_client_estimated_iops:top{network=~"$network", address=~"$address"}'
+                ' or client:fss_client_unanswered_seconds:now{network=~"$network", address=~"$address"}))',
                 description="Clients with an agent that mount the chosen mount targets.",
                 regex='/instance="(?<value>.+)"/',
             ),
             query_variable(
                 "mount_target",
                 "Mount target by OCID",
-                'label_values(address:fss_mount_target:join{address=~"$address"}, mount_target_id)',
+                'label_values(address:fss_mount_target:join{network=~"$network", address=~"$address"}, mount_target_id)',
                 description="Hidden. The link to FSS mount target opens the chosen mount target.",
                 multi=False,
                 hidden=True,
             ),
         ],
-        alerts='alertname=~"FssClient.+", address=~"$address", address!=""',
+        alerts='alertname=~"FssClient.+", network=~"$network", address=~"$address", address!=""',
         sections=[Section("", [*_STATS, alerts, _TOP, _NOW]), _WHAT, SLOW, EXACT, MOUNTS],
     )

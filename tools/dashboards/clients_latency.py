@@ -1,35 +1,41 @@
 """Rows of clients.json: whether the client or the server is slow, and the distributions of exact mode."""
 
-from tools.dashboards.clients_mounts import CHOSEN
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import Panel, Query, graph, heatmap
-from tools.dashboards.words import CLASSES, RETRANSMISSION_STEPS, largest_now, nearest
+from tools.dashboards.words import ALONE, CHOSEN, CLASSES, RETRANSMISSION_STEPS, largest_now, nearest, of_clients
 
-_CLIENT = "instance, address, class"
+_CLIENT = "network, instance, address, class"
 
 
-def _mean_time(what: str, by: str, at: str = "") -> str:
+def _mean_time(what: str, by: str, selector: str, at: str = "") -> str:
     """Seconds of an operation: sums divided by sums, over operations that happen."""
     rate = f"[$__rate_interval]{at}"
     return (
-        f"sum by ({by}) (rate(fss_client_{what}_seconds_total{{{CHOSEN}}}{rate}))"
-        f" / (sum by ({by}) (rate(fss_client_requests_total{{{CHOSEN}}}{rate})) > 0)"
+        f"sum by ({by}) (rate(fss_client_{what}_seconds_total{{{selector}}}{rate}))"
+        f" / (sum by ({by}) (rate(fss_client_requests_total{{{selector}}}{rate})) > 0)"
     )
 
 
 def _slowest(what: str) -> Query:
-    return Query(largest_now(lambda at: _mean_time(what, _CLIENT, at), _CLIENT), "{{instance}}, {{address}}, {{class}}")
+    def of(at: str) -> str:
+        recorded = f"max by ({_CLIENT}) (client_class:fss_client_{what}_seconds:top{{{CHOSEN}}}{at})"
+        return f"({recorded} or {_mean_time(what, _CLIENT, ALONE, at)})"
+
+    return Query(largest_now(of, _CLIENT), "{{instance}}, {{address}}, {{class}}")
 
 
-def _timeouts(at: str) -> str:
-    return f"sum by (instance, address) (rate(fss_client_timeouts_total{{{CHOSEN}}}[$__rate_interval]{at}))"
+_WHOLE = of_clients(
+    f"sum by (class) (address_class:fss_client_execute_seconds:rate5m{{{CHOSEN}}})"
+    f" / (sum by (class) (address_class:fss_client_requests:rate5m{{{CHOSEN}}}) > 0)",
+    _mean_time("execute", "class", ALONE),
+)
 
 
 SLOW = Section(
     "Slow: the client or the server",
     [
         graph(
-            "RTT: ten slowest clients",
+            "RTT: slowest clients, top $top",
             "Mean time from call to reply: network and mount target. All clients high: the mount target, see its ceilings. One client high: its "
             "network, or another availability domain.",
             _slowest("rtt"),
@@ -37,7 +43,7 @@ SLOW = Section(
             renames=CLASSES,
         ),
         graph(
-            "Queue: ten slowest clients",
+            "Queue: slowest clients, top $top",
             "Mean time a call waited in the client before it was sent. High with a low RTT: the client is the limit; raise nconnect, or ask for less "
             "at once. High with a high RTT: a consequence of the RTT.",
             _slowest("queue"),
@@ -45,19 +51,19 @@ SLOW = Section(
             renames=CLASSES,
         ),
         graph(
-            "Whole time of an operation by class",
+            "Whole time by class",
             "Mean time of an operation from start to end over all chosen clients: the wait of an application. Much more than RTT and queue together: "
             "the processors of the client are busy.",
-            Query(_mean_time("execute", "class"), "{{class}}"),
+            Query(_WHOLE, "{{class}}"),
             unit="s",
             renames=CLASSES,
             width=8,
         ),
         graph(
-            "Retransmissions: ten worst clients",
+            "Retransmissions: top $top",
             "Share of calls sent more than once. Above the line packets are lost or the mount target does not answer in time. Both cost IOPS twice.",
             Query(
-                nearest(f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}", "instance, address"),
+                nearest(f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}", "network, instance, address"),
                 "{{instance}}, {{address}}",
             ),
             unit="percentunit",
@@ -67,12 +73,13 @@ SLOW = Section(
             width=8,
         ),
         graph(
-            "Major timeouts: ten worst clients",
-            "Operations per second that got no answer through all retries. Any line above zero: applications hang, and on soft mounts they get errors.",
+            "Major timeouts: top $top",
+            "Timeouts per second of operations that got no answer through all retries. Any line above zero: applications hang, and on soft mounts they get errors.",
             Query(
-                largest_now(_timeouts, "instance, address"),
+                nearest(f"client:fss_client_timeouts:rate5m{{{CHOSEN}}}", "network, instance, address"),
                 "{{instance}}, {{address}}",
             ),
+            empty="No client reports any.",
             unit="ops",
             width=8,
         ),
@@ -84,31 +91,39 @@ _OFF = "No data of exact mode. Turn it on at the clients: serve --nfs.exact."
 
 
 def _sizes(operation: str) -> Panel:
-    buckets = f'fss_client_io_size_bytes_bucket{{operation="{operation}", {CHOSEN}}}'
+    chosen = f'operation="{operation}", '
     return heatmap(
         f"{operation} sizes",
         f"How many {operation}s per second ask for how many bytes, over the chosen clients in exact mode (serve --nfs.exact). Much below 32 KiB: "
         "small I/O pays for blocks that it does not fill.",
-        f"sum by (le) (rate({buckets}[$__rate_interval]))",
+        of_clients(
+            f"sum by (le) (address_operation_le:fss_client_io_size_bytes_bucket:rate5m{{{chosen}{CHOSEN}}})",
+            f"sum by (le) (rate(fss_client_io_size_bytes_bucket{{{chosen}{ALONE}}}[$__rate_interval]))",
+        ),
         unit="bytes",
         empty=_OFF,
     )
 
 
-_BUCKETS = f"fss_client_request_duration_seconds_bucket{{{CHOSEN}}}"
+def _durations(by: str) -> str:
+    return of_clients(
+        f"sum by ({by}) (address_class_le:fss_client_request_duration_seconds_bucket:rate5m{{{CHOSEN}}})",
+        f"sum by ({by}) (rate(fss_client_request_duration_seconds_bucket{{{ALONE}}}[$__rate_interval]))",
+    )
+
+
 _DURATIONS = heatmap(
     "Durations of requests",
     "How many requests per second take how long, over the chosen clients in exact mode (serve --nfs.exact). Two bands: a part of the requests "
     "waits for something that the others do not need.",
-    f"sum by (le) (rate({_BUCKETS}[$__rate_interval]))",
+    _durations("le"),
     unit="s",
     empty=_OFF,
 )
 
 
 def _quantile(quantile: float) -> Query:
-    buckets = f"sum by (class, le) (rate({_BUCKETS}[$__rate_interval]))"
-    return Query(f"histogram_quantile({quantile:g}, {buckets})", f"p{100 * quantile:g}, {{{{class}}}}")
+    return Query(f"histogram_quantile({quantile:g}, {_durations('class, le')})", f"p{100 * quantile:g}, {{{{class}}}}")
 
 
 _QUANTILES = graph(
@@ -124,13 +139,13 @@ _QUANTILES = graph(
 
 
 def _processes(at: str) -> str:
-    series = f"fss_client_process_io_operations_total{{{CHOSEN}}}"
-    return f"sum by ({_PROCESS}) (rate({series}[$__rate_interval]{at}))"
+    recorded = f"max by ({_PROCESS}) (process:fss_client_process_io_operations:top{{{CHOSEN}}}{at})"
+    return f"({recorded} or sum by ({_PROCESS}) (rate(fss_client_process_io_operations_total{{{ALONE}}}[$__rate_interval]{at})))"
 
 
 _PROCESS = "instance, process, pod_namespace, pod_name, unit"
 _PROCESSES = graph(
-    "Processes: ten with the highest cost",
+    "Processes by cost: top $top",
     "I/O operations per second that a process causes, with pod or systemd unit, over the chosen mount targets. Needs serve --nfs.exact.processes=N "
     "on the clients.",
     Query(largest_now(_processes, _PROCESS), "{{process}} {{pod_namespace}}/{{pod_name}} {{unit}}, {{instance}}"),
@@ -141,6 +156,26 @@ _PROCESSES = graph(
 )
 
 
+def _jobs(at: str) -> str:
+    recorded = f"sum by (jobid) (batch_job:fss_client_job_io_operations:top{{{CHOSEN}}}{at})"
+    counted = (
+        f'sum by (jobid) (rate(fss_client_job_io_operations_total{{jobid!="other", {ALONE}}}[$__rate_interval]{at}))'
+    )
+    return f"({recorded} or {counted})"
+
+
+_JOBS = graph(
+    "Batch jobs by cost: top $top",
+    "I/O operations per second that a batch job causes on all of its hosts, by the number that the scheduler gives it. Needs serve "
+    "--nfs.exact.jobs=N on the clients.",
+    Query(largest_now(_jobs, "jobid"), "job {{jobid}}"),
+    unit="iops",
+    empty="No counts by job. Turn them on at the clients: serve --nfs.exact.jobs=N.",
+    width=24,
+)
+
+
 EXACT = Section(
-    "Exact mode: distributions and processes", [_DURATIONS, _QUANTILES, _sizes("READ"), _sizes("WRITE"), _PROCESSES]
+    "Exact mode: distributions, processes and jobs",
+    [_DURATIONS, _QUANTILES, _sizes("READ"), _sizes("WRITE"), _PROCESSES, _JOBS],
 )

@@ -3,17 +3,17 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import Query
 from tools.dashboards.tables import Column, table
+from tools.dashboards.words import CHOSEN
 
-CHOSEN = 'address=~"$address", instance=~"$client"'
-_MOUNT = "instance, address, server, export"
+_MOUNT = "instance, network, address, server, export"
 _LARGEST_TRANSFER = "1048576"
 
 
 TOP_MOUNTS = table(
     "Top mounts now",
-    "The ten mounts of the chosen clients that cost most now: which application on a busy client it is.",
+    "The mounts of the chosen clients that cost most now: which application on a busy client it is.",
     Query(
-        f"topk(10, sum by ({_MOUNT}) (rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])))",
+        f"topk($top, sum by ({_MOUNT}) (rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])))",
         "iops",
     ),
     columns={
@@ -52,13 +52,13 @@ _FINDINGS = [
     ('nfs_version!~"3|3.0"', "not NFSv3, which OCI File Storage does not support; no estimate is made"),
 ]
 _OPTIONS = {
-    "nfs_version": Column("NFS", width=60),
-    "nconnect": Column("nconnect", width=95),
-    "rsize": Column("rsize", width=90),
-    "wsize": Column("wsize", width=90),
-    "hard": Column("hard", width=65),
-    "sec": Column("sec", width=60),
-    "local_lock": Column("local_lock", width=105),
+    "nfs_version": Column("NFS", width=55),
+    "nconnect": Column("nconnect", width=90),
+    "rsize": Column("rsize", width=80),
+    "wsize": Column("wsize", width=80),
+    "hard": Column("hard", width=60),
+    "sec": Column("sec", width=55),
+    "local_lock": Column("local_lock", width=95),
 }
 MOUNTS = Section(
     "Mounts and their options",
@@ -69,10 +69,10 @@ MOUNTS = Section(
             Query("\nor\n".join(_finding(selector, text) for selector, text in _FINDINGS), "mounts"),
             empty="No client reports one.",
             columns={
-                "instance": Column("Client", width=150),
-                "server": Column("Server", width=190),
-                "export": Column("Export", width=110),
-                "mount_point": Column("Mount point", width=190),
+                "instance": Column("Client", width=140),
+                "server": Column("Server", width=130),
+                "export": Column("Export", width=100),
+                "mount_point": Column("Mount point", width=150),
                 "finding": Column("Finding and fix"),
             },
             height=8,
@@ -85,10 +85,10 @@ MOUNTS = Section(
                 "mounts",
             ),
             columns={
-                "instance": Column("Client", width=150),
-                "server": Column("Server"),
-                "export": Column("Export", width=110),
-                "mount_point": Column("Mount point", width=190),
+                "instance": Column("Client", width=130),
+                "server": Column("Server", least=100),
+                "export": Column("Export", width=95),
+                "mount_point": Column("Mount point", width=150),
                 **_OPTIONS,
             },
             height=10,

@@ -23,21 +23,21 @@ _STATS = [
         width=4,
     ),
     tally(
-        "Not answering",
+        "Not up",
         "Targets of the same jobs whose last scrape failed. The Targets page of Prometheus has the reason.",
         counted(f"{_TARGETS} == 0 and on (job) {_JOBS}", f"{_TARGETS} and on (job) {_JOBS}"),
         steps=NOT_ZERO_CRITICAL_STEPS,
         width=4,
     ),
     tally(
-        "Collectors failing",
+        "Failing",
         "Collectors that could not read their source at the last attempt. The log of the exporter has the reason and the fix.",
         counted(f"fss_collector_success{{{THESE}}} == 0", f"fss_collector_success{{{THESE}}}"),
         steps=NOT_ZERO_CRITICAL_STEPS,
         width=4,
     ),
     stat(
-        "Age of the data",
+        "Data age",
         "Age of the newest minute of any mount target metric, in the region where it is oldest. Older than some minutes: see the polls.",
         Query(data_age(POLLED)),
         unit="s",
@@ -45,7 +45,7 @@ _STATS = [
         width=4,
     ),
     tally(
-        "Metrics failing",
+        "Metrics failed",
         "Queries to OCI Monitoring without an answer in the last poll. Each keeps its last points for a while, then its series vanish.",
         counted(f"fss_oci_metric_success{{{POLLED}}} == 0", f"fss_oci_metric_success{{{POLLED}}}"),
         steps=NOT_ZERO_STEPS,
@@ -62,24 +62,45 @@ _STATS = [
 ]
 
 
+_EXPECTED = table(
+    "Less seen than expected",
+    "Parts of which an exporter sees less than it should: mounts, the host's mount namespace, regions, compartments, metrics, permissions. The figures of "
+    "what is missing are not known. doctor names the policy statement or the setting.",
+    Query(f"sum by (job, instance, region, part) (fss_seen{{{THESE}}} < fss_expected{{{THESE}}})", "seen"),
+    Query(f"sum by (job, instance, region, part) (fss_expected{{{THESE}}} > fss_seen{{{THESE}}})", "expected"),
+    empty="Every exporter sees what it should.",
+    columns={
+        "instance": Column("Exporter", least=110),
+        "region": Column("Region", width=120, is_optional=True),
+        "part": Column("Part", width=130),
+        "seen": Column("Seen", unit="none", width=70),
+        "expected": Column("Expected", unit="none", width=90),
+    },
+    sort_by="Exporter",
+    ascending=True,
+    width=12,
+    height=7,
+)
+
+
 _COLLECTORS = table(
     "Collectors that fail or stall",
-    "Collectors that could not read their source, that end rounds with unexpected errors, or that had no good round for fifteen minutes. An empty "
+    "Collectors that could not read their source, that end rounds with unexpected errors within 15 minutes, or that had no good round for fifteen minutes. An empty "
     "table is good while exporters answer.",
     Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
     Query(f"increase(fss_collector_errors_total{{{THESE}}}[15m]) > 0", "errors"),
     Query(f'time() - fss_collector_last_success_timestamp_seconds{{collector!="oci_inventory", {THESE}}} > 900', "age"),
     empty="No exporter reports one.",
     columns={
-        "instance": Column("Exporter"),
-        "collector": Column("Collector", width=120),
-        "success": Column("Read", unit="bool_yes_no", steps=((None, "red"), (1, "green")), width=80),
-        "errors": Column("Errors in 15 minutes", unit="none", width=170),
-        "age": Column("Last good round", unit="s", width=150),
+        "instance": Column("Exporter", least=100),
+        "collector": Column("Collector", width=100),
+        "success": Column("Read", unit="bool_yes_no", steps=((None, "red"), (1, "green")), width=65),
+        "errors": Column("Errors", unit="none", width=75),
+        "age": Column("Last good", unit="s", width=95),
     },
-    sort_by="Last good round",
+    sort_by="Last good",
     width=12,
-    height=8,
+    height=7,
 )
 
 
@@ -95,7 +116,7 @@ _NFS = Section(
     "Reading the kernel",
     [
         graph(
-            "Ticks per second: ten slowest agents",
+            "Ticks a second: slowest $top",
             "Readings of the counters of the kernel. 0: the agent reads no more, and its counters do not grow. Below one over --nfs.tick: the agent "
             "ticks less often to spare the host.",
             Query(
@@ -106,7 +127,7 @@ _NFS = Section(
             width=8,
         ),
         graph(
-            "Records skipped by reason: most frequent",
+            "Records skipped: top $top reasons",
             "Records of mountstats or mountinfo that the agents could not read, per second. Please report a reason that stays.",
             Query(
                 largest_now(_skipped, "reason"),
@@ -117,20 +138,39 @@ _NFS = Section(
             width=8,
         ),
         table(
-            "Agents that leave something out",
-            "Addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve: their load is joined with no mount target. "
-            "Counter sets of mounts beyond the limit of an agent: their load is not counted. An empty table is good while agents answer.",
+            "Loads that no mount target gets",
+            "Agents with addresses of in-transit TLS forwarders (192.168.255.x) that address_map does not resolve, and agents with more mounts than they count. "
+            "An empty table is good while agents answer.",
             Query(f"sum by (instance) (fss_nfs_unresolved_forwarder_addresses{{{THESE}}}) > 0", "addresses"),
             Query(f"sum by (instance) (fss_nfs_superblocks_left_out{{{THESE}}}) > 0", "mounts"),
             empty="No agent reports one.",
             columns={
-                "instance": Column("Agent"),
-                "addresses": Column("Forwarders", unit="none", width=105),
-                "mounts": Column("Mounts", unit="none", width=90),
+                "instance": Column("Agent", least=100),
+                "addresses": Column("Forwarders", unit="none", width=100),
+                "mounts": Column("Mounts", unit="none", width=80),
             },
             sort_by="Forwarders",
             width=8,
             height=9,
+        ),
+        table(
+            "Addresses that are no known mount target",
+            "Clients load these addresses, and no poller lists a single mount target with the address in the network. Poll its compartment, set network names, "
+            "or name the service in the configuration of the agents.",
+            Query(
+                "sum by (network, address) (address:fss_client_estimated_iops:rate5m > 0"
+                " unless on (network, address) (address:fss_mount_target:join or fss_client_service_info))",
+                "iops",
+            ),
+            empty="Every address with load is a known mount target or a named service.",
+            columns={
+                "address": Column("Address", least=120),
+                "network": Column("Network", width=140),
+                "iops": Column("Estimated IOPS", unit="iops", width=140),
+            },
+            sort_by="Estimated IOPS",
+            width=12,
+            height=8,
         ),
     ],
 )
@@ -152,21 +192,21 @@ _COST = Section(
     "Cost of the exporters",
     [
         graph(
-            "Scrape duration: ten slowest",
+            "Scrape time: top $top",
             "Seconds of a scrape, as Prometheus sees it. Near the scrape timeout, series go missing: raise the interval or split the target.",
             Query(_of_ours("scrape_duration_seconds"), "{{instance}}"),
             unit="s",
             width=6,
         ),
         graph(
-            "Series of a scrape: ten largest",
+            "Series: top $top",
             "Samples of one scrape, which Prometheus has to store. They grow with mounts and operations.",
             Query(_of_ours("scrape_samples_scraped"), "{{instance}}"),
             unit="short",
             width=6,
         ),
         graph(
-            "Processor time: ten largest",
+            "Processor: top $top",
             "Processor time as share of one core.",
             Query(largest_now(_processor, "job, instance"), "{{instance}}"),
             unit="percentunit",
@@ -174,7 +214,7 @@ _COST = Section(
             width=6,
         ),
         graph(
-            "Resident memory: ten largest",
+            "Memory: top $top",
             "Memory of the process of the exporter. A steady climb over days is a fault: please report it.",
             Query(_of_ours("process_resident_memory_bytes"), "{{instance}}"),
             unit="bytes",
@@ -198,13 +238,13 @@ _COST = Section(
 
 def exporter() -> Json:
     """The dashboard."""
-    selector = 'alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|MountTargetData|ClientData).*"'
+    selector = 'alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|MountTargetData|AgentsMissing|Coverage|Network|Addresses|Monitoring).*"'
     alerts = firing_alerts(
         "Alerts of the monitoring",
         "Firing alerts of exporters and polls, notes included.",
         selector,
-        width=12,
-        height=8,
+        width=24,
+        height=5,
     )
     return dashboard(
         uid="fss-exporter",
@@ -227,6 +267,6 @@ def exporter() -> Json:
                 description="One agent or poller, or all.",
             ),
         ],
-        alerts='alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape).+"',
-        sections=[Section("", [*_STATS, alerts, _COLLECTORS, REGIONS]), POLLING, _NFS, _COST],
+        alerts='alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|AgentsMissing|Coverage|Monitoring).*"',
+        sections=[Section("", [*_STATS, alerts, _COLLECTORS, _EXPECTED, REGIONS]), POLLING, _NFS, _COST],
     )

@@ -78,7 +78,7 @@ POLLING = Section(
             width=8,
         ),
         graph(
-            "Time of a request: ten slowest operations",
+            "Request time: top $top",
             "Mean time that OCI takes to answer. A slow operation makes the whole poll slow.",
             Query(largest_now(_request_time, "operation"), "{{operation}}"),
             unit="s",
@@ -99,7 +99,7 @@ POLLING = Section(
                 "age": Column("Age", unit="s", width=90),
             },
             sort_by="Age",
-            width=13,
+            width=24,
             height=10,
         ),
         table(
@@ -112,7 +112,7 @@ POLLING = Section(
             },
             sort_by="Answered",
             ascending=True,
-            width=6,
+            width=12,
             height=10,
         ),
         table(
@@ -124,7 +124,7 @@ POLLING = Section(
                 "resources": Column("Count", unit="none", width=80),
             },
             sort_by="Count",
-            width=5,
+            width=12,
             height=10,
         ),
         graph(

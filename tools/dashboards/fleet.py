@@ -1,8 +1,8 @@
 """fleet.json: which mount target, which ceiling, since when, which alert."""
 
 from tools.dashboards.alerts import IDENTITY, firing_alerts
-from tools.dashboards.fleet_services import FILE_SYSTEMS, SERVICES
-from tools.dashboards.frame import Section, dashboard
+from tools.dashboards.fleet_services import SERVICES
+from tools.dashboards.frame import Section, dashboard, of_inventory
 from tools.dashboards.panels import (
     CEILING_STEPS,
     NOT_ZERO_CRITICAL_STEPS,
@@ -12,6 +12,7 @@ from tools.dashboards.panels import (
     Panel,
     Query,
     graph,
+    line,
     stat,
     tally,
 )
@@ -20,14 +21,19 @@ from tools.dashboards.words import (
     BUDGET_STEPS,
     CLASSES,
     DATA_AGE_STEPS,
-    IMBALANCE_STEPS,
     IN_REGION,
+    KEEP,
     MOUNT_TARGET,
     RESOURCE_WORDS,
     RESOURCES,
+    TO_CONSOLE,
+    TO_DASHBOARD,
     TO_MOUNT_TARGET,
+    WEEK_AGO,
+    all_here,
     counted,
     data_age,
+    here,
     named,
     nearest,
 )
@@ -43,15 +49,28 @@ def _firing(severity: str) -> str:
     return counted(f"group by ({IDENTITY}) ({alerts})", "last_over_time(job:fss_exporters:count[1h])")
 
 
+_FRESH = here("mount_target:fss_utilisation:ratio")
+_LAST = here("mount_target:fss_utilisation:last")
+_AT_LEAST = here("mount_target:fss_utilisation:at_least")
+_KNOWN = here("mount_target:fss_utilisation:max")
+_UNKNOWN = f"({all_here()} unless on (region, mount_target_id) mount_target:fss_utilisation:max)"
+"""Mount targets whose load no fresh figure of OCI tells."""
+
+
 def _utilisation(resource: str) -> str:
     return f'mount_target:fss_utilisation:ratio{{resource=~"{resource}", {IN_REGION}}}'
 
 
 def _each(expr: str, *more: str) -> str:
-    return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({expr})"
+    return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({here(expr)})"
 
 
-_BUSIEST = f"max by (mount_target_id) (mount_target:fss_utilisation:ratio{{{IN_REGION}}})"
+_OVER = f"count(max by (region, mount_target_id) ({_FRESH} or {_AT_LEAST}) >= {WARNING_RATIO:g})"
+_FULLEST = f"max by ({MOUNT_TARGET}) ({_FRESH})"
+_FULLEST_IF_KNOWN = (
+    f"topk(1, {_FULLEST} >= {WARNING_RATIO:g})\nor on ()\n(topk(1, {_FULLEST}) unless on () count({_UNKNOWN}))"
+)
+_FULLEST_LAST = f"topk(1, max by ({MOUNT_TARGET}) ({_LAST}))\nunless on ()\n({_FULLEST_IF_KNOWN})"
 
 _STATS = [
     tally(
@@ -69,32 +88,40 @@ _STATS = [
         width=4,
     ),
     tally(
-        f"At {100 * WARNING_RATIO:.0f} % or more",
-        f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. They are the first rows of the table of ceilings.",
-        counted(f"{_BUSIEST} >= {WARNING_RATIO:g}", _BUSIEST),
+        f"Over {100 * WARNING_RATIO:.0f} %",
+        f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. 0 is shown only while the load of every mount target is "
+        "known. In grey: how many mount targets have no fresh figure.",
+        Query(f"{_OVER}\nor\n(0 * count({_KNOWN}) unless on () count({_UNKNOWN}))", "mount targets"),
+        Query(f"count({_UNKNOWN}) unless on () {_OVER}", "not known"),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
     stat(
-        "Nearest ceiling",
-        "The highest share of any ceiling in use. Orange: plan a mount target or move load. Red: clients are slowed down.",
-        Query(f"max(mount_target:fss_utilisation:ratio{{{IN_REGION}}})"),
+        "Fullest",
+        "The highest share of any ceiling in use, and the mount target. Orange: plan a mount target or move load. Red: clients are slowed down. In "
+        "grey: the last known figure, or what the clients prove at least, because fresh figures of OCI are missing.",
+        Query(_FULLEST_IF_KNOWN, "{{mount_target}}"),
+        Query(_FULLEST_LAST, "{{mount_target}}, last known"),
+        Query(
+            f"topk(1, max by ({MOUNT_TARGET}) ({_AT_LEAST}))\nunless on () ({_FULLEST_IF_KNOWN})\nunless on () ({_LAST})",
+            "{{mount_target}}, at least",
+        ),
         unit="percentunit",
         steps=CEILING_STEPS,
         width=4,
     ),
     stat(
-        "Slowest requests",
-        "Latency of the slowest class of requests as share of its objective. The configuration of the exporter sets the objectives.",
-        Query(f"max(fss_mount_target_latency_objective_ratio{{{IN_REGION}}})"),
+        "Slowest",
+        "Latency of the slowest class of requests as share of its objective, as OCI measures it, and the mount target. 100 % is the objective.",
+        Query(f"topk(1, {_each('fss_mount_target_latency_objective_ratio')})", "{{mount_target}}"),
         unit="percentunit",
         steps=OBJECTIVE_STEPS,
         width=4,
     ),
     stat(
-        "Age of the data",
+        "Data age",
         "Age of the newest minute of any mount target metric, in the region where it is oldest. One to three minutes is normal. "
-        "Red: every figure of OCI on this dashboard is old. See the dashboard FSS exporter.",
+        "Red: no figure of OCI on this dashboard is fresh. See the dashboard FSS exporter.",
         Query(data_age(IN_REGION)),
         unit="s",
         steps=DATA_AGE_STEPS,
@@ -104,71 +131,181 @@ _STATS = [
 
 
 _NEAREST = graph(
-    "Nearest ceiling of each: ten highest",
-    "The highest share of the ceilings of IOPS, read and write bandwidth, for the ten mount targets that came nearest in the time shown. "
+    "Fullest mount targets: top $top",
+    "The highest share of the ceilings of IOPS, read and write bandwidth, for the mount targets that came nearest in the time shown. No line: "
+    "nothing fresh is known. "
     "A line that stays above the orange one needs another mount target or less load. A short spike does not.",
-    Query(nearest(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id"), "{{mount_target}}"),
+    Query(
+        here(nearest(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id")), "{{mount_target}}"
+    ),
     unit="percentunit",
     steps=CEILING_STEPS,
-    width=12,
+    width=10,
 )
 
 
+_ROW = f"{MOUNT_TARGET}, network, address"
+_ADDRESS_OF = "* on (region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
+_JOINED = f"* on (network, address) group_left ({MOUNT_TARGET}) address:fss_mount_target:join"
+
+
+def _by_address(expr: str) -> str:
+    """Series of addresses that no poller knows, with the address for a name. Chosen regions hide them, because they have none."""
+    alone = f"({expr}) unless on (network, address) (address:fss_mount_target:join or fss_client_service_info)"
+    return f'label_replace({alone}, "mount_target", "$1", "address", "(.+)")'
+
+
+_ADDRESSES = _by_address("sum by (network, address) (address:fss_client_estimated_iops:rate5m)")
+_RANK = (
+    f"topk by ({_ROW}) (1, max by ({_ROW}, resource) (({_LAST} or {_AT_LEAST}) {_ADDRESS_OF}))\n"
+    f"or\n0 * group by ({_ROW}) ({all_here()} {_ADDRESS_OF} unless on (region, mount_target_id) ({_LAST} or {_AT_LEAST}))\n"
+    f"or\n{_ADDRESSES} / 1e9"
+)
+"""Rows in the order of urgency: the last known share, else what clients prove, then addresses without a known ceiling by their IOPS."""
+
+
+def _with_way(expr: str) -> str:
+    """The dashboard of a row, because an address that is no known mount target has the one of its clients."""
+    for label, target, address in (
+        ("dashboard", "fss-mount-target", "fss-clients"),
+        ("variable", "mount_target", "address"),
+    ):
+        expr = f'label_replace({expr}, "{label}", "{address}", "", "")'
+        expr = f'label_replace({expr}, "{label}", "{target}", "mount_target_id", ".+")'
+    return f'label_replace(label_replace({expr}, "chosen", "$1", "address", "(.+)"), "chosen", "$1", "mount_target_id", "(.+)")'
+
+
+def _said(expr: str, words: str, by: str = MOUNT_TARGET) -> str:
+    """Whole numbers as a text in the label `known`."""
+    return f'label_replace(count_values by ({by}) ("known", round({expr})), "known", "{words}", "known", "(.+)")'
+
+
+_SHARE = 'resource!="connections"'
+_SOURCE = f"group by ({MOUNT_TARGET}, source) ({here(f'mount_target:fss_utilisation:ratio{{{_SHARE}}}')})"
+_SAID = (
+    f'label_replace(label_replace({_SOURCE}, "known", "measured", "source", "measured"), "known", "estimated", "source", "oci")',
+    _said(f"100 * max by ({MOUNT_TARGET}) ({_LAST})", "was $1 %"),
+    _said(f"100 * max by ({MOUNT_TARGET}) ({_AT_LEAST})", "at least $1 %"),
+)
+_KNOWLEDGE = f"\nor on ({MOUNT_TARGET})\n".join(_SAID)
+_KNOWLEDGE += f"\nor on (mount_target)\n{_said(_ADDRESSES, 'at least $1 IOPS', 'mount_target')}"
+_KNOWLEDGE = f"group by ({MOUNT_TARGET}, known) (topk by ({MOUNT_TARGET}) (1,\n{_KNOWLEDGE}\n))"
+
+_TOP_CLIENTS = "client:fss_client_estimated_iops:top"
+_TOP_OPERATIONS = "address_operation:fss_client_estimated_iops:rate5m"
+_BY_ROW = f"topk by ({MOUNT_TARGET}) (1, sum by ({MOUNT_TARGET}, {{}}) (\n{{}}\n))"
+
+
+def _first(series: str, labels: str) -> str:
+    """The first client or operation of each row."""
+    return _BY_ROW.format(labels, f"{series} {_JOINED}\nor\n{_by_address(series)}")
+
+
+_TO_TOP_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.client}}&{KEEP}"
+_TOP_CLIENT = _first(_TOP_CLIENTS, "network, address, instance")
+_NOBODY = f"0 * group by ({_ROW}) ({all_here()} {_ADDRESS_OF})\nunless on ({MOUNT_TARGET}) ({_TOP_CLIENT})"
+
+
+def _shown_client(expr: str) -> str:
+    """The client for the link, and the text: a mount target without any client that has an agent leads to all of its clients."""
+    expr = f'label_replace({expr}, "shown_client", "no agent", "instance", "")'
+    expr = f'label_replace({expr}, "client", "All", "instance", "")'
+    return f'label_replace(label_replace({expr}, "shown_client", "$1", "instance", "(.+)"), "client", "$1", "instance", "(.+)")'
+
+
 _CEILINGS = table(
-    "Mount targets against their ceilings",
-    "Shares of the ceilings of each mount target, the nearest first. A dash means no published ceiling or no data, never zero. Click a name "
-    "for the clients and operations of that mount target. Budget left is the part of the error budget of 30 days that is not spent. "
-    "In 14 days is a forecast from the busiest minutes of two weeks. Needed is how many mount targets of this shape would carry the last "
-    "hour at the warning line.",
-    Query(f"topk by ({MOUNT_TARGET}) (1, mount_target:fss_utilisation:ratio{{{IN_REGION}}})", "nearest"),
+    "Mount targets: how close, who, what now",
+    "The fullest first. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in grey what is known in its "
+    "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Top client and top operation cost most of the clients "
+    "with an agent. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
+    Query(f"sort_desc(\n{_with_way(_RANK)}\n)", "info"),
+    Query(f"max by ({MOUNT_TARGET}) ({_FRESH})", "now"),
+    Query(_KNOWLEDGE, "info"),
+    Query(
+        named(f"max by (region, mount_target_id) ({here(f'mount_target:fss_utilisation_age:seconds{{{_SHARE}}}')})"),
+        "age",
+    ),
+    Query(f"max by ({MOUNT_TARGET}) ({here('mount_target:fss_utilisation:ratio offset 1w')})", "week"),
+    Query(_each("fss_mount_target_latency_objective_ratio"), "latency"),
+    Query(_shown_client(f"(\n{_TOP_CLIENT}\nor\n{_NOBODY}\n)"), "info"),
+    Query(_first(_TOP_OPERATIONS, "operation"), "info"),
+    Query(_each("mount_target:fss_mount_targets_needed:count"), "needed"),
+    columns={
+        "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),
+        "now": Column("Now", unit="percentunit", steps=CEILING_STEPS, width=65),
+        "resource": Column("Ceiling", words=RESOURCE_WORDS, width=115, is_optional=True),
+        "known": Column("Known", width=150, is_optional=True),
+        "age": Column("Age", unit="s", decimals=0, width=70),
+        "week": Column("Week ago", unit="percentunit", width=82),
+        "latency": Column("Latency", unit="percentunit", steps=OBJECTIVE_STEPS, width=75),
+        "shown_client": Column("Top client", url=_TO_TOP_CLIENT, width=125),
+        "operation": Column("Top operation", width=112, is_optional=True),
+        "needed": Column("Needed", unit="none", width=72),
+        "address": Column(None),
+        "client": Column(None),
+        "dashboard": Column(None),
+        "variable": Column(None),
+        "chosen": Column(None),
+    },
+    height=9,
+)
+
+
+_DETAILS = table(
+    "All ceilings of each mount target",
+    "Shares of the ceilings of each mount target. A dash means no published ceiling or no fresh data, never zero. Budget left is the part of the "
+    "error budget of 30 days that is not spent. In 14 days is a forecast from the busiest minutes of two weeks.",
     Query(_each(_utilisation("iops")), "iops"),
     Query(_each(_utilisation("read_bandwidth")), "read"),
     Query(_each(_utilisation("write_bandwidth")), "write"),
-    Query(_each(_utilisation(".*connections")), "connections"),
-    Query(
-        named(f"max by (region, mount_target_id) (fss_mount_target_latency_objective_ratio{{{IN_REGION}}})"),
-        "latency",
-    ),
-    Query(named(f"min by (region, mount_target_id) (slo:fss_error_budget_left:ratio{{{IN_REGION}}})"), "budget"),
-    Query(_each(f'mount_target:fss_utilisation:forecast14d{{resource!~".*connections", {IN_REGION}}}'), "forecast"),
-    Query(_each(f"mount_target:fss_mount_targets_needed:count{{{IN_REGION}}}"), "needed"),
+    Query(_each('mount_target:fss_utilisation:ratio{resource="connections"}'), "connections"),
+    Query(_each('mount_target:fss_utilisation:at_least{resource="encrypted_connections"}'), "encrypted"),
+    Query(named(f"min by (region, mount_target_id) ({here('slo:fss_error_budget_left:ratio')})"), "budget"),
+    Query(_each('mount_target:fss_utilisation:forecast14d{resource!~".*connections"}'), "forecast"),
+    Query(f'label_replace({all_here()}, "console", "open", "", "")', "info"),
     columns={
-        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
         "mount_target_id": Column(None),
-        "region": Column("Region", width=130),
-        "nearest": Column("Nearest", unit="percentunit", steps=CEILING_STEPS, width=90),
-        "resource": Column("Ceiling", words=RESOURCE_WORDS, width=130),
-        "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, width=80),
-        "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, width=80),
-        "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, width=80),
+        "region": Column("Region", width=115),
+        "iops": Column("IOPS", unit="percentunit", steps=CEILING_STEPS, width=75),
+        "read": Column("Read", unit="percentunit", steps=CEILING_STEPS, width=75),
+        "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, width=75),
         "connections": Column("Connections", unit="percentunit", steps=CEILING_STEPS, width=110),
-        "latency": Column("Latency", unit="percentunit", steps=OBJECTIVE_STEPS, width=90),
-        "budget": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
-        "forecast": Column("In 14 days", unit="percentunit", steps=CEILING_STEPS, width=100),
-        "needed": Column("Needed", unit="none", width=90),
+        "encrypted": Column("Encrypted, least", unit="percentunit", width=135),
+        "budget": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=100),
+        "forecast": Column("In 14 days", unit="percentunit", steps=CEILING_STEPS, width=95),
+        "console": Column("OCI console", url=TO_CONSOLE, width=105),
     },
-    sort_by="Nearest",
+    sort_by="IOPS",
     height=9,
 )
 
 
 _SOURCES = table(
-    "Where each IOPS figure comes from",
+    "Sources of the IOPS of each mount target",
     "IOPS of a mount target by source, never mixed. Measured is MountTargetIOPS, where the tenancy has it. The estimate from OCI leaves out "
-    "operations that OCI does not publish. The estimate from clients leaves out clients without an agent. Coverage far below 100 % means that agents are missing on some clients.",
-    Query(_each(f"fss_mount_target_iops{{{IN_REGION}}}"), "measured"),
-    Query(_each(f"fss_mount_target_estimated_iops{{{IN_REGION}}}"), "oci"),
-    Query(_each(f"mount_target:fss_client_estimated_iops:rate5m{{{IN_REGION}}}"), "clients"),
-    Query(_each(f"mount_target:fss_client_coverage:ratio{{{IN_REGION}}}"), "coverage"),
+    "operations that OCI does not publish. The estimate from clients leaves out clients without an agent, so that it is a lower bound. Coverage "
+    "far below 100 % means that agents are missing on some clients.",
+    Query(_each("fss_mount_target_iops"), "measured"),
+    Query(_each("fss_mount_target_estimated_iops"), "oci"),
+    Query(_each("mount_target:fss_client_estimated_iops:rate5m"), "clients"),
+    Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
+    Query(
+        named(
+            f'max by (region, mount_target_id) ({here("""mount_target:fss_utilisation_age:seconds{resource="iops"}""")})'
+        ),
+        "age",
+    ),
     columns={
-        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET),
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
         "mount_target_id": Column(None),
         "measured": Column("Measured", unit="iops", width=130),
         "oci": Column("Estimate from OCI", unit="iops", width=150),
         "clients": Column("Estimate from clients", unit="iops", width=170),
         "coverage": Column("Coverage", unit="percentunit", width=100),
+        "age": Column("Age", unit="s", decimals=0, width=100),
     },
-    sort_by="Estimate from OCI",
+    sort_by="Measured",
     height=8,
 )
 
@@ -176,20 +313,22 @@ _SOURCES = table(
 def _nearest(title: str, what: str, resource: str) -> Panel:
     return graph(
         title,
-        f"{what} as share of the ceiling, for the ten mount targets that came nearest in the time shown.",
-        Query(nearest(_utilisation(resource), "region, mount_target_id"), "{{mount_target}}"),
+        f"{what} as share of the ceiling, for the mount targets that came nearest in the time shown. Dashed in grey: a week ago, the first of them.",
+        Query(here(nearest(_utilisation(resource), "region, mount_target_id")), "{{mount_target}}"),
+        Query(f"topk(1, max by (region) ({here(f'{_utilisation(resource)} offset 1w')}))", WEEK_AGO),
         unit="percentunit",
         steps=CEILING_STEPS,
+        overrides=[line(WEEK_AGO, "text", dashed=True)],
     )
 
 
 _CLASS_LATENCY = f"fss_mount_target_latency_objective_ratio{{{IN_REGION}}}"
 _LATENCY = graph(
-    "Latency of its objective: ten slowest",
+    "Latency as share of its objective: top $top",
     "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % with a busy mount target: treat the "
     "ceiling first. Above 100 % with an idle one: look at the status page of OCI.",
     Query(
-        named(f"({nearest(_CLASS_LATENCY, 'region, mount_target_id, class')})"),
+        f"max by ({MOUNT_TARGET}, class) ({here(nearest(_CLASS_LATENCY, 'region, mount_target_id, class'))})",
         "{{mount_target}}, {{class}}",
     ),
     unit="percentunit",
@@ -198,32 +337,8 @@ _LATENCY = graph(
 )
 
 
-_FILE_SYSTEM = "region, file_system_id, file_system"
-_SPREAD = table(
-    "File systems behind several mount targets",
-    "Imbalance is the busiest mount target against the mean: 1 is even, 2 with two mount targets means that one does all the work. Remount "
-    "clients from the busy address to an idle one before you add another.",
-    Query(f"max by ({_FILE_SYSTEM}) (file_system:fss_mount_targets:count{{{IN_REGION}}} > 1)", "count"),
-    Query(f"max by ({_FILE_SYSTEM}) (file_system:fss_utilisation_imbalance:ratio{{{IN_REGION}}})", "imbalance"),
-    Query(
-        f"max by ({_FILE_SYSTEM}) (file_system:fss_utilisation:sum{{{IN_REGION}}}"
-        " and on (region, file_system_id) file_system:fss_mount_targets:count > 1)",
-        "sum",
-    ),
-    columns={
-        "file_system": Column("File system"),
-        "count": Column("Mount targets", unit="none", width=120),
-        "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, decimals=1, width=110),
-        "sum": Column("Sum of shares", unit="percentunit", width=120),
-    },
-    sort_by="Imbalance",
-    width=12,
-    height=9,
-)
-
-
 _GROWTH = graph(
-    "Busiest minutes of each week: ten highest",
+    "Busiest minutes of each week: top $top",
     "The busiest minutes of the last seven days, by mount target and ceiling. The growth from week to week makes the forecast. Choose a month "
     "above. A line that climbs towards the orange one is a reason to plan now.",
     Query(
@@ -239,16 +354,59 @@ _GROWTH = graph(
 )
 
 
+_PEAKS = table(
+    "Single clients that fill a ceiling for a second",
+    "One client reaches the IOPS ceiling of its mount target within a second, though the mean is low: spread its work over time.",
+    Query(_each("mount_target:fss_client_peak_utilisation:ratio >= 0.95"), "peak"),
+    empty="No client does, of those with an agent.",
+    columns={
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
+        "mount_target_id": Column(None),
+        "region": Column(None),
+        "peak": Column("Highest second", unit="percentunit", width=130),
+    },
+    sort_by="Highest second",
+    width=12,
+    height=7,
+)
+
+
+_NO_CEILING = table(
+    "Mount targets without a known IOPS ceiling",
+    "OCI publishes no IOPS ceiling for these shapes. State one under limits in the configuration of the poller to get a share.",
+    Query(
+        f"group by ({MOUNT_TARGET}, shape) ({here('mount_target:fss_mount_target:info')}"
+        " unless on (region, mount_target_id) fss_mount_target_iops_limit and on () group(fss_mount_target_iops_limit))",
+        "info",
+    ),
+    empty="Every listed mount target has one.",
+    columns={
+        "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
+        "mount_target_id": Column(None),
+        "region": Column("Region", width=120),
+        "shape": Column("Shape", width=90),
+    },
+    width=12,
+    height=7,
+)
+
+
 _ROOM = table(
     "Room for more mount targets",
     "How many mount targets each availability domain has, and the service limit of the tenancy. At the limit ask OCI for more before you need them.",
     Query(f"max by (region, availability_domain) (fss_oci_mount_targets{{{IN_REGION}}})", "count"),
     Query(f"max by (region, availability_domain) (fss_oci_mount_targets_limit{{{IN_REGION}}})", "limit"),
+    Query(
+        f"max by (region, availability_domain) (fss_oci_mount_targets{{{IN_REGION}}})"
+        " / on (region, availability_domain) min by (region, availability_domain) (fss_oci_mount_targets_limit)",
+        "share",
+    ),
     columns={
         "availability_domain": Column("Availability domain"),
         "region": Column("Region"),
         "count": Column("Mount targets", unit="none", width=130),
         "limit": Column("Limit", unit="none", width=100),
+        "share": Column("Share", unit="percentunit", steps=((None, "text"), (1, "orange")), width=90),
     },
     sort_by="Mount targets",
     height=6,
@@ -257,28 +415,27 @@ _ROOM = table(
 
 def fleet() -> Json:
     """The dashboard."""
-    alerts = firing_alerts(
-        "Firing alerts", "Critical alerts and warnings of the chosen regions.", _ALERTS, width=12, height=9
-    )
+    alerts = firing_alerts("Firing alerts", "Critical alerts and warnings of the chosen regions.", _ALERTS)
     return dashboard(
         uid="fss-fleet",
         title="FSS fleet",
-        description="How close every OCI File Storage mount target is to its ceiling. Needs the rules of rules/.",
+        description="How close every OCI File Storage mount target is to its ceiling. Needs the files of rules/.",
+        variables=[of_inventory("compartment", "Compartment"), of_inventory("shape", "Shape")],
         alerts='alertname=~"Fss(Region|MountTarget|Replication|FileSystem).+"',
         sections=[
             Section("", [*_STATS, alerts, _NEAREST, _CEILINGS]),
+            Section("All ceilings", [_DETAILS]),
             Section(
                 "Each ceiling over time",
                 [
-                    _nearest("IOPS: ten nearest to the ceiling", "I/O operations per second", "iops"),
-                    _nearest("Read bandwidth: ten nearest", "Bytes read per second", "read_bandwidth"),
-                    _nearest("Write bandwidth: ten nearest", "Bytes written per second", "write_bandwidth"),
+                    _nearest("IOPS: top $top", "I/O operations per second", "iops"),
+                    _nearest("Read bandwidth: top $top", "Bytes read per second", "read_bandwidth"),
+                    _nearest("Write bandwidth: top $top", "Bytes written per second", "write_bandwidth"),
                     _LATENCY,
                 ],
             ),
-            Section("Where the figures come from", [_SOURCES]),
-            Section("Spread and growth", [_SPREAD, _GROWTH, _ROOM]),
-            FILE_SYSTEMS,
+            Section("Sources of the figures", [_SOURCES, _NO_CEILING, _PEAKS]),
+            Section("Growth and room", [_GROWTH, _ROOM]),
             SERVICES,
         ],
     )

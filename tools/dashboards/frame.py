@@ -73,7 +73,43 @@ def query_variable(
 
 def _region_variable() -> Json:
     return query_variable(
-        "region", "Region", "label_values(fss_mount_target_info, region)", description="Regions of the inventory."
+        "region",
+        "Region",
+        "label_values(mount_target:fss_mount_target:info, region)",
+        description="Regions of the inventory.",
+    )
+
+
+RUNBOOK = query_variable(
+    "runbook",
+    "Runbook at",
+    "label_values(fss_exporter_build_info, instance)",
+    description="The exporter whose page /runbook the links of alerts open. Choose one that your browser reaches.",
+    multi=False,
+)
+
+_TOP: Json = {
+    "type": "custom",
+    "name": "top",
+    "label": "Top",
+    "description": "How many mount targets, clients or file systems a graph shows.",
+    "query": "5,10,20",
+    "options": [{"selected": text == "10", "text": text, "value": text} for text in ("5", "10", "20")],
+    "current": {"selected": True, "text": "10", "value": "10"},
+    "includeAll": False,
+    "multi": False,
+    "hide": 0,
+    "skipUrlSync": False,
+}
+
+
+def of_inventory(label: str, title: str) -> Json:
+    """A variable with the values that a label of the mount targets has. The rows outlive the poller for hours."""
+    return query_variable(
+        label,
+        title,
+        f'label_values(mount_target:fss_mount_target:info{{region=~"$region"}}, {label})',
+        description=f"{title} of the mount targets.",
     )
 
 
@@ -85,12 +121,14 @@ def dashboard(
     sections: Iterable[Section],
     alerts: str,
     variables: Sequence[Json] = (),
+    links: Sequence[Json] = (),
 ) -> Json:
     """A whole dashboard.
 
     Args:
         alerts: label matchers of the alerts that are marked in its graphs.
         variables: its own, behind data source and region.
+        links: further links at the top right.
     """
     return {
         "annotations": {"list": [_marks(alerts)]},
@@ -98,12 +136,12 @@ def dashboard(
         "editable": False,
         "graphTooltip": 1,
         "id": None,
-        "links": [_LINK],
+        "links": [*links, _LINK],
         "panels": _placed(sections),
         "refresh": "1m",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": [_datasource_variable(), _region_variable(), *variables]},
+        "templating": {"list": [_datasource_variable(), _region_variable(), *variables, _TOP, RUNBOOK]},
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "browser",
         "title": title,
@@ -124,6 +162,20 @@ _LINK: Json = {
     "type": "dashboards",
     "url": "",
 }
+
+
+def console_link(url: str) -> Json:
+    """A link to the page of a resource in the console of OCI."""
+    return _LINK | {
+        "icon": "external link",
+        "includeVars": False,
+        "keepTime": False,
+        "tags": [],
+        "targetBlank": True,
+        "title": "OCI console",
+        "type": "link",
+        "url": url,
+    }
 
 
 def _marks(alerts: str) -> Json:

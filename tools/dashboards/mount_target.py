@@ -1,9 +1,10 @@
 """mount-target.json: one mount target, who loads it and with what."""
 
 from tools.dashboards.alerts import firing_alerts
-from tools.dashboards.frame import Section, dashboard, query_variable
+from tools.dashboards.frame import Section, console_link, dashboard, query_variable
 from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines
 from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
+from tools.dashboards.mount_target_shapes import SHAPES_TABLE
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import (
     CEILING_STEPS,
@@ -22,9 +23,10 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     BUDGET_STEPS,
     BURN_STEPS,
+    DATA_AGE_STEPS,
     TO_CLIENT,
+    WEEK_AGO,
     ceiling,
-    client_iops,
     largest_now,
 )
 
@@ -32,49 +34,54 @@ from fss_exporter.model.thresholds import WARNING_RATIO
 
 
 def _now(title: str, description: str, expr: str, steps: Steps = CEILING_STEPS) -> Panel:
-    return stat(title, description, Query(expr), unit="percentunit", steps=steps)
+    return stat(title, description, Query(expr), unit="percentunit", steps=steps, width=4)
 
 
-def _used(resource: str) -> str:
-    return f'max(mount_target:fss_utilisation:ratio{{resource=~"{resource}", {THIS}}})'
+def _share(title: str, description: str, resource: str) -> Panel:
+    """A share with its source; else in grey what is known in its place."""
+
+    def of(kind: str) -> str:
+        return f'max by (source) (mount_target:fss_utilisation:{kind}{{resource="{resource}", {THIS}}})'
+
+    fresh, last, least = (of(kind) for kind in ("ratio", "last", "at_least"))
+    return stat(
+        title,
+        f"{description} In grey: the last known share, or what the clients with an agent prove at least, because OCI tells nothing fresh.",
+        Query(fresh, "{{source}}"),
+        Query(f"max({last}) unless on () {fresh}", "last known"),
+        Query(f"max({least}) unless on () {last}", "at least"),
+        unit="percentunit",
+        steps=CEILING_STEPS,
+        width=4,
+    )
 
 
 _STATS = [
-    _now(
+    _share(
         "IOPS",
-        "Share of the IOPS ceiling in use, from the best source. No data: OCI publishes no ceiling for this shape.",
-        _used("iops"),
+        "Share of the IOPS ceiling in use, and the source: measured, or estimated from other figures of OCI. No data: OCI publishes no ceiling "
+        "for this shape.",
+        "iops",
     ),
-    _now("Read", "Share of the ceiling of read bandwidth in use.", _used("read_bandwidth")),
-    _now(
+    _share("Read", "Share of the ceiling of read bandwidth in use.", "read_bandwidth"),
+    _share(
         "Write",
         "Share of the ceiling of write bandwidth in use. No data: OCI publishes no ceiling for this shape.",
-        _used("write_bandwidth"),
-    ),
-    _now(
-        "Connections",
-        "Share of the connections in use, or of the encrypted ones where more. Above 100 % new mounts fail.",
-        _used(".*connections"),
+        "write_bandwidth",
     ),
     _now(
         "Latency",
-        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: less than one request a second.",
+        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: no requests.",
         f"max(fss_mount_target_latency_objective_ratio{{{THIS}}})",
         OBJECTIVE_STEPS,
     ),
-    _now(
-        "Budget left",
-        "Part of the error budget of 30 days that is not spent, for the objective with the least budget left. Below 0 % the objective is missed.",
-        f"min(slo:fss_error_budget_left:ratio{{{THIS}}})",
-        BUDGET_STEPS,
-    ),
     stat(
-        "Burn, 1 hour",
-        "How fast the error budget was spent in the last hour: 1 spends it in exactly 30 days, 14.4 in two days and pages.",
-        Query(f'max(slo:fss_error_budget_burn:ratio{{window="1h", {THIS}}})'),
-        unit="none",
-        steps=BURN_STEPS,
-        decimals=1,
+        "Data age",
+        "Age of the newest minute of this mount target from OCI. One to three minutes is normal.",
+        Query(f'max(mount_target:fss_utilisation_age:seconds{{resource!="connections", {THIS}}})'),
+        unit="s",
+        steps=DATA_AGE_STEPS,
+        width=4,
     ),
     _now(
         "Coverage",
@@ -93,9 +100,7 @@ _METADATA = f'class=~"metadata_.+", {ADDRESS}'
 def _bound_from_clients(bound: str) -> str:
     """The estimate for metadata is exact, so READs and WRITEs alone have bounds."""
     return (
-        f"sum(\nrate(fss_client_estimated_io_operations_{bound}_bound_total{{{ADDRESS}}}[$__rate_interval])"
-        f"\nor rate(fss_client_estimated_io_operations_total{{{_METADATA}}}[$__rate_interval])"
-        f"\nor address_class:fss_client_estimated_iops_{bound}_bound:rate5m{{{ADDRESS}}}"
+        f"sum(\naddress_class:fss_client_estimated_iops_{bound}_bound:rate5m{{{ADDRESS}}}"
         f"\nor address_class:fss_client_estimated_iops:rate5m{{{_METADATA}}}\n)"
     )
 
@@ -112,54 +117,61 @@ _IOPS = graph(
     Query(f"max(mount_target:fss_client_estimated_iops:rate5m{{{THIS}}})", _FROM_CLIENTS),
     Query(_bound_from_clients("lower"), _BOUNDS[_FROM_CLIENTS][0]),
     Query(_bound_from_clients("upper"), _BOUNDS[_FROM_CLIENTS][1]),
+    Query(f"max(fss_mount_target_iops{{{THIS}}} offset 1w)", WEEK_AGO),
     *ceiling("fss_mount_target_iops_limit", THIS, WARNING_RATIO),
     unit="iops",
     overrides=[
         line(_MEASURED, "blue"),
         line(_OCI, "purple"),
-        line(_FROM_CLIENTS, "green"),
+        line(_FROM_CLIENTS, "light-blue"),
+        line(WEEK_AGO, "text", dashed=True),
         *band(*_BOUNDS[_OCI], "purple"),
-        *band(*_BOUNDS[_FROM_CLIENTS], "green"),
+        *band(*_BOUNDS[_FROM_CLIENTS], "light-blue"),
         *ceiling_lines(),
     ],
-    width=12,
+    width=10,
 )
 
 
+_IOPS_OF_CLIENTS = f"max by (network, instance, address) (client:fss_client_estimated_iops:top{{{ADDRESS}}})"
 _WHO = [
     graph(
-        "Clients that cost most",
-        "Estimated IOPS of the ten clients that cost most in the time shown. One line far above the rest: talk to its owner. Many alike: spread "
+        "Clients that cost most: top $top",
+        "Estimated IOPS of the clients that cost most now. One line far above the rest: talk to its owner. Many alike: spread "
         "them over mount targets.",
-        Query(largest_now(lambda at: client_iops(ADDRESS, at), "instance, address"), "{{instance}}"),
+        Query(
+            largest_now(
+                lambda at: (
+                    f"max by (network, instance, address) (client:fss_client_estimated_iops:top{{{ADDRESS}}}{at})"
+                ),
+                "network, instance, address",
+            ),
+            "{{instance}}",
+        ),
         unit="iops",
         width=8,
     ),
     table(
         "Top clients now",
-        "The ten clients that cost most now. Click one for its mounts, operations and options.",
-        Query(f"topk(10, {client_iops(ADDRESS)})", "iops"),
+        "The clients that cost most now. Click one for its mounts, operations and options.",
+        Query(f"topk($top, {_IOPS_OF_CLIENTS})", "iops"),
         columns={
-            "instance": Column("Client", url=TO_CLIENT),
+            "instance": Column("Client", url=TO_CLIENT, least=120),
             "address": Column(None),
-            "iops": Column("IOPS", unit="iops", width=110),
+            "iops": Column("IOPS", unit="iops", width=100),
         },
         sort_by="IOPS",
         width=8,
         height=9,
     ),
-    cost_by_class(
-        "Cost by class of operations",
-        f"rate(fss_client_estimated_io_operations_total{{{ADDRESS}}}[$__rate_interval])"
-        f"\nor address_class:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
-        width=8,
-    ),
+    cost_by_class("Cost by class", f"address_class:fss_client_estimated_iops:rate5m{{{ADDRESS}}}", width=8),
 ]
 
 
 def _by_objective(operator: str, selector: str) -> str:
-    """A row for each objective; an objective for all requests has no class."""
-    return f"{operator} by (objective, source) ({selector})"
+    """A row for each objective and who sees it: OCI, or the clients."""
+    of_address = selector.replace(THIS, ADDRESS)
+    return f"{operator} by (objective, source) ({selector} or {of_address})"
 
 
 _SLO = Section(
@@ -168,17 +180,18 @@ _SLO = Section(
         table(
             "Objectives and their budgets",
             "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 14.4 "
-            "over one hour pages. A burn of 3 over a day is a ticket.",
+            "over one hour pages. A burn of 3 over one day is a ticket.",
             Query(_by_objective("min", f"slo:fss_error_budget_left:ratio{{{THIS}}}"), "left"),
             *(
                 Query(_by_objective("max", f'slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}}'), window)
-                for window in ("1h", "1d")
+                for window in ("10m", "1h", "1d")
             ),
             columns={
-                "objective": Column("Objective", width=110),
+                "objective": Column("Objective", least=110),
                 "source": Column("Seen by", width=100),
                 "left": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
-                "1h": Column("Burn, 1 hour", unit="none", decimals=1, steps=BURN_STEPS, width=120),
+                "10m": Column("Burn, 10 min", unit="none", decimals=1, width=115),
+                "1h": Column("1 hour", unit="none", decimals=1, steps=BURN_STEPS, width=90),
                 "1d": Column("1 day", unit="none", decimals=1, width=90),
             },
             sort_by="Budget left",
@@ -189,7 +202,7 @@ _SLO = Section(
             "How fast the budget of the worst objective is spent: 1 spends it in exactly 30 days. The short window shows that the trouble goes on, "
             "the long one that it matters.",
             Query(
-                f'max by (objective, window) (slo:fss_error_budget_burn:ratio{{window=~"10m|1h|1d", {THIS}}})',
+                f"max by (objective, window) (slo:fss_error_budget_burn:ratio{{{THIS}}} or slo:fss_error_budget_burn:ratio{{{ADDRESS}}})",
                 "{{objective}}, {{window}}",
             ),
             unit="none",
@@ -201,18 +214,16 @@ _SLO = Section(
 )
 
 
-def _address(name: str, description: str) -> Json:
-    """A hidden variable with the address of the mount target. A link from FSS clients sets `address`, perhaps to All."""
-    series = "(fss_mount_target_info{of_this} or address:fss_mount_target:join{of_this})"
-    query = series.replace("of_this", 'mount_target_id="$mount_target"')
+def _of_mount_target(name: str, label: str, description: str) -> Json:
+    """A hidden variable with the address or network of the mount target. A link from FSS clients sets `address`, perhaps to All."""
     return query_variable(
         name,
-        "Address",
-        f"query_result(group by (address) {query})",
+        label.capitalize(),
+        f'query_result(group by ({label}) (mount_target:fss_mount_target:info{{mount_target_id="$mount_target"}}))',
         description=description,
         multi=False,
         hidden=True,
-        regex='/address="(?<value>[^"]+)/',
+        regex=f'/{label}="(?<value>[^"]+)/',
     )
 
 
@@ -222,31 +233,49 @@ def mount_target() -> Json:
         "Alerts of this mount target",
         "Every firing alert, notes included.",
         f'alertname=~"Fss.+", {THIS}',
-        width=12,
-        height=9,
     )
     return dashboard(
         uid="fss-mount-target",
         title="FSS mount target",
-        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs the rules of rules/.",
+        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs rules/recording.yml.",
         variables=[
             query_variable(
                 "mount_target",
                 "Mount target",
-                'query_result(group by (mount_target, mount_target_id) (fss_mount_target_info{region=~"$region"}'
-                ' or on (mount_target_id) address:fss_mount_target:join{region=~"$region"}))',
-                description="The list shows display names and selects OCIDs, because names can repeat. Mount targets of a stopped poller stay for days.",
+                'query_result(group by (mount_target, mount_target_id) (mount_target:fss_mount_target:info{region=~"$region"}))',
+                description="The list shows display names and selects OCIDs, because names can repeat. Mount targets of a stopped poller stay for six hours.",
                 multi=False,
                 regex='/mount_target="(?<text>[^"]+)|mount_target_id="(?<value>[^"]+)/g',
             ),
-            _address("mount_address", "The address that clients mount; joins them to the mount target.")
+            _of_mount_target(
+                "mount_address", "address", "The address that clients mount; joins them to the mount target."
+            )
             | {"skipUrlSync": True},
-            _address("address", "Hidden. The link to FSS clients opens the clients of this mount target."),
+            _of_mount_target("mount_network", "network", "The network of the address, because two networks can use it.")
+            | {"skipUrlSync": True},
+            _of_mount_target(
+                "address", "address", "Hidden. The link to FSS clients opens the clients of this mount target."
+            ),
+            _of_mount_target(
+                "network", "network", "Hidden. The link to FSS clients opens the clients of this network."
+            ),
         ],
+        links=[console_link("https://cloud.oracle.com/fss/mount-targets/${mount_target}")],
         alerts=f'alertname=~"Fss.+", {THIS}',
         sections=[
             Section("", [*_STATS, alerts, _IOPS, *_WHO]),
-            Section("What costs", [busiest_operations(ADDRESS, width=24, height=10)]),
+            Section(
+                "Operations by cost, and the shape for the load",
+                [
+                    busiest_operations(
+                        f"address_operation:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
+                        f"address_operation:fss_client_operations:rate5m{{{ADDRESS}}}",
+                        width=12,
+                        height=10,
+                    ),
+                    SHAPES_TABLE,
+                ],
+            ),
             PEAKS_AND_BANDWIDTH,
             LATENCY,
             _SLO,

@@ -2,14 +2,14 @@
 
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Json, Panel, Query, graph, line
-from tools.dashboards.words import ceiling
+from tools.dashboards.words import WEEK_AGO, ceiling
 
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 THIS = 'mount_target_id="$mount_target", mount_target_id!=""'
 """Series of servers that are no mount target have no OCID, and an empty variable would find them."""
 
-ADDRESS = 'address="$mount_address"'
+ADDRESS = 'network="$mount_network", address="$mount_address"'
 
 
 def ceiling_lines() -> list[Json]:
@@ -21,7 +21,7 @@ def ceiling_lines() -> list[Json]:
 
 
 _PEAKS = graph(
-    "Busiest second of the clients against their mean",
+    "Busiest second against the mean",
     "Ceilings hold for every second. All lines are of the clients with an agent, as share of the IOPS ceiling. The highest second of one client "
     "is the least that the mount target had to serve at once. The sum of the highest seconds is the most, if they fell together. Peaks near the "
     "ceiling over a low mean: jobs that start together, or one greedy client.",
@@ -30,7 +30,7 @@ _PEAKS = graph(
         "highest second of one client",
     ),
     Query(
-        f"sum(fss_client_peak_estimated_iops{{{ADDRESS}}}) / min(fss_mount_target_iops_limit{{{THIS}}})",
+        f"sum(max by (instance) (fss_client_peak_estimated_iops{{{ADDRESS}}})) / min(fss_mount_target_iops_limit{{{THIS}}})",
         "sum of the highest seconds",
     ),
     Query(
@@ -39,20 +39,21 @@ _PEAKS = graph(
     ),
     unit="percentunit",
     steps=CEILING_STEPS,
-    width=8,
 )
 
 
 def _bandwidth(kind: str, advice: str) -> Panel:
     done = {"read": "read", "write": "written"}[kind]
+    gauge = f"fss_mount_target_{kind}_bytes_per_second{{{THIS}}}"
     return graph(
-        f"{kind.capitalize()} bandwidth against the ceiling",
+        f"{kind.capitalize()} bandwidth",
         f"Bytes {done} per second through this mount target, mean of each minute, as OCI measures it. {advice}",
-        Query(f"max(fss_mount_target_{kind}_bytes_per_second{{{THIS}}})", kind),
+        Query(f"max({gauge})", kind),
+        Query(f"max({gauge} offset 1w)", WEEK_AGO),
         *ceiling(f"fss_mount_target_{kind}_bytes_per_second_limit", THIS, WARNING_RATIO),
         unit="Bps",
-        overrides=[line(kind, "blue"), *ceiling_lines()],
-        width=8,
+        overrides=[line(kind, "blue"), line(WEEK_AGO, "text", dashed=True), *ceiling_lines()],
+        width=12,
     )
 
 

@@ -1,15 +1,17 @@
 """Rows of mount-target.json: latency, errors and connections, file systems."""
 
 from tools.dashboards.frame import Section
-from tools.dashboards.mount_target_load import ADDRESS, THIS
-from tools.dashboards.panels import Panel, Query, graph, line, override
+from tools.dashboards.mount_target_load import ADDRESS, THIS, ceiling_lines
+from tools.dashboards.panels import OBJECTIVE_STEPS, Panel, Query, graph, line, override
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, largest_now
+from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, WEEK_AGO, ceiling, largest_now
+
+from fss_exporter.model.thresholds import WARNING_RATIO
 
 _OBJECTIVE = line("^objective", "orange", dashed=True, regex=True, legend=False)
 _SIZE_COLOURS = [
     override(size, regex=True, color={"fixedColor": colour, "mode": "fixed"})
-    for size, colour in (("up to 8 KiB", "green"), ("8 KiB to 64 KiB", "blue"), ("64 KiB to 1 MiB", "purple"))
+    for size, colour in (("up to 8 KiB", "light-blue"), ("8 KiB to 64 KiB", "blue"), ("64 KiB to 1 MiB", "purple"))
 ]
 """A size and its objective have one colour."""
 
@@ -45,11 +47,27 @@ _CLIENT_LATENCY = graph(
     renames=CLASSES,
 )
 
-_CLIENT_VERDICTS = graph(
-    "Clients by verdict",
-    "Clients by the verdict of their agents. Slow, failing and waiting clients spend the error budget.",
-    Query(f"sum by (verdict) (address_verdict:fss_clients:mean5m{{{ADDRESS}}})", "{{verdict}}"),
+_VERDICTS = graph(
+    "Clients by the verdict of their agents",
+    "How many clients are served, slow, failing or waiting, in the mean of five minutes. An agent calls a client slow if its requests take longer "
+    "than their objective. Slow or waiting clients spend the error budget.",
+    Query(f'sum by (verdict) (address_verdict:fss_clients:mean5m{{verdict!="idle", {ADDRESS}}})', "{{verdict}}"),
     unit="none",
+    decimals=1,
+    stacked=True,
+    overrides=[
+        line(name, colour)
+        for name, colour in (("served", "blue"), ("slow", "orange"), ("failing", "red"), ("waiting", "dark-red"))
+    ],
+)
+
+_OCI_OBJECTIVE = graph(
+    "Latency as share of its objective",
+    "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % the minute is bad and spends the error budget.",
+    Query(f"max by (class) (fss_mount_target_latency_objective_ratio{{{THIS}}})", "{{class}}"),
+    unit="percentunit",
+    steps=OBJECTIVE_STEPS,
+    renames=CLASSES,
 )
 
 
@@ -73,7 +91,7 @@ ERRORS = Section(
             width=8,
         ),
         graph(
-            "Kerberos and LDAP errors: most frequent",
+            "Kerberos and LDAP errors",
             "Errors per second by type. Any line above zero: users have no name or no access. Look at clocks, keytab and the outbound "
             "connector.",
             _error_rate("fss_kerberos_errors_total", "Kerberos, {{error_type}}", "error_type"),
@@ -89,7 +107,10 @@ ERRORS = Section(
             "Client connections in each minute. With nconnect one client holds several. A steady climb without new clients: mounts that are never "
             "unmounted.",
             Query(f"max(fss_mount_target_connections{{{THIS}}})", "connections"),
-            unit="none",
+            Query(f"max(fss_mount_target_connections{{{THIS}}} offset 1w)", WEEK_AGO),
+            *ceiling("fss_mount_target_connections_limit", THIS, WARNING_RATIO),
+            overrides=[line("connections", "blue"), line(WEEK_AGO, "text", dashed=True), *ceiling_lines()],
+            unit="short",
             width=8,
         ),
     ],
@@ -119,13 +140,13 @@ BEHIND = Section(
                 "used",
             ),
             columns={
-                "file_system": Column("File system"),
-                "reads": Column("READ", unit="ops", width=110),
-                "writes": Column("WRITE", unit="ops", width=110),
-                "metadata": Column("Metadata", unit="ops", width=110),
-                "read": Column("Bytes read", unit="Bps", width=110),
-                "written": Column("Bytes written", unit="Bps", width=120),
-                "used": Column("Used", unit="bytes", width=100),
+                "file_system": Column("File system", least=100),
+                "reads": Column("READ", unit="ops", width=85),
+                "writes": Column("WRITE", unit="ops", width=85),
+                "metadata": Column("Metadata", unit="ops", width=88),
+                "read": Column("Bytes read", unit="Bps", width=95),
+                "written": Column("Bytes written", unit="Bps", width=110),
+                "used": Column("Used", unit="bytes", width=85),
             },
             sort_by="READ",
             width=16,
@@ -137,9 +158,9 @@ BEHIND = Section(
             Query(f'group by (file_system, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})', "info"),
             empty="The inventory has none.",
             columns={
-                "export": Column("Export"),
-                "file_system": Column("File system", width=120),
-                "state": Column("State", width=90),
+                "export": Column("Export", least=90),
+                "file_system": Column("File system", width=100),
+                "state": Column("State", width=80),
             },
             width=8,
             height=8,
@@ -155,6 +176,7 @@ LATENCY = Section(
         _latency("write", "size", "fss_file_system_write_requests_per_second"),
         _latency("metadata", "operation", "fss_file_system_metadata_operations_per_second"),
         _CLIENT_LATENCY,
-        _CLIENT_VERDICTS,
+        _OCI_OBJECTIVE,
+        _VERDICTS,
     ],
 )

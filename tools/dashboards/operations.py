@@ -1,6 +1,6 @@
 """Panels of what NFS operations cost, for one mount target or for chosen clients."""
 
-from tools.dashboards.panels import Panel, Query, graph
+from tools.dashboards.panels import Panel, Query, graph, line
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLASSES
 
@@ -8,6 +8,14 @@ from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 
 _RENAME = FIXED_COSTS["RENAME"]
 _LARGE_READ = read_io_operations(1 << 20)
+
+
+_CLASS_COLOURS = (
+    ("read", "blue"),
+    ("write", "purple"),
+    ("metadata read", "light-blue"),
+    ("metadata write", "light-purple"),
+)
 
 
 def cost_by_class(title: str, by_class: str, *, width: int) -> Panel:
@@ -20,24 +28,23 @@ def cost_by_class(title: str, by_class: str, *, width: int) -> Panel:
         unit="iops",
         stacked=True,
         renames=CLASSES,
+        overrides=[line(name, colour) for name, colour in _CLASS_COLOURS],
         width=width,
     )
 
 
-def busiest_operations(selector: str, *, width: int, height: int) -> Panel:
-    """A table of operations by cost; all but READ and WRITE cost the same each time."""
+def busiest_operations(cost: str, operations: str, *, width: int, height: int) -> Panel:
+    """A table of operations by cost; both expressions have the label `operation`."""
     return table(
         "Operations by cost",
         f"NFS operations of the clients with an agent, and what they cost. A RENAME costs as much as {_RENAME} GETATTRs, a READ of 1 MiB as "
         f"much as {_LARGE_READ}. Reduce the operation on top first.",
-        Query(_cost_by_operation(selector), "iops"),
-        Query(
-            f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval])) > 0", "operations"
-        ),
+        Query(f"sum by (operation) ({cost}) > 0", "iops"),
+        Query(f"sum by (operation) ({operations}) > 0", "operations"),
         columns={
             "operation": Column("Operation"),
-            "iops": Column("Estimated IOPS", unit="iops"),
-            "operations": Column("Operations", unit="ops"),
+            "iops": Column("Estimated IOPS", unit="iops", width=140),
+            "operations": Column("Operations", unit="ops", width=110),
         },
         sort_by="Estimated IOPS",
         width=width,
@@ -45,13 +52,14 @@ def busiest_operations(selector: str, *, width: int, height: int) -> Panel:
     )
 
 
-def _cost_by_operation(selector: str) -> str:
+def cost_by_operation(selector: str) -> str:
+    """Cost of each operation, from the counters of the clients themselves; all but READ and WRITE cost the same each time."""
     fixed = (
         f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval]))"
-        "\n* on (operation) group_left () fss_operation_io_operations > 0"
+        "\n* on (operation) group_left () fss_operation_io_operations"
     )
     transfers = (
-        f'label_replace(sum(rate(fss_client_estimated_io_operations_total{{class="{name.lower()}", {selector}}}[$__rate_interval])) > 0,'
+        f'label_replace(sum(rate(fss_client_estimated_io_operations_total{{class="{name.lower()}", {selector}}}[$__rate_interval])),'
         f' "operation", "{name}", "", "")'
         for name in ("READ", "WRITE")
     )

@@ -52,6 +52,12 @@ Not 0 for a graph of shares: Grafana would round its axis to whole ones, which i
 NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}
 """The same for a single number or a cell."""
 
+LEGEND_BESIDE = 10
+"""Narrowest panel with its legend beside the graph, in grid units. Beside the graph a legend shows ten rows, below it three."""
+
+LINES = "continuous-BlPu"
+"""Colours of lines: from blue to purple by the largest value, because green, orange and red are a verdict."""
+
 MINIMUM_STEP = "1m"
 """Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
 source says 15 s, and a saw-tooth for the counters of the poller, which grow once a minute."""
@@ -103,19 +109,23 @@ def _target(query: Query, ref: str, *, instant: bool, form: str) -> Json:
 def stat(
     title: str,
     description: str,
-    query: Query,
-    *,
+    *queries: Query,
     unit: str,
     steps: Steps,
     width: int = 3,
     decimals: int | None = None,
 ) -> Panel:
-    """One number in the colour of its step."""
+    """One number in the colour of its step.
+
+    Further queries say what is known in its place, in grey: no colour judges a value that is not fresh or only a lower bound. The name of
+    a query stands below its number.
+    """
+    unknown = [_colourless(chr(ord("A") + position)) for position in range(1, len(queries))]
     body: Json = {
         "type": "stat",
         "title": title,
         "description": description,
-        "targets": targets([query], instant=True),
+        "targets": targets(queries, instant=True),
         "fieldConfig": {
             "defaults": {
                 "color": {"mode": "thresholds"},
@@ -125,7 +135,7 @@ def stat(
                 "thresholds": thresholds(steps),
                 "unit": unit,
             },
-            "overrides": [],
+            "overrides": unknown,
         },
         "options": {
             "colorMode": "value",
@@ -133,15 +143,25 @@ def stat(
             "justifyMode": "auto",
             "orientation": "auto",
             "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
-            "textMode": "value",
+            "textMode": "value_and_name" if any(query.name for query in queries) else "value",
         },
     }
     return Panel(body, width, 4)
 
 
-def tally(title: str, description: str, expr: str, *, steps: Steps = NEUTRAL_STEPS, width: int = 3) -> Panel:
+def _colourless(ref: str) -> Json:
+    """The result of a query in the colour of text."""
+    color = {"fixedColor": "text", "mode": "fixed"}
+    return {
+        "matcher": {"id": "byFrameRefID", "options": ref},
+        "properties": [{"id": "color", "value": color}],
+    }
+
+
+def tally(title: str, description: str, *exprs: str | Query, steps: Steps = NEUTRAL_STEPS, width: int = 3) -> Panel:
     """A count; uncoloured, unless `steps` say from where on it is too many."""
-    return stat(title, description, Query(expr), unit="none", steps=steps, width=width)
+    queries = [Query(one) if isinstance(one, str) else one for one in exprs]
+    return stat(title, description, *queries, unit="none", steps=steps, width=width)
 
 
 def graph(
@@ -183,9 +203,9 @@ def graph(
         "fieldConfig": {"defaults": defaults, "overrides": list(overrides)},
         "options": {
             "legend": {
-                "calcs": ["lastNotNull", "max"],
-                "displayMode": "table",
-                "placement": "bottom",
+                "calcs": ["lastNotNull", "max"] if width > 2 * LEGEND_BESIDE else ["lastNotNull"],
+                "displayMode": "table" if width >= LEGEND_BESIDE else "list",
+                "placement": "right" if width >= LEGEND_BESIDE else "bottom",
                 "showLegend": True,
                 "sortBy": "Last *",
                 "sortDesc": True,
@@ -206,7 +226,7 @@ def _rename(regex: str, replacement: str) -> Json:
 def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     custom: Json = {
         "drawStyle": "line",
-        "fillOpacity": 60 if stacked else 6,
+        "fillOpacity": 60 if stacked else 0,
         "lineWidth": 1,
         "showPoints": "never",
         "spanNulls": False,
@@ -218,7 +238,7 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     elif unit in {"iops", "ops", "reqps", "cps"}:
         custom["axisSoftMax"] = 1  # an axis without values would reach 100
     return {
-        "color": {"mode": "palette-classic"},
+        "color": {"mode": LINES, "seriesBy": "max"},
         "custom": custom,
         "min": 0,
         "thresholds": thresholds(steps or NEUTRAL_STEPS),

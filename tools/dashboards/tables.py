@@ -19,6 +19,9 @@ _MISSING: Json = {
 }
 
 
+_EMPTY: Json = {"type": "special", "options": {"match": "empty", "result": {"color": "text", "index": 1, "text": "-"}}}
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """How a table shows a field: a label, or the value of the query of that name.
@@ -26,9 +29,10 @@ class Column:
     Attributes:
         heading: as the reader sees it; None hides the field from sight but keeps it for links.
         unit, steps, decimals: of a value; bar draws it as a bar from 0 to 1.
-        width: in pixels; None lets Grafana choose, 150 or more.
+        width: in pixels; None lets Grafana choose, `least` or more, by default 150.
         url: where a click leads.
         words: what the reader sees in place of a text, and its colour.
+        is_optional: of a text that some rows do not have: a dash there.
     """
 
     heading: str | None
@@ -37,8 +41,10 @@ class Column:
     decimals: int | None = None
     bar: bool = False
     width: int | None = None
+    least: int | None = None
     url: str | None = None
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    is_optional: bool = False
 
 
 def table(
@@ -107,6 +113,7 @@ def _column_override(name: str, column: Column) -> Json:
         **_sight(column),
         **_value(column),
         "custom.width": column.width,
+        "custom.minWidth": column.least,
         "links": [{"title": "Open", "url": column.url}] if column.url else None,
     }
     shown = [{"id": key, "value": value} for key, value in properties.items() if value is not None]
@@ -122,7 +129,7 @@ def _sight(column: Column) -> Json:
 
 def _value(column: Column) -> Json:
     decimals = NUMBER_DECIMALS.get(column.unit or "") if column.decimals is None else column.decimals
-    mappings = [_MISSING] if column.unit else []
+    mappings = [_MISSING] if column.unit else [_MISSING, _EMPTY] if column.is_optional else []
     if column.words:
         options = {
             raw: {"color": color, "index": at, "text": text}

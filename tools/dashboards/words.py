@@ -6,6 +6,12 @@ from tools.dashboards.panels import Query, Steps
 
 IN_REGION = 'region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
+_CHOSEN_ROWS = 'mount_target:fss_mount_target:info{region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
+
+CHOSEN = 'network=~"$network", address=~"$address", instance=~"$client"'
+"""Series of the chosen clients. Series of all clients together have no `instance`, so that they are found while All is chosen."""
+ALONE = f'{CHOSEN}, instance!~"$client.+"'
+"""Counters of clients that are chosen by name: none while All is chosen, because to read all of them takes seconds."""
 
 # These equal the numbers in rules/; a test compares.
 DATA_AGE_STEPS: Steps = ((None, "green"), (420, "orange"), (900, "red"))
@@ -28,6 +34,11 @@ TO_MOUNT_TARGET = (
     f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{region:queryparam}}&{KEEP}"
 )
 TO_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.instance}}&{KEEP}"
+TO_DASHBOARD = f"/d/${{__data.fields.dashboard}}?var-${{__data.fields.variable}}=${{__data.fields.chosen}}&{KEEP}"
+WEEK_AGO = "a week ago"
+_CONSOLE = "https://cloud.oracle.com/fss"
+TO_CONSOLE = f"{_CONSOLE}/mount-targets/${{__data.fields.mount_target_id}}?region=${{__data.fields.region}}"
+FILE_SYSTEM_IN_CONSOLE = f"{_CONSOLE}/file-systems/${{__data.fields.file_system_id}}?region=${{__data.fields.region}}"
 
 # Labels as people say them, for legends.
 SIZES = (
@@ -52,11 +63,11 @@ CLASS_WORDS = {
 
 
 def nearest(expr: str, by: str) -> str:
-    """The ten largest over the time shown; `expr` is a selector. A plain topk would change its ten at every step."""
-    return f"{expr}\nand on ({by})\ntopk(10, max_over_time({expr}[$__range] @ end()))"
+    """The first few over the time shown; `expr` is a selector. A plain topk would change its choice at every step."""
+    return f"{expr}\nand on ({by})\ntopk($top, max_over_time({expr}[$__range] @ end()))"
 
 
-def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", count: int = 10) -> str:
+def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", count: int | str = "$top") -> str:
     """The largest at the end of the time shown, over all of the time.
 
     Args:
@@ -66,20 +77,31 @@ def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", 
     return f"{expr('')}\nand on ({by})\n{operator}({count}, {expr(' @ end()')})"
 
 
-def client_iops(selector: str, at: str = "") -> str:
-    """Estimated IOPS of each client at each address, from agents and from node_exporter; `at` is a modifier of the time.
+def here(expr: str) -> str:
+    """Series of mount targets of the chosen regions, compartments and shapes."""
+    return f"({expr} and on (region, mount_target_id) {_CHOSEN_ROWS})"
 
-    A client that two jobs or two replicas of Prometheus report counts once, as in the rules.
-    """
-    by = "sum by (instance, address) (max without (job, replica, prometheus_replica)"
-    agents = f"rate(fss_client_address_estimated_io_operations_total{{{selector}}}[$__rate_interval]{at})"
-    return f"({by} ({agents})) or {by} (client:fss_client_estimated_iops:rate5m{{{selector}}}{at})))"
+
+def all_here() -> str:
+    """The chosen mount targets, also those whose load is not known. The rows outlive the poller for hours."""
+    return f"group by ({MOUNT_TARGET}) ({_CHOSEN_ROWS})"
+
+
+def of_clients(recorded: str, counted: str) -> str:
+    """What the rules record of all clients together, or what the counters of the clients give that are chosen by name."""
+    return f"(\n{recorded}\nor\n{counted}\n)"
+
+
+def client_iops(selector: str, alone: str, at: str = "") -> str:
+    """Estimated IOPS of the first clients of each address, and of those that are chosen by name; `at` is a modifier of the time."""
+    by = "max by (network, instance, address)"
+    agents = f"rate(fss_client_address_estimated_io_operations_total{{{alone}}}[$__rate_interval]{at})"
+    return f"({by} (client:fss_client_estimated_iops:top{{{selector}}}{at}) or {by} ({agents}))"
 
 
 def named(expr: str) -> str:
     """Series by OCID with the display name of the mount target."""
-    names = "group by (region, mount_target_id, mount_target) (fss_mount_target_info)"
-    return f"{expr}\n* on (region, mount_target_id) group_left (mount_target) topk by (region, mount_target_id) (1, {names})"
+    return f"{expr}\n* on (region, mount_target_id) group_left (mount_target) mount_target:fss_mount_target:info"
 
 
 def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:

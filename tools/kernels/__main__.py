@@ -34,7 +34,7 @@ def boot(kernel: GuestKernel, work: Path, *, quick: bool, minutes: float) -> Pat
         "-accel",
         "tcg,thread=multi",
         "-cpu",
-        "max,-cx16",  # QEMU 7.2 sometimes damages the flags in cmpxchg16b, and Linux 6.12 panics
+        "max",
         "-smp",
         "2",
         "-m",

@@ -50,6 +50,7 @@ class Documents:
 
     def _render(self, name: str) -> str:
         from markdown_it import MarkdownIt  # noqa: PLC0415  # a quarter of a second, for the first visitor
+        from markdown_it.token import Token  # noqa: PLC0415
 
         from fss_exporter.web.status.html import render_document  # noqa: PLC0415
 
@@ -58,6 +59,9 @@ class Documents:
         for token, content in pairwise(tokens):
             if token.type == "heading_open":
                 token.attrSet("id", anchor(content.content))
+                if _ALERT.fullmatch(content.content):
+                    spelled = Token("html_inline", "", 0, content=f'<span id="{content.content}"></span>')
+                    content.children = [spelled, *(content.children or ())]
             elif token.type == "fence":
                 token.attrSet("tabindex", "0")  # a reader without a mouse can scroll the block
         for token in tokens:
@@ -82,6 +86,10 @@ class Documents:
         path, hash_sign, fragment = link.partition("#")
         other = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
         return f"{_ROOT}{other}{hash_sign}{fragment}" if other in self._names else None
+
+
+_ALERT = re.compile(r"Fss\w+")
+"""A heading with the name of an alert. Links of dashboards have the name as it is, because no query can turn it into lower case."""
 
 
 def anchor(title: str) -> str:

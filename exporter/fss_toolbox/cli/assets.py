@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -19,6 +19,9 @@ from fss_exporter.cli.flags import FOLDER, link_base
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 
+_OF_AN_EXPORTER = b"http://${runbook}/runbook#"
+"""Base of links in dashboards: the page of the exporter that a variable chooses."""
+
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
 
 
@@ -27,11 +30,19 @@ def shipped(runbook_url: str = RUNBOOK_URL) -> dict[PurePosixPath, bytes]:
     files = dict(_files(resources.files("fss_toolbox") / "assets"))
     documents = _files(resources.files("fss_exporter") / "documents")
     files |= {"docs" / path: content for path, content in documents if path.suffix == ".md"}
-    link, target = f"{RUNBOOK}#".encode(), f"{runbook_url}#".encode()
+    links = [f"{RUNBOOK}#".encode()]
+    if runbook_url != RUNBOOK_URL:
+        links.append(_OF_AN_EXPORTER)
     return {
-        path: _with_links_inside(path, content, files) if path.suffix == ".md" else content.replace(link, target)
+        path: _with_links_inside(path, content, files) if path.suffix == ".md" else _linked(content, links, runbook_url)
         for path, content in files.items()
     }
+
+
+def _linked(content: bytes, links: Sequence[bytes], runbook_url: str) -> bytes:
+    for link in links:
+        content = content.replace(link, f"{runbook_url}#".encode())
+    return content
 
 
 def _files(folder: Traversable) -> Iterator[tuple[PurePosixPath, bytes]]:

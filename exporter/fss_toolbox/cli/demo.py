@@ -33,7 +33,7 @@ def _listed(title: str, kinds: Mapping[str, str]) -> str:
     return "\n".join((f"\b\n{title}", *(f"  {kind:<12} {what}" for kind, what in kinds.items())))
 
 
-_NAS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
+NAS_SETTINGS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
 # A capacity of 300 GiB serves 45 MiB/s; the recorded client reads nearly as much.
 
 _HELP = f"""Try the exporter with recorded NFS clients and a loopback OCI region.
@@ -122,7 +122,7 @@ def demo(flags: DemoFlags) -> None:
                 "oci.inventory_interval": 60.0,
                 "oci.calls_per_second": 9.0,
                 "oci.services": ("lustre", "block-volume"),
-                "services": [_NAS],
+                "services": [NAS_SETTINGS],
             },
         )
         run(options, on_listening=lambda urls: click.echo(_text("exporter", region, credentials, urls[0])))

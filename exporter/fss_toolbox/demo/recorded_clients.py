@@ -101,10 +101,11 @@ class Clients:
         """Stop playing. The files stay as they are."""
         self._worker.stop()
 
-    def advance(self) -> None:
-        """Play one reading of every mount."""
+    def advance(self, readings: int = 1) -> None:
+        """Play some readings of every mount, and show the last."""
         for playback in self._playbacks:
-            playback.advance()
+            for _ in range(readings):
+                playback.advance()
         self._write()
 
     def _write(self) -> None:

@@ -13,13 +13,31 @@ const GAP = 8;
 const UNIT = 30;
 const HEADER = 96;
 
+const ONE_COLUMN = 769;
+
 const placeOf = ({ x, y, w, h }, width) => {
   const column = (width - 2 * MARGIN - 23 * GAP) / 24;
   return { left: MARGIN + x * (column + GAP), top: HEADER + y * (UNIT + GAP), width: w * column + (w - 1) * GAP, height: h * UNIT + (h - 1) * GAP };
 };
 
-/** Rows and panels with the places they have when the rows are closed as in the file, or all open. */
-export function laidOut(dashboard, { open }) {
+/** On a page narrower than Grafana's breakpoint every panel has the whole width, one below the other. */
+function stacked(placed) {
+  let bottom = 0;
+  const inOrder = [...placed].sort((one, other) => one.y - other.y || one.panel.gridPos.x - other.panel.gridPos.x);
+  return inOrder.map(({ panel, ...place }) => {
+    const y = bottom;
+    bottom += panel.gridPos.h;
+    return { ...place, y, panel: { ...panel, gridPos: { ...panel.gridPos, x: 0, w: 24 } } };
+  });
+}
+
+/** Rows and panels with the places they have on a page of a width, when the rows are closed as in the file, or all open. */
+export function laidOut(dashboard, { open, width }) {
+  const placed = inColumns(dashboard, open);
+  return width < ONE_COLUMN ? stacked(placed) : placed;
+}
+
+function inColumns(dashboard, open) {
   const placed = [];
   let shift = 0;
   for (const panel of dashboard.panels) {
@@ -72,7 +90,7 @@ function Page({ scene, placed, data, replaceVariables, theme, width, open }) {
         return (
           <div key={at} data-panel={at} style={{ position: 'absolute', left, top, width: wide, height }}>
             {panel.type === 'row' ? <Row panel={panel} open={open} theme={theme} /> : (
-              <PanelChrome title={panel.title} description={panel.description} width={wide} height={height} padding={panel.type === 'table' ? 'none' : 'md'}>
+              <PanelChrome title={replaceVariables(panel.title)} description={panel.description} width={wide} height={height} padding={panel.type === 'table' ? 'none' : 'md'}>
                 {(innerWidth, innerHeight) => (
                   <Content panel={panel} data={data[at]} scene={scene} replaceVariables={replaceVariables} width={innerWidth} height={innerHeight} />
                 )}
@@ -88,10 +106,35 @@ function Page({ scene, placed, data, replaceVariables, theme, width, open }) {
 const isCut = (element) => element.scrollWidth > element.clientWidth + 1;
 const textsCut = (holder, selector) => [...holder.querySelectorAll(selector)].filter((element) => isCut(element) || [...element.querySelectorAll('*')].some(isCut)).map((element) => element.textContent);
 
-/** What only the laid out page says: texts that are cut, columns that are out of sight. */
+/** Whether a cell of a table is within its panel: the cells that Grafana has made may all lie outside. */
+function cellSeen(grid, holder) {
+  const panel = holder.getBoundingClientRect();
+  return [...grid.querySelectorAll('[role="gridcell"]')].some((cell) => {
+    const { top, bottom, width } = cell.getBoundingClientRect();
+    return width > 0 && top >= panel.top && bottom <= panel.bottom && cell.textContent.trim() !== '';
+  });
+}
+
+/** Entries of a legend, and those that are seen without scrolling. */
+function legendDrawn(holder) {
+  const { bottom } = holder.getBoundingClientRect();
+  const entries = [...holder.querySelectorAll('table tbody tr, li')];
+  const seen = entries.filter((entry) => {
+    let limit = bottom;
+    for (let outer = entry.parentElement; outer && outer !== holder; outer = outer.parentElement) {
+      if (getComputedStyle(outer).overflowY !== 'visible') limit = Math.min(limit, outer.getBoundingClientRect().bottom);
+    }
+    return entry.getBoundingClientRect().bottom <= limit + 2;
+  });
+  return { rows: entries.length, seen: seen.length };
+}
+
+/** What only the laid out page says: texts that are cut, columns that are out of sight, rows of a legend. */
 function layoutDrawn(holder) {
   const grid = holder.querySelector('[role="grid"]');
   return {
+    legend: legendDrawn(holder),
+    blank: grid !== null && !cellSeen(grid, holder),
     titleCut: textsCut(holder, 'h2').length > 0,
     headingsCut: grid ? textsCut(grid, '[role="columnheader"]') : [],
     cellsCut: grid ? textsCut(grid, '[role="gridcell"]') : [],
@@ -103,7 +146,10 @@ const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 
 const isDrawn = (panel, data, holder) => {
   if (!data.frames.length) return true;
-  if (panel.type === 'table') return !data.frames[0].length || holder.querySelector('[role="gridcell"]') !== null;
+  if (panel.type === 'table') {
+    const grid = holder.querySelector('[role="grid"]');
+    return !data.frames[0].length || (grid !== null && cellSeen(grid, holder));
+  }
   return panel.type === 'stat' || holder.querySelector('canvas') !== null;
 };
 
@@ -128,7 +174,7 @@ window.draw = async (scene, { width, dark, open }) => {
   window.currentTheme = theme;
   setTimeZoneResolver(() => 'utc');
   const replaceVariables = replacer(scene.variables, scene.from, scene.to);
-  const placed = laidOut(scene.dashboard, { open });
+  const placed = laidOut(scene.dashboard, { open, width });
   const data = await Promise.all(
     placed.map(({ panel }) => (panel.type === 'row' ? null : dataOf(panel, scene.answers[panel.title] ?? {}, replaceVariables, theme))),
   );
@@ -145,7 +191,7 @@ window.draw = async (scene, { width, dark, open }) => {
     if (panel.type === 'row') return [];
     const holder = document.querySelector(`[data-panel="${at}"]`);
     return [{
-      title: panel.title, type: panel.type, row: row ?? null, uselessOverrides: uselessOverrides(data[at]), ...layoutDrawn(holder),
+      title: panel.title, type: panel.type, row: row ?? null, uselessOverrides: uselessOverrides(panel, data[at]), ...layoutDrawn(holder),
       ...contentDrawn(panel, data[at], replaceVariables, theme),
     }];
   });

@@ -26,10 +26,11 @@ export async function dataOf(panel, answers, replaceVariables, theme) {
 }
 
 /** Overrides that match no field, and properties that the type of panel does not have. */
-export function uselessOverrides({ rawFrames, registry, fieldConfig }) {
+export function uselessOverrides(panel, { rawFrames, registry, fieldConfig }) {
   return fieldConfig.overrides.flatMap(({ matcher, properties }) => {
     const matches = fieldMatchers.get(matcher.id).get(matcher.options);
-    const matched = rawFrames.some((frame) => frame.fields.some((field) => matches(field, frame, rawFrames)));
+    const isQuery = matcher.id === 'byFrameRefID' && panel.targets.some(({ refId }) => refId === matcher.options); // may have no answer
+    const matched = isQuery || rawFrames.some((frame) => frame.fields.some((field) => matches(field, frame, rawFrames)));
     const unknown = properties.filter(({ id }) => !registry.getIfExists(id)).map(({ id }) => `unknown property ${id}`);
     return [...(matched ? [] : [`${matcher.id} ${JSON.stringify(matcher.options)} matches no field`]), ...unknown];
   });

@@ -12,6 +12,7 @@ from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import ROOT, ask
 from tests.region import Region, RegionLimits, large
 
+from fss_exporter.cli import account
 from fss_toolbox.cli import doctor_account
 from fss_toolbox.doctor.account_probe import EVERY_SECONDS
 
@@ -47,6 +48,10 @@ class Clock:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
+
+    def monotonic(self) -> float:
+        """The budget of calls waits in true time."""
+        return time.monotonic()
 
 
 def interrupt(_: float) -> None:
@@ -84,6 +89,7 @@ def test_waiting_measures_how_late_a_minute_comes(
     """The region sends two minutes at once, up to two minutes after the second one's end; no time passes."""
     clock = Clock()
     monkeypatch.setattr(doctor_account, "time", clock)
+    monkeypatch.setattr(account, "time", clock)
     with Region(account=region.account, now=clock.time, calls_per_second={}) as late:
         clock.sleep(600)
         late.add_fault("late,seconds=180")

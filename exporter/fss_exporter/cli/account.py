@@ -29,4 +29,4 @@ def sessions_of(settings: Settings, held: Credentials, further: tuple[str, ...] 
     """
     budget = calls.CallBudget(settings.oci.calls_per_second, clock=time.monotonic, wait=threading.Event().wait)
     regions = dict.fromkeys((*regions_of(settings, held), *further))
-    return tuple(Session(held, region, settings.oci, budget=budget) for region in regions)
+    return tuple(Session(held, region, settings.oci, budget=budget, now=time.time) for region in regions)

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 
 CONFIGURATION = """
 global: {{scrape_interval: 500ms, evaluation_interval: 500ms}}
-rule_files: ['{rules}/clients.yml', '{rules}/load.yml', '{rules}/service_level.yml', '{rules}/node_exporter.yml']
+rule_files: ['{rules}/clients.yml', '{rules}/node_exporter.yml']
 scrape_configs:
 - job_name: agent
   static_configs: [{{targets: ['{agent}'], labels: {{instance: 'host-a:10949'}}}}]

@@ -51,6 +51,7 @@ class Simulation:
     restarts: frozenset[int] = frozenset()
     down: range = range(0)
     lines: list[str] = field(default_factory=list)
+    _second: int = 0
 
     def run(self, epoch: int) -> str:
         """OpenMetrics text of every scrape; second 0 is at `epoch`, Unix seconds."""

@@ -22,8 +22,10 @@ from fss_toolbox.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
-    *sorted((ROOT / "docs/commands").glob("*.md")),
-    *(ROOT / "docs" / name for name in ("cost-model.md", "papers.md", "services.md")),
+    *(
+        path for path in sorted((ROOT / "docs/commands").glob("*.md")) if path.name != "top.md"
+    ),  # a screen prints nothing
+    *(ROOT / "docs" / name for name in ("cost-model.md", "services.md")),
 )
 WIDTH = "112"
 CONFIGURATION = "fss-exporter.yml"

@@ -63,7 +63,7 @@ LOOPS: dict[str, Callable[[Path], Iterable[Worker]]] = {
     "web_config": of_web_config,
     "client_publish": of_client_publishing,
 }
-OF_THE_DEMO = {"demo_clients"}
+OF_THE_DEMO = {"demo_clients", "demo_server_meter"}
 
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:

@@ -47,7 +47,8 @@ def test_what_the_package_imports_is_declared() -> None:
                 imported.add(node.module.partition(".")[0])
     foreign = imported - set(sys.stdlib_module_names) - OURS - {"_typeshed"}  # _typeshed is the type checker's
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    declared = {name_of(line) for line in project["dependencies"] + project["optional-dependencies"]["oci"]}
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    declared = {name_of(line) for line in project["dependencies"] + extras}
     brought = {name_of(line) for name in declared for line in requires(name) or () if "extra ==" not in line}
     providers = packages_distributions()
     undeclared = {

@@ -9,12 +9,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
 from tests.processes import PATIENCE_S, exporter, get, wait_for
 
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.oci_inventory import Export
+from fss_exporter.oci.query_extent import QueryShards
 from fss_exporter.settings import load
 from fss_toolbox.cli.assets import write
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -83,6 +87,40 @@ def test_the_call_budget_is_that_of_the_metric_table(tmp_path: Path) -> None:
     assert f"| {len(METRICS) / 60:.2f} a second |" in SCALING
     assert f"`calls_per_second: {per_second:g}`, the default" in SCALING
     assert f"| {per_second * 60:g}, enough for {per_second * 60 // len(METRICS):g} regions" in SCALING
+
+
+def calls_of_a_poll(mount_targets: int, systems_each: int) -> int:
+    """Calls of one poll of a region, if every metric has data of every resource. A window has two minutes in most polls."""
+    targets = [str(number) for number in range(mount_targets)]
+    exports = tuple(
+        Export(
+            id="",
+            path="/",
+            state="ACTIVE",
+            file_system_id=f"{target}-{number}",
+            export_set_id="",
+            mount_target_id=target,
+        )
+        for target in targets
+        for number in range(systems_each)
+    )
+    inventory: Any = SimpleNamespace(
+        mount_targets=targets,
+        file_systems=[export.file_system_id for export in exports],
+        exports=exports,
+        service_resources={},
+    )
+    return sum(len(QueryShards(metric).parts(inventory, minutes=2)) for metric in METRICS.values())
+
+
+def test_the_growth_of_calls_is_that_of_the_code() -> None:
+    rows = re.findall(
+        r"^\| ([\d,]+) with (\d) file systems? each \| ([\d,]+) \| (\d+) s \| (\d+) s \|$", SCALING, re.MULTILINE
+    )
+    assert len(rows) == 5
+    for targets, systems, *said in rows:
+        calls = calls_of_a_poll(int(targets.replace(",", "")), int(systems))
+        assert said == [f"{calls:,}", f"{calls / 5:.0f}", f"{calls / 10:.0f}"], (targets, systems)
 
 
 def test_the_series_of_a_client_are_counted_on_a_scrape(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.catalogue import Family
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import RETENTION_SECONDS, Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -163,6 +163,20 @@ def test_what_describes_a_mount_vanishes_with_it_and_so_does_the_peak_of_its_add
     told = {family.name: [dict(sample.labels) for sample in family.samples] for family in agent.collector.collect()}
     assert [labels["export"] for labels in told["fss_client_mount"]] == ["/2"]
     assert told["fss_client_peak_estimated_iops"] == [{"network": "unknown", "address": "10.0.0.3"}]
+
+
+def test_a_host_with_churn_answers_little_more_than_its_live_mounts() -> None:
+    """One mount begins and one ends each minute, with three alive. The default keeps a dead mount for two minutes."""
+    agent = Agent(retention_s=RETENTION_SECONDS)
+    for minute in range(30):
+        agent.removes()
+        agent.tick(
+            *((number, 60 * (minute - number), 5) for number in range(max(0, minute - 2), minute + 1)), seconds=60.0
+        )
+        shown = set(by_export(agent.collector.collect()))
+        alive = {f"/{number}" for number in range(max(0, minute - 2), minute + 1)}
+        assert alive <= shown, "no live mount is lost"
+        assert len(shown - alive) <= RETENTION_SECONDS / 60.0
 
 
 def test_a_mount_that_comes_back_within_the_retention_goes_on_and_later_begins_at_zero() -> None:

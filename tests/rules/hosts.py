@@ -19,6 +19,7 @@ from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import BY_NAME, Services
 from fss_exporter.web.collecting import Collectors
+from fss_toolbox.demo.region.tenancies import REGION
 
 TICK_S = 10
 IN_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108  # a disk waits for each of a thousand renames
@@ -42,7 +43,11 @@ class _Agent:
 
     def __init__(self, procfs: Path, clock: Clock, settings: "HostSettings") -> None:
         flags = NfsFlags(
-            procfs=procfs, tick_s=float(TICK_S), metadata_url="", network_bandwidth=settings.network_bytes_per_second
+            procfs=procfs,
+            tick_s=float(TICK_S),
+            metadata_url="",
+            network=settings.network,
+            network_bandwidth=settings.network_bytes_per_second,
         )
         mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
         self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=clock)
@@ -88,12 +93,14 @@ class HostSettings:
 
     Attributes:
         is_node_exporter: node_exporter in place of the agent.
+        network: name of the network. The poller names its region.
         network_bytes_per_second: bandwidth of the network card, where the agent knows it.
         services: of the mounts.
         latency_objectives: stated seconds by class.
     """
 
     is_node_exporter: bool = False
+    network: str | None = REGION
     network_bytes_per_second: float | None = None
     services: Services = BY_NAME
     latency_objectives: Mapping[str, float] = field(default_factory=dict)

@@ -6,8 +6,9 @@
 from dataclasses import replace
 
 import pytest
-from tests.rules.incidents import INCIDENTS
+from tests.rules.incidents import INCIDENTS, NOT_TRIED
 from tests.rules.notifications import Notification, notifications
+from tests.rules.pack import RULE_FILES, rules_of
 from tests.rules.runner import Incident, Outcome, page, ticket, tried
 from tests.rules.site import Site
 
@@ -17,6 +18,14 @@ def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident:
     outcome = tried(incident)
 
     assert not outcome.wrong, f"{outcome.got}: {outcome.wrong}"
+
+
+def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
+    wanted = {name for one in INCIDENTS for message in one.wanted for name in message.alert.split("|")}
+    alerts = {rule.name for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}
+
+    assert wanted | NOT_TRIED.keys() == alerts
+    assert not wanted & NOT_TRIED.keys()
 
 
 def test_every_incident_has_a_name_of_its_own() -> None:
@@ -53,9 +62,3 @@ def test_an_alert_that_is_held_back_and_then_not_is_a_new_message() -> None:
     sent = notifications({1: frozenset({down}), 2: frozenset({down, slow}), 3: frozenset({slow})})
 
     assert [(one.minute, one.alerts) for one in sent] == [(1, ("FssMountTargetDown",)), (3, ("FssMountTargetSlow",))]
-
-
-def test_info_is_no_message() -> None:
-    info = frozenset({("alertname", "FssClientMountOptions"), ("severity", "info")})
-
-    assert notifications({1: frozenset({info})}) == []

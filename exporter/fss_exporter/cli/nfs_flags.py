@@ -11,6 +11,7 @@ from fss_exporter.cli.flags import ExactFlags, check_url, duration, network
 from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, flag, switch
+from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 
 MAX_MOUNTS: Final = 2000
@@ -88,9 +89,10 @@ class NfsFlags(MountFlags, ExactFlags):
     tick_s: float = flag("--nfs.tick", "Time between two readings.", 1.0, written="1s", type=duration)
     series_retention_s: float = flag(
         "--nfs.series-retention",
-        "How long the series of a mount stay after its umount.",
-        3600.0,
-        written="1h",
+        "How long the series of a mount stay after its umount. A server that does not scrape for longer misses the last growth of"
+        " such mounts. A longer time costs series on hosts where mounts come and go.",
+        RETENTION_SECONDS,
+        written="2m",
         type=duration,
     )
     scrapers: int = flag(

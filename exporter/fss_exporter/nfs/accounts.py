@@ -24,6 +24,9 @@ _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 
 _NO_LOCKS: Final[Mapping[str, float]] = {}
 
+RETENTION_SECONDS: Final = 120.0
+"""Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then."""
+
 _AGE_SLACK_S: Final = 2.0
 # Ages are whole seconds, and the kernel prints them a moment after the reading begins.
 
@@ -92,7 +95,7 @@ class Accounts:
     def __init__(
         self,
         costs: CostSource | None = None,
-        retention_s: float = 3600.0,
+        retention_s: float = RETENTION_SECONDS,
         *,
         most_mounts: int | None = None,
         overrides: CostOverrides = NO_OVERRIDES,

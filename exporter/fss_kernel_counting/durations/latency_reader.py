@@ -9,6 +9,7 @@ from typing import Final
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family
+from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
@@ -40,7 +41,7 @@ class LatencyReader:
         address_map: AddressMap = NO_ADDRESSES,
         *,
         rtt: bool = False,
-        retention_s: float = 3600.0,
+        retention_s: float = RETENTION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         cpu_clock: Callable[[], float] = time.thread_time,
     ) -> None:

@@ -89,7 +89,8 @@ def doctor(flags: DoctorFlags) -> int:
     if flags.output == "json":
         click.echo(tables.as_json(document(__version__, code, findings)))
     else:
-        show(tables.console(), findings)
+        # What a tenancy answers beyond the documents is for the record and for programs.
+        show(tables.console(), [(about, finding) for about, finding in findings if finding.check != "discovered"])
     if flags.record is not None:
         _write(flags.record, regions)
     return code

@@ -9,6 +9,7 @@ from tests.doctor.clients import client
 from tests.nfs.exact.kernel import BY_PROCESS
 
 from fss_exporter.samples import Samples
+from fss_kernel_counting.processes.births import EVENTS
 from fss_toolbox.doctor.client_facts import Exactness
 from fss_toolbox.doctor.findings import Finding
 from fss_toolbox.doctor.kernel_counting import check_load_by_process, look
@@ -23,6 +24,13 @@ def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
             folder.mkdir(parents=True)
             lines = "".join(f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in names)
             (folder / "format").write_text(lines)
+    for event, names in EVENTS.items():
+        folder = root / "events" / event
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = "".join(
+            f"\tfield:u32 {name};\toffset:{8 + 4 * at};\tsize:4;\tsigned:0;\n" for at, name in enumerate(names)
+        )
+        (folder / "format").write_text(f"name: {event}\nID: 7\nformat:\n{lines}")
     if synthetic:
         (root / "dynamic_events").touch()
     return root

@@ -89,7 +89,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
             wait_for(lambda: server.query(joined), "the join with clients", _PATIENCE_S)
             second_poll = "changes(fss_oci_poll_timestamp_seconds[10m]) > 0"
             wait_for(lambda: server.query(second_poll), "the second poll of the region", _PATIENCE_S)
-            data_source, deadline = Prometheus(server.url, _DATA_SOURCE_S), time.monotonic() + _PATIENCE_S
+            data_source, deadline = Prometheus(server.url, _DATA_SOURCE_S), time.monotonic() + 45
             while _without_data(shown := scenes_of_now(data_source)) - set(EMPTY) and time.monotonic() < deadline:
                 time.sleep(2)  # what needs two polls of the region comes with the next evaluations of the rules
     return shown

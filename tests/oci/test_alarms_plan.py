@@ -187,6 +187,7 @@ class TestShowing:
         text = "\n".join(show.plan_lines(plan([failing, self.alarms[1]], now, {})))
         assert text.splitlines() == [
             "  + fss-ldap-errors                              create",
+            f"      WARNING after PT10M: {self.alarms[1].body['query']}",
             "  ~ fss-mount-target-failing                     update",
             "      pendingDuration: PT1M -> PT3M",
             "      severity: INFO -> WARNING",

@@ -74,7 +74,7 @@ def test_compression_is_used_where_it_is_accepted(header: str, *, expected: bool
 
 def some() -> list[Family]:
     operations = family("fss_client_operations_total")
-    operations.add_metric(['a "quoted"\nname\\', *"bcdef"][: len(operations.metric.labels)], 3)
+    operations.add_metric(['a "quoted"\nname\\', *"bcdefgh"][: len(operations.metric.labels)], 3)
     return [family("fss_nfs_superblocks", (((), math.pi),)), operations]
 
 
@@ -125,7 +125,7 @@ def test_name_filter_takes_family_and_sample_names(asked: str) -> None:
 
 def test_name_filter_takes_the_names_of_single_series_of_a_histogram() -> None:
     sizes = family("fss_client_io_size_bytes")
-    sizes.add_histogram(("10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
+    sizes.add_histogram(("eu-frankfurt-1", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
 
     (found,) = only_named([sizes], {"fss_client_io_size_bytes_count"})
 

@@ -23,45 +23,64 @@ _PATIENCE_S = 300
 
 _YOUNG = "the prometheus is younger than the rule needs"
 _GOOD = "nothing of the kind goes wrong in the demo"
+_FRESH = "the figure of OCI is fresh, so the last known one and the lower bound of clients stay away"
 _EXACT = "no kernel counts for the clients of the demo"
 
 # What has no data in the first minutes of a demo that works, by dashboard, panel and reference of the query, and why.
 EMPTY: Mapping[tuple[str, str, str], str] = {
-    ("fss-clients", "Alerts of clients", "A"): _GOOD,
+    ("fss-clients", "Batch jobs by cost: top $top", "A"): _EXACT,
+    ("fss-clients", "Durations of requests", "A"): _EXACT,
+    ("fss-clients", "Major timeouts: top $top", "A"): _GOOD,
+    ("fss-clients", "Processes by cost: top $top", "A"): _EXACT,
+    ("fss-clients", "READ sizes", "A"): _EXACT,
+    ("fss-clients", "Retransmissions: top $top", "A"): _GOOD,
     ("fss-clients", "Top clients now", "C"): _GOOD,
     ("fss-clients", "Top clients now", "D"): _GOOD,
     ("fss-clients", "Top clients now", "E"): _GOOD,
-    ("fss-clients", "Retransmissions: ten worst clients", "A"): _GOOD,
-    ("fss-clients", "Durations of requests", "A"): _EXACT,
+    ("fss-clients", "WRITE sizes", "A"): _EXACT,
     ("fss-clients", "p50, p95 and p99 of durations", "A"): _EXACT,
     ("fss-clients", "p50, p95 and p99 of durations", "B"): _EXACT,
     ("fss-clients", "p50, p95 and p99 of durations", "C"): _EXACT,
-    ("fss-clients", "Processes: ten with the highest cost", "A"): _EXACT,
-    ("fss-clients", "READ sizes", "A"): _EXACT,
-    ("fss-clients", "WRITE sizes", "A"): _EXACT,
+    ("fss-exporter", "Addresses that are no known mount target", "A"): _GOOD,
     ("fss-exporter", "Alerts of the monitoring", "A"): _GOOD,
     ("fss-exporter", "Collectors that fail or stall", "A"): _GOOD,
     ("fss-exporter", "Collectors that fail or stall", "B"): _GOOD,
     ("fss-exporter", "Collectors that fail or stall", "C"): _GOOD,
+    ("fss-exporter", "Less seen than expected", "A"): _GOOD,
+    ("fss-exporter", "Less seen than expected", "B"): _GOOD,
+    ("fss-exporter", "Loads that no mount target gets", "A"): _GOOD,
+    ("fss-exporter", "Loads that no mount target gets", "B"): _GOOD,
+    ("fss-exporter", "Records skipped: top $top reasons", "A"): "every record of the recordings can be read",
     ("fss-exporter", "Streams left out and queries split", "B"): "nothing has more than 2,000 streams",
-    ("fss-exporter", "Records skipped by reason: most frequent", "A"): "every record of the recordings can be read",
-    ("fss-exporter", "Agents that leave something out", "A"): _GOOD,
-    ("fss-exporter", "Agents that leave something out", "B"): _GOOD,
-    ("fss-fleet", "Firing alerts", "A"): _YOUNG,
-    ("fss-fleet", "Mount targets against their ceilings", "G"): _YOUNG,
-    ("fss-fleet", "Mount targets against their ceilings", "H"): _YOUNG,
-    ("fss-fleet", "Busiest minutes of each week: ten highest", "A"): _YOUNG,
+    ("fss-file-systems", "Alerts of file systems", "A"): _GOOD,
+    ("fss-file-systems", "File systems: load, size and growth", "H"): _YOUNG,
+    ("fss-fleet", "All ceilings of each mount target", "E"): _FRESH,
+    ("fss-fleet", "All ceilings of each mount target", "F"): _FRESH,
+    ("fss-fleet", "All ceilings of each mount target", "G"): _FRESH,
+    ("fss-fleet", "Busiest minutes of each week: top $top", "A"): _YOUNG,
+    ("fss-fleet", "Fullest", "B"): _FRESH,
+    ("fss-fleet", "Fullest", "C"): _FRESH,
+    ("fss-fleet", "IOPS: top $top", "B"): _YOUNG,
+    ("fss-fleet", "Mount targets: how close, who, what now", "E"): _FRESH,
+    ("fss-fleet", "Over 80 %", "B"): _FRESH,
+    ("fss-fleet", "Read bandwidth: top $top", "B"): _YOUNG,
     ("fss-fleet", "Services as their clients see them", "C"): "Apsara NAS has no published ceiling of its IOPS",
     ("fss-fleet", "Services as their clients see them", "D"): "Apsara NAS has no published ceiling of its IOPS",
-    ("fss-mount-target", "Alerts of this mount target", "A"): _YOUNG,
-    ("fss-mount-target", "Budget left", "A"): _YOUNG,
-    ("fss-mount-target", "Objectives and their budgets", "A"): _YOUNG,
-    ("fss-mount-target", "Objectives and their budgets", "B"): _YOUNG,
-    ("fss-mount-target", "Objectives and their budgets", "C"): _YOUNG,
-    ("fss-mount-target", "Objectives and their budgets", "D"): _YOUNG,
-    ("fss-mount-target", "Burn, 1 hour", "A"): _YOUNG,
-    ("fss-mount-target", "Burn of the error budget by window", "A"): _YOUNG,
+    ("fss-fleet", "Single clients that fill a ceiling for a second", "A"): _GOOD,
+    ("fss-fleet", "Write bandwidth: top $top", "B"): _YOUNG,
+    ("fss-mount-target", "Alerts of this mount target", "A"): _GOOD,
+    ("fss-mount-target", "Client connections", "B"): _YOUNG,
     ("fss-mount-target", "Exports that cannot be mounted", "A"): _GOOD,
+    ("fss-mount-target", "IOPS", "B"): _FRESH,
+    ("fss-mount-target", "IOPS", "C"): _FRESH,
+    ("fss-mount-target", "IOPS by source, against the ceiling", "H"): _YOUNG,
+    ("fss-mount-target", "Objectives and their budgets", "A"): _YOUNG,
+    ("fss-mount-target", "Read", "B"): _FRESH,
+    ("fss-mount-target", "Read", "C"): _FRESH,
+    ("fss-mount-target", "Read bandwidth", "B"): _YOUNG,
+    ("fss-mount-target", "Write", "B"): _FRESH,
+    ("fss-mount-target", "Write", "C"): _FRESH,
+    ("fss-mount-target", "Write bandwidth", "B"): _YOUNG,
 }
 
 
@@ -89,7 +108,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
             wait_for(lambda: server.query(joined), "the join with clients", _PATIENCE_S)
             second_poll = "changes(fss_oci_poll_timestamp_seconds[10m]) > 0"
             wait_for(lambda: server.query(second_poll), "the second poll of the region", _PATIENCE_S)
-            data_source, deadline = Prometheus(server.url, _DATA_SOURCE_S), time.monotonic() + 45
+            data_source, deadline = Prometheus(server.url, _DATA_SOURCE_S), time.monotonic() + _PATIENCE_S
             while _without_data(shown := scenes_of_now(data_source)) - set(EMPTY) and time.monotonic() < deadline:
                 time.sleep(2)  # what needs two polls of the region comes with the next evaluations of the rules
     return shown
@@ -123,18 +142,18 @@ def test_every_query_that_may_be_empty_is_one(found: Scenes) -> None:
 @pytest.mark.parametrize(
     ("uid", "panel", "low", "high"),
     [
-        ("fss-fleet", "At 80 % or more", 2, 2),
-        ("fss-fleet", "Nearest ceiling", 0.8, 1.0),
-        ("fss-fleet", "Slowest requests", 0.05, 0.8),
-        ("fss-fleet", "Critical alerts", 0, 0),
-        ("fss-fleet", "Age of the data", 1, 200),
+        ("fss-fleet", "Over 80 %", 2, 2),
+        ("fss-fleet", "Fullest", 0.8, 1.0),
+        ("fss-fleet", "Slowest", 0.05, 0.8),
+        ("fss-fleet", "Critical alerts", 0, 1),
+        ("fss-fleet", "Data age", 1, 200),
         ("fss-mount-target", "IOPS", 0.8, 1.0),
         ("fss-mount-target", "Write", 0.01, 0.1),
         ("fss-mount-target", "Coverage", 0.00001, 1.0),
         ("fss-clients", "Clients", 1, 1),
-        ("fss-clients", "Stalled clients", 0, 0),
+        ("fss-clients", "Stalled", 0, 0),
         ("fss-exporter", "Exporters", 1, 1),
-        ("fss-exporter", "Collectors failing", 0, 0),
+        ("fss-exporter", "Failing", 0, 0),
         ("fss-exporter", "Not joined", 0, 0),
     ],
 )

@@ -24,11 +24,11 @@ def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
             folder.mkdir(parents=True)
             lines = "".join(f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in names)
             (folder / "format").write_text(lines)
-    for event, names in EVENTS.items():
+    for event, wanted in EVENTS.items():
         folder = root / "events" / event
         folder.mkdir(parents=True, exist_ok=True)
         lines = "".join(
-            f"\tfield:u32 {name};\toffset:{8 + 4 * at};\tsize:4;\tsigned:0;\n" for at, name in enumerate(names)
+            f"\tfield:u32 {name};\toffset:{8 + 4 * at};\tsize:4;\tsigned:0;\n" for at, name in enumerate(wanted)
         )
         (folder / "format").write_text(f"name: {event}\nID: 7\nformat:\n{lines}")
     if synthetic:

@@ -28,6 +28,13 @@ _EXACT = "no kernel counts for the clients of the demo"
 
 # What has no data in the first minutes of a demo that works, by dashboard, panel and reference of the query, and why.
 EMPTY: Mapping[tuple[str, str, str], str] = {
+    ("fss-clients", "Alerts of clients", "A"): _GOOD,
+    ("fss-mount-target", "Latency", "A"): _YOUNG,
+    ("fss-fleet", "Latency as share of its objective: top $top", "A"): _YOUNG,
+    ("fss-mount-target", "Latency as share of its objective", "A"): _YOUNG,
+    ("fss-mount-target", "Objectives and their budgets", "B"): _YOUNG,
+    ("fss-mount-target", "Objectives and their budgets", "C"): _YOUNG,
+    ("fss-mount-target", "Objectives and their budgets", "D"): _YOUNG,
     ("fss-clients", "Batch jobs by cost: top $top", "A"): _EXACT,
     ("fss-clients", "Durations of requests", "A"): _EXACT,
     ("fss-clients", "Major timeouts: top $top", "A"): _GOOD,

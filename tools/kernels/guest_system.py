@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _GUEST: Final = Path(__file__).parent / "guest"
-_MIRROR: Final = "http://deb.debian.org/debian"
 _SYSTEM: Final = "bookworm"  # its Python runs the product in every guest
 _PACKAGES: Final = "busybox findutils iproute2 kmod mount netbase nfs-common nfs-kernel-server procps python3 rpcbind tar tcpdump util-linux"
 _SLIM: Final = ("man", "doc", "locale", "info")
@@ -86,7 +85,8 @@ def _image(files: Path) -> tuple[Path, str] | None:
 def _debian(folder: Path, suite: str, variant: str, packages: Sequence[str], suites: Sequence[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     slim = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _SLIM]
-    sources = [f"deb {_MIRROR} {name} main" for name in suites]
+    mirror = _mirror()
+    sources = [f"deb {mirror} {name} main" for name in suites]
     include = f"--include={','.join(packages)}"
     quiet = ["--quiet", "--mode=root", "--aptopt=Acquire::Languages none"]
     command = ["mmdebstrap", *quiet, f"--variant={variant}", *slim, include, suite, folder, *sources]
@@ -137,3 +137,12 @@ def _append(tree: Path, without: Sequence[str], out: int) -> None:
     prune = [word for pattern in without for word in ("-path", f"./{pattern}", "-prune", "-o")]
     names = subprocess.run(["find", ".", *prune, "-print0"], cwd=tree, check=True, capture_output=True).stdout
     subprocess.run(["cpio", "--quiet", "--null", "-o", "-H", "newc"], cwd=tree, input=names, stdout=out, check=True)
+
+
+def _mirror() -> str:
+    """Return the address of the archive from which this host installs Debian's packages."""
+    asked = ("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian")
+    lines = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
+    if not lines:
+        raise FileNotFoundError("apt-get indextargets names no archive of Debian: run apt-get update on a Debian host")
+    return min(lines, key=len).rstrip("/")

@@ -92,6 +92,21 @@ def test_a_mount_target_that_does_not_listen_is_a_problem(tmp_path: Path) -> Non
     assert ask("doctor", *ALONE, *host(tmp_path, port), "--no-connect").code == 0
 
 
+def test_a_read_that_hangs_is_a_problem_of_the_client(
+    tmp_path: Path, server: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fss_exporter.nfs.procfs.READING_SECONDS", 0.2)
+    flags = host(tmp_path, server)
+    mountstats = tmp_path / "proc/1/mountstats"
+    mountstats.unlink()
+    os.mkfifo(mountstats)  # to open it waits for a writer, for ever
+
+    answer = ask("doctor", *ALONE, *flags)
+
+    assert answer.code == 2
+    assert f"the reading of {mountstats} has not ended after 0 s" in " ".join(answer.out.split())
+
+
 def test_no_mount_point_is_touched(tmp_path: Path, server: int) -> None:
     """Every file system call of the process is looked at: none names the mount point or the directory."""
     directory = tmp_path / "counted"

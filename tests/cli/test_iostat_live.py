@@ -1,6 +1,7 @@
 """`fss-exporter iostat` as things happen: on the local kernel, on a running exporter, and in exact mode."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -57,6 +58,25 @@ def test_intervals_count_what_each_of_them_adds(monkeypatch: pytest.MonkeyPatch,
     first, second = (json.loads(line) for line in answer.out.splitlines())
     assert first["total"]["operations_per_second"] > 0
     assert second["total"]["operations_per_second"] == 0
+
+
+@pytest.mark.parametrize("interval", [(), ("0.01", "3")])
+def test_a_read_that_hangs_ends_the_report_with_an_error(
+    interval: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("fss_exporter.nfs.procfs.READING_SECONDS", 0.2)
+    procfs, hung = tmp_path / "proc", tmp_path / "hung"
+    (hung / "1").mkdir(parents=True)
+    (hung / "1" / "mountinfo").symlink_to(FIRST / "1" / "mountinfo")
+    os.mkfifo(hung / "1" / "mountstats")  # to open it waits for a writer, for ever
+    show(FIRST if interval else hung, procfs)
+    monkeypatch.setattr(time, "sleep", lambda _: show(hung, procfs))
+    monkeypatch.setattr(intervals, "_TICK_S", 0.01)
+
+    answer = ask("iostat", *interval, "--path.procfs", procfs)
+
+    assert answer.code == 1
+    assert f"the reading of {procfs}/1/mountstats has not ended after 0 s" in answer.err
 
 
 def test_a_host_without_nfs_says_so(tmp_path: Path) -> None:

@@ -345,7 +345,7 @@ def test_a_figure_of_the_last_seconds_has_no_sample_because_one_reading_cannot_k
 
 
 def test_a_read_that_hangs_ends_the_run_with_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fss_exporter.cli.once._READ_SECONDS", 0.2)
+    monkeypatch.setattr("fss_exporter.nfs.procfs.READING_SECONDS", 0.2)
     root = host(tmp_path / "proc")
     fifo = root / "1" / "fifo"
     os.mkfifo(fifo)

@@ -13,7 +13,6 @@ from pathlib import Path
 import click
 
 from fss_exporter.addresses import UNKNOWN_NETWORK
-from fss_exporter.background import within
 from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
@@ -37,7 +36,6 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _OUTPUT_MODE, _STATE_MODE = 0o644, 0o600  # the state has texts of the kernel that only root may read
 _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
 _METADATA_SECONDS = 2.0
-_READ_SECONDS = 30.0  # a read of the kernel's files takes milliseconds, or hangs
 _NEED_SECONDS = ("fss_client_unanswered_seconds", "fss_client_peak_estimated_iops")
 """Figures of the last seconds, which one reading cannot know. They have no sample here."""
 _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
@@ -93,7 +91,7 @@ class _Run:
 
     def since_mounts(self) -> str:
         """Return the metrics, counted from each mount on."""
-        reading = self._read()
+        reading = self._source.read_in_time()
         self._accounts.apply(NO_READING, 0.0)
         oldest = max((superblock.record.age_s for superblock in reading.superblocks), default=0)
         return self._metrics(reading, oldest + 1.0, zero_answers=0)
@@ -111,12 +109,7 @@ class _Run:
                 kept_state.restore(self._accounts, last, reading, weights, same_boot=same_boot)
                 self._network = self._network or last.network
         at = time.monotonic()
-        return self._metrics(self._read(), at, zero_answers=1)
-
-    def _read(self) -> Reading:
-        return within(
-            _READ_SECONDS, self._source.read, f"the reading of {self._flags.procfs}/{self._flags.pid}/mountstats"
-        )
+        return self._metrics(self._source.read_in_time(), at, zero_answers=1)
 
     def state(self) -> str:
         """Return the state for the next run."""

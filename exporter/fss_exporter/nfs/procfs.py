@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
+from fss_exporter.background import within
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
@@ -24,6 +25,8 @@ class RawTexts(NamedTuple):
 
 HOST_PID = "1"
 OWN_PID = "self"
+READING_SECONDS = 30.0
+"""Longest wait of a command for a reading, which takes milliseconds, or hangs."""
 
 _FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 _PIECE_BYTES = 1 << 18
@@ -68,6 +71,14 @@ class Procfs:
             return self._read_own(error)
         self._fell_back = False
         return reading
+
+    def read_in_time(self) -> Reading:
+        """Read like `read`, for a command that must end: in a thread, which is left behind if the kernel does not answer.
+
+        Raises:
+            SourceError: a file cannot be read, or the reading has not ended after half a minute.
+        """
+        return within(READING_SECONDS, self.read, f"the reading of {self.root / self.pid / 'mountstats'}")
 
     def _read_own(self, reason: OSError) -> Reading:
         try:

@@ -85,7 +85,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     settings = flags.settings()
     mounts = mount_settings(settings)
     source = Procfs(flags.procfs, OWN_PID, mounts.address_map)
-    mount = RequestCounts(flags.directory, source.read).superblock
+    mount = RequestCounts(flags.directory, source.read_in_time).superblock
     session, target = _mount_target(settings, mount.key.address, flags.ocid)
     ceiling = limits_of(target, settings).iops
     largest = (int(mount.record.options.get(name, LARGEST_TRANSFER_BYTES)) for name in ("rsize", "wsize"))
@@ -102,7 +102,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     # After the check, because a calibration of another client may run in a directory that looks left over.
     for left in remove_leftovers(flags.directory):
         tables.note(f"removed what an earlier calibration left: {left}")
-    counting = None if flags.exact == "off" else exact(flags, source.read, mounts)
+    counting = None if flags.exact == "off" else exact(flags, source.read_in_time, mounts)
     done = _send_requests(flags.directory, plan, source, counting, clock)
     _tell_refused(done)
     rows, fit = measured_rows(cloud, plan, done, own_connections, flags.patience_s)
@@ -120,7 +120,7 @@ def _send_requests(
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
         clean_up_at_the_end(cleaned_up.close)
-        read = source.read
+        read = source.read_in_time
         if counting is not None:
             cleaned_up.callback(counting.reader.close)
             counting.open()

@@ -131,13 +131,13 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
         url = check_url("--url", flags.url)
         count = flags.count if flags.interval else 1
         return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count, tables.note)
-    read = _source(flags, mounts).read
+    read = _source(flags, mounts).read_in_time
     if flags.interval is None:
         return (since_each_mount(reading, mounts.overrides) for reading in (read(),))
     if flags.exact == "off":
         return HostTraffic(read, overrides=mounts.overrides).reports(flags.interval, flags.count)
     counting = exact(flags, read, mounts)
-    latency = LatencyReader(_source(flags, mounts).read, sources(flags), mounts.address_map)
+    latency = LatencyReader(_source(flags, mounts).read_in_time, sources(flags), mounts.address_map)
     clean_up_at_the_end(latency.close)
     return with_durations(_counted(counting, flags.interval, flags.count, mounts), latency)
 
@@ -165,5 +165,5 @@ def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[process_r
     )
     clean_up_at_the_end(counting.close)
     counting.open()
-    read, interval = _source(flags, mounts).read, flags.interval or 0.0
+    read, interval = _source(flags, mounts).read_in_time, flags.interval or 0.0
     return process_reports.reports(counting, read, flags.by, interval, flags.count)

@@ -91,5 +91,5 @@ def _source(flags: TopFlags) -> PictureSource:
         address_map=mounts.address_map,
         overrides=mounts.overrides,
     )
-    read = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services).read
+    read = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services).read_in_time
     return HostSource(read, ceilings, flags.interval or _HOST_SECONDS, counting, mounts.overrides)

@@ -65,7 +65,7 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
     """
     reading, error = None, ""
     try:
-        reading = source.read()
+        reading = source.read_in_time()
     except SourceError as failed:
         error = str(failed)
     servers = _servers(reading) if flags.connect and reading else ()

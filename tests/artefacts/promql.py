@@ -107,7 +107,7 @@ class Names:
         }
         for name, metric in CATALOGUE.items():
             if metric.kind == "histogram":
-                whole = known.pop(name)
+                whole = known[name]  # a native histogram, where the server makes one of the buckets
                 known |= {
                     f"{name}_bucket": Series(whole.labels | {"le"}, dimension_of_unit("operations")),
                     f"{name}_count": Series(whole.labels, dimension_of_unit("operations")),

@@ -7,7 +7,7 @@ from typing import Any
 
 import promql_parser
 import pytest
-from tests.artefacts.promql import Dimension, dimension_of_unit
+from tests.artefacts.promql import Dimension, dimension_of_unit, selectors
 from tests.artefacts.shipped_dashboards import EVERY_PANEL, EVERY_QUERY, NAMES, Panel, parsed
 from tests.rules.pack import CORE_FILES, rules_of
 
@@ -222,3 +222,20 @@ def alert_expressions() -> dict[str, str]:
     for rule in (rule for path in CORE_FILES for rule in rules_of(path) if rule.is_alert):
         found[rule.name] = f"{found.get(rule.name, '')} {rule.expr}"
     return found
+
+
+@EVERY_PANEL
+def test_a_graph_reads_no_series_of_every_client_over_the_time_shown(panel: Panel) -> None:
+    # With 2,000 clients such a graph costs seconds of CPU, and `make bench-dashboards` has these series for a few minutes only.
+    graphs = [target["expr"] for target in panel.body["targets"] if not target["instant"]]
+    read = {selector.name for expr in graphs for selector in selectors(parsed(expr)) if not _of_some(selector)}
+
+    assert [name for name in read if re.fullmatch(r"fss_(client|nfs_sent|nfs_received)_\w+", name)] == []
+
+
+def _of_some(selector: Any) -> bool:
+    """Whether a selector is for clients that are chosen by name, or for one mount target."""
+    matchers = {(matcher.name, str(matcher.op).removeprefix("MatchOp.")) for matcher in selector.matchers.matchers}
+    return ("address", "Equal") in matchers or any(
+        name == "instance" and op.startswith("NotRe") for name, op in matchers
+    )

@@ -11,6 +11,7 @@ from tests import processes
 from tests.cli.prompt import Answer, ask
 from tests.json_schema import problems, schema_of
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.client_scrape import override_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import CostOverride
@@ -20,8 +21,8 @@ from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
-from fss_toolbox.plan.history import of_service
-from fss_toolbox.plan.load import Load, size_shares
+from fss_toolbox.plan.history import client_sizes, of_service
+from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 
@@ -227,6 +228,20 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
     assert loads["10.0.0.6"].sizes == {}
 
     assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
+
+
+def test_sizes_are_found_in_native_histograms_that_prometheus_made_of_the_buckets() -> None:
+    buckets = [[0, "-Inf", "32768", "0.5"], [0, "524288", "1048576", "1.5"]]
+    native = {"metric": {"operation": "READ"}, "histogram": [NOW, {"count": "2", "sum": "1.2e6", "buckets": buckets}]}
+
+    def answered(path: str) -> str:
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        result = [] if "_bucket" in query else [native]
+        return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
+
+    sizes = client_sizes(prometheus.Prometheus(answered), NetworkAddress("eu-1", "10.0.0.1"), NOW)
+
+    assert sizes == {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}
 
 
 def test_a_size_class_without_a_bound_is_no_size() -> None:

@@ -2,7 +2,16 @@
 
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import Panel, Query, graph, heatmap
-from tools.dashboards.words import ALONE, CHOSEN, CLASSES, RETRANSMISSION_STEPS, largest_now, nearest, of_clients
+from tools.dashboards.words import (
+    ALONE,
+    CHOSEN,
+    CLASSES,
+    RETRANSMISSION_STEPS,
+    histogram_of_clients,
+    largest_now,
+    nearest,
+    of_clients,
+)
 
 _CLIENT = "network, instance, address, class"
 
@@ -96,34 +105,28 @@ def _sizes(operation: str) -> Panel:
         f"{operation} sizes",
         f"How many {operation}s per second ask for how many bytes, over the chosen clients in exact mode (serve --nfs.exact). Much below 32 KiB: "
         "small I/O pays for blocks that it does not fill.",
-        of_clients(
-            f"sum by (le) (address_operation_le:fss_client_io_size_bytes_bucket:rate5m{{{chosen}{CHOSEN}}})",
-            f"sum by (le) (rate(fss_client_io_size_bytes_bucket{{{chosen}{ALONE}}}[$__rate_interval]))",
-        ),
+        histogram_of_clients("fss_client_io_size_bytes", "address_operation", chosen),
         unit="bytes",
         empty=_OFF,
     )
 
 
-def _durations(by: str) -> str:
-    return of_clients(
-        f"sum by ({by}) (address_class_le:fss_client_request_duration_seconds_bucket:rate5m{{{CHOSEN}}})",
-        f"sum by ({by}) (rate(fss_client_request_duration_seconds_bucket{{{ALONE}}}[$__rate_interval]))",
-    )
+def _durations(by: str = "") -> str:
+    return histogram_of_clients("fss_client_request_duration_seconds", "address_class", "", by)
 
 
 _DURATIONS = heatmap(
     "Durations of requests",
     "How many requests per second take how long, over the chosen clients in exact mode (serve --nfs.exact). Two bands: a part of the requests "
     "waits for something that the others do not need.",
-    _durations("le"),
+    _durations(),
     unit="s",
     empty=_OFF,
 )
 
 
 def _quantile(quantile: float) -> Query:
-    return Query(f"histogram_quantile({quantile:g}, {_durations('class, le')})", f"p{100 * quantile:g}, {{{{class}}}}")
+    return Query(f"histogram_quantile({quantile:g}, {_durations('class')})", f"p{100 * quantile:g}, {{{{class}}}}")
 
 
 _QUANTILES = graph(

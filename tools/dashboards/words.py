@@ -92,6 +92,31 @@ def of_clients(recorded: str, counted: str) -> str:
     return f"(\n{recorded}\nor\n{counted}\n)"
 
 
+def histogram_of_clients(name: str, level: str, selector: str, by: str = "") -> str:
+    """A histogram of all clients together, or of those that are chosen by name, in the form that the server has.
+
+    A server keeps the buckets as series of their own, by `le`, or a native histogram that it made of them at the scrape.
+
+    Args:
+        level: what the rules sum up by, as in the names of the records.
+        selector: matchers of labels besides those of the chosen clients.
+        by: the labels that remain, besides `le` of the buckets.
+    """
+    of_buckets, of_histograms = (f"sum by ({by}, le)", f"sum by ({by})") if by else ("sum by (le)", "sum")
+    forms = (
+        (of_buckets, f"{level}_le:{name}_bucket:rate5m", f"{name}_bucket"),
+        (of_histograms, f"{level}:{name}:rate5m", name),
+    )
+    either = (
+        of_clients(
+            f"{summed} ({recorded}{{{selector}{CHOSEN}}})",
+            f"{summed} (rate({counted}{{{selector}{ALONE}}}[$__rate_interval]))",
+        )
+        for summed, recorded, counted in forms
+    )
+    return "\nor\n".join(either)
+
+
 def client_iops(selector: str, alone: str, at: str = "") -> str:
     """Estimated IOPS of the first clients of each address, and of those that are chosen by name; `at` is a modifier of the time."""
     by = "max by (network, instance, address)"

@@ -1,6 +1,5 @@
 """The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -109,14 +108,21 @@ def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> 
 
 
 def client_sizes(prometheus: Prometheus, place: NetworkAddress, at: float) -> dict[str, tuple[SizeShare, ...]]:
-    """Return the size classes in use by operation, as far as clients are in exact mode."""
-    each = client_rate("fss_client_io_size_bytes_bucket", at_place(place), "operation", "le")
+    """Return the size classes in use by operation, as far as clients are in exact mode.
+
+    A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
+    """
+    each = client_rate(f"{_SIZES}_bucket", at_place(place), "operation", "le")
     counts: dict[str, dict[float, float]] = defaultdict(dict)
     for labels, value in prometheus.at(f"sum by (operation, le) ({each})", at):
         counts[labels.get("operation", "")][float(labels["le"])] = value
-    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if at_most.get(math.inf)}
+    copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{at_place(place)}[5m]))"
+    for labels, at_most in prometheus.histograms_at(f"sum by (operation) ({copies})", at):
+        counts.setdefault(labels.get("operation", ""), at_most)
+    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if any(at_most.values())}
 
 
+_SIZES: Final = "fss_client_io_size_bytes"
 _SERVICE_RATES: Final = (
     "fss_service_read_operations_per_second",
     "fss_service_write_operations_per_second",

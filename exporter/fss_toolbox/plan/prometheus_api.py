@@ -5,6 +5,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import accumulate
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -13,6 +14,7 @@ from fss_exporter.errors import SourceError
 from fss_toolbox.sizing.growth import DailyPeak
 
 _Key = TypeVar("_Key")
+_Content = TypeVar("_Content")
 
 DAY_S = 86400
 WEEK_S = 7 * DAY_S
@@ -78,23 +80,46 @@ class Prometheus:
             for _, value in values:
                 yield labels, value
 
+    def histograms_at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], dict[float, float]]]:
+        """Labels and native histograms at a moment, epoch seconds: by the upper edge of a bucket, the values up to that edge.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        yield from self._parsed("query", {"query": query, "time": moment}, _histogram)
+
     def _series(self, endpoint: str, parameters: Mapping[str, str | float]) -> list[_Series]:
+        return self._parsed(endpoint, parameters, _values)
+
+    def _parsed(
+        self, endpoint: str, parameters: Mapping[str, str | float], parse: Callable[[Any], _Content]
+    ) -> list[tuple[Mapping[str, str], _Content]]:
         text = self._get(f"/api/v1/{endpoint}?{urlencode(parameters, errors='replace')}")
         try:
             document = json.loads(text)
             if document["status"] != "success":
                 raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
-            return [_parsed(series) for series in document["data"]["result"]]
+            return [(_labels(series), parse(series)) for series in document["data"]["result"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
 
 
-def _parsed(series: Any) -> _Series:
+def _labels(series: Any) -> Mapping[str, str]:
+    return {name: str(value) for name, value in series["metric"].items()}
+
+
+def _values(series: Any) -> list[tuple[float, float]]:
     """Parse a series of a matrix (`values`) or of a vector (`value`), without NaN and infinity."""
     pairs = series["values"] if "values" in series else [series["value"]]
     values = [(float(moment), float(value)) for moment, value in pairs]
-    labels = {name: str(value) for name, value in series["metric"].items()}
-    return labels, [pair for pair in values if math.isfinite(pair[1])]
+    return [pair for pair in values if math.isfinite(pair[1])]
+
+
+def _histogram(series: Any) -> dict[float, float]:
+    """Parse a series of a vector of native histograms. Empty buckets are not in the answer."""
+    buckets = series["histogram"][1].get("buckets", [])
+    counts = accumulate(float(count) for _, _, _, count in buckets)
+    return {float(edge): count for (_, _, edge, _), count in zip(buckets, counts, strict=True)}
 
 
 def selector(label: str, value: str | None) -> str:

@@ -58,7 +58,7 @@ _COUNTED = frozenset(
     " queries polls".split()
 )
 _SAME_DIMENSION = frozenset(
-    "abs avg_over_time bottomk ceil clamp clamp_max clamp_min delta exp floor increase label_join label_replace last_over_time"
+    "abs avg_over_time bottomk ceil clamp clamp_max clamp_min delta exp floor increase last_over_time"
     " log2 max_over_time min_over_time predict_linear quantile_over_time round scalar sort sort_desc sum_over_time".split()
 )
 
@@ -170,7 +170,7 @@ class Names:
             return Series(first.labels - {"le"}, dimension)
         if name in {"rate", "irate"}:
             return Series(first.labels, _times(first.dimension, _dimension(s=1), -1))
-        if name == "label_replace":
+        if name in {"label_replace", "label_join"}:
             return Series(first.labels | {node.args[1].val}, first.dimension)
         assert name in _SAME_DIMENSION, f"{name}() is not known here; add it to {Path(__file__).name}"
         return first

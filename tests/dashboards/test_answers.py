@@ -363,6 +363,18 @@ def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> 
     )
 
 
+def test_an_alert_has_the_name_of_its_resource_as_subject_and_else_its_labels(tmp_path: Path) -> None:
+    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
+    named = 'alertname="FssReplicationBehind", severity="warning", region="r", replication_id="%s"'
+    client = 'alertname="FssClientStalled", severity="warning", network="r", address="10.0.0.1", instance="host-1"'
+    series = {'fss_replication_info{region="r", replication_id="1", replication="to-zurich"}': "1x20"}
+    for labels in (named % 1, named % 2, client):
+        series |= {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
+
+    subjects = [('{subject="host-1 10.0.0.1"}', 1), ('{subject="r"}', 1), ('{subject="to-zurich"}', 1)]
+    ask(tmp_path, series, [(f"count by (subject) ({expr})", subjects)])
+
+
 def test_an_alert_shows_what_it_judges(tmp_path: Path) -> None:
     (expr,) = _expressions(_panel("fleet", "Firing alerts"))
     labels = 'alertname="FssMountTargetReadBandwidthHigh", severity="warning", region="r", mount_target_id="m"'

@@ -1,6 +1,5 @@
 """Firing alerts with subject, value and age, and links to the runbook and to the dashboard of the subject."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from tools.dashboards.panels import Panel, Query
@@ -124,39 +123,41 @@ _MATCHED = (
 )
 
 
+_RESOURCES = "region, mount_target_id, file_system_id, replication_id, resource_id"
+
+
 def _value_of(name: str, value: Value) -> str:
-    """The value as a text in the label `judged`, because the alerts of a table have different units."""
-    rounded = f"round({value.factor:.6g} * ({value.expr}))"
-    labels = f'count_values without () ("judged", {rounded})'
-    return f'label_replace(label_replace({labels}, "judged", "$1{value.unit}", "judged", "(.+)"), "alertname", "{name}", "", "")'
+    with_unit = f'label_replace({value.factor:.6g} * ({value.expr}), "unit", "{value.unit}", "", "")'
+    return f'label_replace({with_unit}, "alertname", "{name}", "", "")'
 
 
-def _with_value(firing: str) -> str:
+def _judged() -> str:
+    """What alerts judge now, as a text in the label `judged`, because their units differ."""
+    values = "\nor\n".join(_value_of(name, value) for name, value in VALUES.items())
+    with_number = f'count_values without () ("number", round(\n{values}\n))'
+    return f'max by ({_MATCHED}, judged) (label_join({with_number}, "judged", "", "number", "unit"))'
+
+
+def _with_value(alerts: str) -> str:
     """Alerts with the label `judged`, where what they judge is known."""
-    by_labels = f"max by ({_MATCHED}, judged) (\n" + "\nor\n".join(_value_of(*one) for one in VALUES.items()) + "\n)"
-    return f"(\n{firing}\n* on ({_MATCHED}) group_left (judged)\n({by_labels})\nor ignoring (judged)\n{firing}\n)"
+    return f"(\n{alerts}\n* on ({_MATCHED}) group_left (judged)\n{_judged()}\nor ignoring (judged)\n{alerts}\n)"
 
 
-def with_subject(alerts: Callable[[str], str], selector: str) -> str:
-    """Alerts with a label `subject`: the display name of the resource, or else its OCID, instance, address, region or job, or else "all".
+def with_subject(alerts: str, names_of: str = "6h") -> str:
+    """Alerts with a label `subject`: the display name of the resource, or else instance, address, job and region, or else "all".
 
     Args:
-        alerts: gives the expression of the alerts of these label matchers.
+        names_of: how long the name of a resource that a dead poller listed stays known.
     """
-    named = [_with_name(alerts(f'{selector}, {key}!=""'), key, name, info) for key, name, info in _NAMED]
-    other = f'label_replace({alerts(selector)}, "subject", "all", "", "")'
-    for label in ("job", "region", "address"):
-        other = f'label_replace({other}, "subject", "$1", "{label}", "(.+)")'
-    for key, _, _ in _NAMED:
-        other = f'label_replace({other}, "subject", "$1...$2", "{key}", "ocid1[.]([a-z]+)[.].*(.{{6}})")'
-    expr = "(\n" + f"\nor on ({IDENTITY})\n".join((*named, other)) + "\n)"
-    return f'label_replace({expr}, "subject", "$1", "instance", "(.+)")'
-
-
-def _with_name(alerts: str, key: str, name: str, info: str) -> str:
-    # what a dead poller listed stays in sight for hours
-    names = f'label_replace(last_over_time({info}[6h]), "subject", "$1", "{name}", "(.+)")'
-    return f"{alerts}\n* on (region, {key}) group_left (subject) topk by (region, {key}) (1, group by (region, {key}, subject) ({names}))"
+    rows = "\nor\n".join(
+        f'group by (region, {key}, subject) (label_replace(last_over_time({info}[{names_of}]), "subject", "$1", "{name}", "(.+)"))'
+        for key, name, info in _NAMED
+    )
+    names = f"topk by ({_RESOURCES}) (1,\n{rows}\n)"
+    parts = ", ".join(f'"{label}"' for label in ("instance", "address", "job", "region"))
+    trimmed = f'label_replace(label_join({alerts}, "subject", " ", {parts}), "subject", "$1", "subject", " *(.*?) *")'
+    others = f'label_replace({trimmed}, "subject", "all", "subject", "")'
+    return f"(\n{alerts}\n* on ({_RESOURCES}) group_left (subject)\n{names}\nor on ({IDENTITY})\n{others}\n)"
 
 
 def _since(selector: str) -> str:
@@ -183,7 +184,7 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int = 1
         title,
         f"{description} Click the alert for its section of the runbook, and the subject for the dashboard of the mount target or client. "
         "Now is what the alert judges, at this moment.",
-        Query(_with_dashboard(with_subject(lambda matchers: _with_value(_since(matchers)), selector)), "since"),
+        Query(_with_dashboard(_with_value(with_subject(_since(selector)))), "since"),
         columns={
             "rank": Column("Severity", words={str(rank): words for rank, words in enumerate(_SEVERITIES)}, width=85),
             "alert": Column("Alert", width=_ALERT_WIDTH, url=_TO_RUNBOOK),
@@ -206,6 +207,4 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int = 1
 def marks(selector: str) -> str:
     """The expression of the annotations: firing alerts with their subject."""
     # over the time shown, names of six hours for each step would cost too much
-    return with_subject(lambda matchers: f'ALERTS{{{matchers}, alertstate="firing"}}', selector).replace(
-        "[6h]", "[10m]"
-    )
+    return with_subject(f'ALERTS{{{selector}, alertstate="firing"}}', names_of="10m")

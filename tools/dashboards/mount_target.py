@@ -237,7 +237,7 @@ def mount_target() -> Json:
     return dashboard(
         uid="fss-mount-target",
         title="FSS mount target",
-        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs rules/recording.yml.",
+        description="One OCI File Storage mount target: load against ceilings, what costs it, who causes it. Needs the files of rules/.",
         variables=[
             query_variable(
                 "mount_target",

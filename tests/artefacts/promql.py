@@ -17,11 +17,6 @@ from fss_exporter.catalogue import CATALOGUE
 TARGET_LABELS = frozenset({"job", "instance"})
 ADDED_LABELS = frozenset({"cluster"})
 """What a scrape configuration often adds to every series. A rule may keep these labels."""
-ANNOUNCED = {
-    "fss_oci_clock_skew_seconds": frozenset({"region"}),
-    "fss_client_latency_objective_seconds": frozenset({"address", "class"}),
-}
-"""Series that rules use where they exist."""
 
 _MOUNT_TARGET = frozenset({"region", "mount_target_id"})
 BEFORE = {
@@ -122,8 +117,6 @@ class Names:
             "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
             "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource", "resource_kind"}),
         }
-        for name, labels in ANNOUNCED.items():
-            known.setdefault(name, Series(labels | TARGET_LABELS, dimension_of_unit("seconds")))
         names = cls(known)
         known |= {name: Series(labels | {"agent"}) for name, labels in BY_CLIENTS.items()}
         known |= {name: Series(labels) for name, labels in BEFORE.items()}

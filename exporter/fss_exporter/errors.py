@@ -58,6 +58,11 @@ class CloudError(SourceError):
         self.request_id = request_id
         super().__init__(message)
 
+    @property
+    def reason(self) -> str:
+        """The HTTP status as text, or in words what went wrong without a status."""
+        return self.outcome.replace("_", " ") if self.status is None else str(self.status)
+
 
 class Throttled(CloudError):
     """429: more calls a second than the tenancy may make."""

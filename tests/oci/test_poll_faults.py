@@ -80,9 +80,19 @@ def test_an_unknown_compartment_is_reported_and_costs_only_itself(
 
 
 @pytest.mark.parametrize(
-    "fault", ["429", "500", "503", "cut-off", "not-json", "wrong-shape", "deny"], ids=lambda fault: f"fault {fault}"
+    ("fault", "reason"),
+    [
+        ("429", "429"),
+        ("500", "500"),
+        ("503", "503"),
+        ("cut-off", "broken answer"),
+        ("not-json", "broken answer"),
+        ("wrong-shape", "broken answer"),
+        ("deny", "404"),
+    ],
+    ids=lambda word: f"fault {word}",
 )
-def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: World, fault: str) -> None:
+def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: World, fault: str, reason: str) -> None:
     world.poll()
     before = world.values("fss_mount_target_connections", "mount_target")
     world.region.add_fault(f"{fault}:SummarizeMetricsData,match=MountTargetConnections")
@@ -91,6 +101,7 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
     assert world.value("fss_oci_metric_success", oci_metric="MountTargetConnections") == 0
     assert world.value("fss_oci_metric_success", oci_metric="MountTargetReadThroughput") == 1
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
+    assert world.values("fss_oci_failed_calls", "operation", "reason") == {("SummarizeMetricsData", reason): 1}
     assert world.values("fss_mount_target_connections", "mount_target") == before, "the last points stay"
     assert world.value("fss_oci_datapoint_age_seconds", oci_metric="MountTargetConnections") == pytest.approx(80)
     world.pass_minutes(10)
@@ -102,6 +113,22 @@ def test_a_metric_that_fails_costs_only_itself_and_goes_when_it_is_stale(world: 
     world.poll()
     assert len(world.values("fss_mount_target_connections", "mount_target")) == len(MOUNT_TARGETS)
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
+    assert world.values("fss_oci_failed_calls", "operation") == {}
+
+
+def test_listings_that_fail_are_counted_with_their_reason_until_an_inventory_without_a_failure(world: World) -> None:
+    world.poll()
+    world.region.add_fault("503:ListExports")
+    world.pass_minutes(11)
+    world.poll()
+    failed = world.values("fss_oci_failed_calls", "operation", "reason")
+    assert failed.keys() == {("ListExports", "503")}
+    assert failed["ListExports", "503"] > 1, "one call in each compartment"
+
+    world.region.clear_faults()
+    world.pass_minutes(11)
+    world.poll()
+    assert world.values("fss_oci_failed_calls", "operation") == {}
 
 
 def test_points_go_stale_at_the_scrape_without_a_poll(world: World) -> None:

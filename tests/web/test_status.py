@@ -147,19 +147,20 @@ def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None
 
 def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
     region = {"region": "eu-frankfurt-1"}
-    calls = [region | {"operation": name} for name in ("ListExports", "ListMountTargets", "ListVolumes")]
-    outcomes = ("unreachable", "unreachable", "not_authorized")
+    listings = ("ListExports", "ListFileSystems", "ListMountTargets", "ListReplications", "ListVolumes")
+    calls = (*((name, "503", 2.0) for name in listings), ("GetPrivateIp", "429", 1.0), ("ListVolumes", "404", 1.0))
     page = page_of(
-        *(("fss_oci_inventory_success", call, 0.0) for call in calls),
         *(
-            ("fss_oci_api_requests_total", call | {"outcome": outcome}, 9.0)
-            for call, outcome in zip(calls, outcomes, strict=True)
+            ("fss_oci_failed_calls", region | {"operation": operation, "reason": reason}, number)
+            for operation, reason, number in (*calls, ("SummarizeMetricsData", "503", 34.0))
         ),
     )
 
     assert page.problems == (
-        "2 inventory calls fail in eu-frankfurt-1 (unreachable): ListExports, ListMountTargets.",
-        "1 inventory call fails in eu-frankfurt-1 (not authorized): ListVolumes.",
+        "1 listing failed in eu-frankfurt-1: 404 (ListVolumes).",
+        "10 listings failed in eu-frankfurt-1: 503 (ListExports, ListFileSystems, ListMountTargets and 2 more).",
+        "1 lookup failed in eu-frankfurt-1: 429 (GetPrivateIp).",
+        "34 metric queries failed in eu-frankfurt-1: 503 (SummarizeMetricsData).",
     )
 
 
@@ -418,7 +419,7 @@ def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> N
         (skipped, {"reason": "truncated"}, 12.0),
         ("fss_nfs_unresolved_forwarder_addresses", {}, 1.0),
         ("fss_oci_ambiguous_addresses", {"region": "eu-frankfurt-1"}, 2.0),
-        ("fss_oci_inventory_success", {"region": "eu-frankfurt-1", "operation": "ListExports"}, 0.0),
+        ("fss_oci_failed_calls", {"region": "eu-frankfurt-1", "operation": "ListExports", "reason": "503"}, 1.0),
     )
 
     assert well.problems == ()

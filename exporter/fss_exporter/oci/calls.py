@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
@@ -85,6 +86,7 @@ class FailureLog:
         self._log_once = LogOnce(log)
         self._failing: dict[str, list[str]] = {}
         self._round: dict[str, tuple[list[str], Exception]] = {}
+        self.failed_calls: Counter[tuple[str, str]] = Counter()  # number in the last round by API operation and reason
 
     def failed(self, subject: str, error: Exception) -> None:
         """Note a failed call. `subject` is the operation or metric of the call."""
@@ -108,6 +110,10 @@ class FailureLog:
                 well = [subject for subject in subjects if subject not in still]
                 self._log_once.works(kind, f"{self._region}: {_listed(well)} works again" if well else "")
         self._failing = {kind: subjects for kind, (subjects, _) in self._round.items()}
+        self.failed_calls = Counter()
+        for subjects, error in self._round.values():
+            if isinstance(error, CloudError):
+                self.failed_calls[error.operation, error.reason] += len(subjects)
         self._round = {}
 
 

@@ -6,6 +6,7 @@ the address lookups, so that the first metrics do not wait for the lookups.
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
@@ -60,6 +61,7 @@ class InventoryRefresh:
     # called after a call that may be refused without a failure
     report_optional: Report = lambda _operation, _error: None
     _succeeded: dict[str, bool] = field(default_factory=dict, init=False)
+    _failed_calls: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
     _refused: set[str] = field(default_factory=set, init=False)
     _optional: set[str] = field(default_factory=set, init=False)
     _failed_compartments: set[str] = field(default_factory=set, init=False)
@@ -84,13 +86,15 @@ class InventoryRefresh:
             EndLoop: the exporter stops.
         """
         self._succeeded, self._used, self._unreachable_services = {}, set(), set()
+        self._failed_calls = Counter()
         self._refused, self._optional, self._failed_compartments = set(), set(), set()
         try:
             domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
             names = self._compartments()
         except CloudError:
-            succeeded = MappingProxyType(dict(self._succeeded))
-            self._set(replace(self.state, succeeded=succeeded, refused=frozenset(self._refused), compartments_seen=0))
+            state = replace(self.state, succeeded=MappingProxyType(dict(self._succeeded)), compartments_seen=0)
+            failed_calls = MappingProxyType(dict(self._failed_calls))
+            self._set(replace(state, refused=frozenset(self._refused), failed_calls=failed_calls))
             raise
         if mount_targets_first:
             self._publish_mount_targets(domains, names, progress)
@@ -233,6 +237,8 @@ class InventoryRefresh:
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1
         self._succeeded[operation] = self._succeeded.get(operation, True) and error is None
+        if isinstance(error, CloudError):
+            self._failed_calls[operation, error.reason] += 1
         if isinstance(error, NotAuthorized):
             self._refused.add(operation)
         self.report(operation, error)
@@ -269,6 +275,7 @@ class InventoryRefresh:
                 len(inventory.compartments.keys() - self._failed_compartments),
                 min((listed_at for listed_at, _ in self._last.values()), default=None),
                 self.state.succeeded_at,
+                MappingProxyType(dict(self._failed_calls)),
             )
         )
 

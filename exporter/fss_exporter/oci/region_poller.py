@@ -106,6 +106,7 @@ class RegionPoller:
             targets=MappingProxyType(self.judge.figures()),
             metrics=MappingProxyType(dict(self.queries.states)),
             is_refused=self.queries.is_refused,
+            failed_calls=self.failures.failed_calls,
             duration_seconds=seconds,
             ended=self.now(),
             succeeded_at=self._succeeded_at,

@@ -58,6 +58,7 @@ class InventoryState:
     listed_at: float | None = None  # epoch seconds of the oldest listing in use; None before the first
     # epoch seconds at which the last inventory ended without a failed call; None before the first
     succeeded_at: float | None = None
+    failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class PollState:
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
     is_refused: bool = False  # whether OCI refused a query for a permission
+    failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
     duration_seconds: float = 0.0  # how long the poll took
     ended: float = 0.0  # epoch seconds at which it ended
     # epoch seconds at which the last poll ended that had an answer to every query; None before the first

@@ -1,5 +1,6 @@
 """Convert the newest snapshots to metric families, without any call and without values above the maximum age."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -121,6 +122,8 @@ def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]
     name, state = region.region, region.inventory
     calls = [((name, call), float(good)) for call, good in state.succeeded.items()]
     yield "fss_oci_inventory_success", calls
+    failed = Counter(state.failed_calls) + Counter(region.poll.failed_calls if region.poll else ())
+    yield "fss_oci_failed_calls", [((name, *call), number) for call, number in failed.items()]
     if state.listed_at is not None:
         yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]
     yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]

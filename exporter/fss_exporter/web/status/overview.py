@@ -1,7 +1,7 @@
 """Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -130,7 +130,7 @@ def _problems(samples: Samples) -> tuple[str, ...]:
             found.append(
                 f"{count:.0f} mount targets in {region} cannot be told apart by their address: not joined with clients."
             )
-    found += _inventory_failures(samples)
+    found += _failed_calls(samples)
     expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
     for (region, part), count in sorted(expected.items()):
         if seen.get((region, part), 0.0) < count:
@@ -141,20 +141,21 @@ def _problems(samples: Samples) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _inventory_failures(samples: Samples) -> list[str]:
-    """Return a sentence for all inventory calls of a region that fail for the same reason."""
-    outcomes = samples.by("fss_oci_api_requests_total", "region", "operation", "outcome")
-    failed: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for (region, operation), success in sorted(samples.by("fss_oci_inventory_success", "region", "operation").items()):
-        if not success:
-            counts = {
-                outcome: count
-                for (of, call, outcome), count in outcomes.items()
-                if (of, call) == (region, operation) and outcome != "ok" and count
-            }
-            failed[region, max(counts, key=counts.__getitem__, default="see the log")].append(operation)
-    return [
-        f"{len(calls)} inventory call{'s fail' if len(calls) > 1 else ' fails'} in {region}"
-        f" ({reason.replace('_', ' ')}): {', '.join(calls)}."
-        for (region, reason), calls in failed.items()
-    ]
+_QUERY = "SummarizeMetricsData"
+_NAMED = 3  # so many operations with the same failure are named
+
+
+def _failed_calls(samples: Samples) -> Iterator[str]:
+    """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
+    failed: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+    for (region, operation, reason), calls in samples.by(
+        "fss_oci_failed_calls", "region", "operation", "reason"
+    ).items():
+        kind = "metric query" if operation == _QUERY else "listing" if operation.startswith("List") else "lookup"
+        failed[region, kind, reason][operation] = calls
+    for (region, kind, reason), operations in sorted(failed.items()):
+        calls = sum(operations.values())
+        plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
+        names = sorted(operations)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield f"{calls:,.0f} {plural} failed in {region}: {reason} ({', '.join(names[:_NAMED])}{more})."

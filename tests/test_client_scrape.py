@@ -53,10 +53,10 @@ def test_a_counter_that_is_no_number_is_refused(value: str) -> None:
 def test_the_traffic_between_two_scrapes_is_that_between_two_readings() -> None:
     first, second = (read_scrape("exporter", text) for text in scrapes(FIRST, SECOND))
     scraped = traffic_between(first, second, 1.0)[KEY]
-    ticker = Ticker(lambda: reading(FIRST), 1.0)
+    ticker = Ticker(lambda: reading(FIRST), 1.0, lambda: 0.0)
     ticker.tick()
     before = deepcopy(ticker.accounts.mounts)
-    ticker.accounts.apply(reading(SECOND), ticker.clock() + 1.0)
+    ticker.accounts.apply(reading(SECOND), 1.0)
     read = traffic(before, ticker.accounts.mounts, 1.0)[KEY]
 
     assert scraped.by_class == read.by_class

@@ -29,8 +29,7 @@ def mounts(*numbers, second):
     (root / "1" / "mountstats").write_text("".join(stats))
 
 mounts(second=0)
-agent = NfsAgent(NfsFlags(procfs=root))
-agent.ticker.clock = lambda: now
+agent = NfsAgent(NfsFlags(procfs=root), clock=lambda: now)
 for number in range(exports):
     for second in (0, 40):
         mounts(number, second=second)

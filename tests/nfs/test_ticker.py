@@ -18,7 +18,7 @@ def test_the_first_reading_is_there_before_start_returns() -> None:
     ticker = Ticker(lambda: EMPTY, NEVER_S)
     ticker.start()
     try:
-        assert ticker.ticks == 1
+        assert ticker.results.ticks == 1
     finally:
         ticker.stop()
 
@@ -33,7 +33,7 @@ def test_it_ticks_on_by_itself_in_one_thread() -> None:
     ticker = Ticker(read, 0.001)
     ticker.start()
     try:
-        wait_for(lambda: ticker.ticks >= 5, "five ticks")
+        wait_for(lambda: ticker.results.ticks >= 5, "five ticks")
     finally:
         ticker.stop()
     assert threads == {"fss-nfs"}
@@ -58,7 +58,7 @@ def test_the_reasons_of_skipped_records_add_up() -> None:
     ticker.tick()
     ticker.tick()
 
-    assert ticker.skipped == {"truncated": 4, "malformed_age": 2}
+    assert ticker.results.skipped == {"truncated": 4, "malformed_age": 2}
 
 
 def test_a_dear_tick_makes_the_ticks_fewer_instead_of_taking_more_of_the_host() -> None:

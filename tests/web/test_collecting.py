@@ -116,12 +116,3 @@ def test_the_version_is_there_whatever_else_fails() -> None:
 
     assert build.samples[0].labels["version"] == __version__
     assert build.samples[0].value == 1
-
-
-def test_a_source_can_be_replaced_while_the_exporter_runs() -> None:
-    sources = {"nfs": Fake("fss_nfs_superblocks", RuntimeError("old"))}
-    collectors = Collectors(sources)
-
-    sources["nfs"] = Fake("fss_nfs_superblocks")
-
-    assert values(collectors)["fss_collector_success", "nfs"] == 1

@@ -15,7 +15,7 @@ from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
 from fss_exporter.nfs.superblocks import Superblock
-from fss_exporter.nfs.ticker import Ticker
+from fss_exporter.nfs.ticker import Ticker, TickResults
 from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
 Key = TypeVar("Key", bound=Hashable)
@@ -77,8 +77,7 @@ class NfsCollector:
     @property
     def duration_seconds(self) -> float:
         """How long the last tick took."""
-        with self._ticker.lock:
-            return self._ticker.duration_s
+        return self._ticker.results.duration_s
 
     def for_readers(self) -> "NfsCollector":
         """Return a collector of the same totals for local readers. New mounts show their counts, and no zero answer is used up."""
@@ -96,7 +95,7 @@ class NfsCollector:
             accounts, network = self._ticker.accounts, self._network()
             if not network:
                 self.answer = Answer("")
-                return list(_about_ticks(self._ticker))
+                return list(_about_ticks(self._ticker.results))
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
             mounts, known = frozenset(accounts.mounts), frozenset(accounts.addresses)
@@ -104,7 +103,7 @@ class NfsCollector:
             addresses = {
                 name: one.at_zero if name in new_addresses else one for name, one in accounts.addresses.items()
             }
-            superblocks = () if self._ticker.reading is None else accounts.superblocks
+            superblocks = () if self._ticker.results.reading is None else accounts.superblocks
             return [
                 self._mount_info.family(network, superblocks),
                 *service_families(network, superblocks),
@@ -113,7 +112,7 @@ class NfsCollector:
                 family("fss_nfs_sent_bytes_total", [((), accounts.wire.sent_bytes)]),
                 family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
                 *self._objectives(network, superblocks),
-                *_about_ticks(self._ticker),
+                *_about_ticks(self._ticker.results),
                 *(one for families in self._further for one in families()),
             ]
 
@@ -189,10 +188,10 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
     yield family("fss_client_unanswered_seconds", (((network, address), wait) for address, wait in waits.items()))
 
 
-def _about_ticks(ticker: Ticker) -> Iterator[Family]:
-    reading = ticker.reading
-    yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in ticker.skipped.items()))
-    single = {"fss_nfs_ticks_total": ticker.ticks, "fss_nfs_tick_interval_seconds": ticker.last_interval_s}
+def _about_ticks(results: TickResults) -> Iterator[Family]:
+    reading = results.reading
+    yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in results.skipped.items()))
+    single = {"fss_nfs_ticks_total": results.ticks, "fss_nfs_tick_interval_seconds": results.interval_s}
     if reading is not None:
         single |= {
             "fss_nfs_superblocks": len(reading.superblocks),

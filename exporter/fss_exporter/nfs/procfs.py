@@ -2,7 +2,6 @@
 
 import logging
 import math
-from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,22 +39,37 @@ def decode(raw: bytes) -> str:
     return raw.decode("utf-8", "backslashreplace")
 
 
-@dataclass(eq=False, repr=False)
 class Procfs:
-    """The NFS files of one process in a procfs tree."""
+    """The NFS files of one process in a procfs tree.
 
-    root: Path  # mount point of procfs, such as `/proc` or `/host/proc`
-    pid: str = HOST_PID  # process whose mount namespace is read. `1` falls back to `self`, with a warning
-    address_map: AddressMap = NO_ADDRESSES  # mount targets behind TLS forwarders
-    services: Services = BY_NAME  # lookup of the service of a mount
-    wanted: MountFilter = EVERY_MOUNT  # filter of the mounts, with the supported number
-    _: KW_ONLY
-    keep_texts: bool = False  # whether `texts` keeps the raw texts of the last reading
-    texts: RawTexts | None = field(default=None, init=False)
-    _fell_back: bool = field(default=False, init=False)  # no `LogOnce`, because every tick passes here
-    _parser: MountstatsParser = field(default_factory=MountstatsParser, init=False)
-    _mounts_hash: int = field(default=hash(b""), init=False)  # of mountinfo: the text of 100,000 mounts has 30 MB
-    _table: MountTable = field(default_factory=lambda: MountTable(parse_mountinfo("")), init=False)
+    Args:
+        root: mount point of procfs, such as `/proc` or `/host/proc`.
+        pid: process whose mount namespace is read. `1` falls back to `self`, with a warning.
+        address_map: mount targets behind TLS forwarders.
+        services: lookup of the service of a mount.
+        wanted: filter of the mounts, with the supported number.
+        keep_texts: whether `texts` keeps the raw texts of the last reading.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        pid: str = HOST_PID,
+        address_map: AddressMap = NO_ADDRESSES,
+        services: Services = BY_NAME,
+        wanted: MountFilter = EVERY_MOUNT,
+        *,
+        keep_texts: bool = False,
+    ) -> None:
+        self.texts: RawTexts | None = None
+        self.root, self._pid = root, pid
+        self._address_map, self._services = address_map, services
+        self._wanted = wanted
+        self._keep_texts = keep_texts
+        self._fell_back = False  # no `LogOnce`, because every tick passes here
+        self._parser = MountstatsParser()
+        self._mounts_hash = hash(b"")  # hash of mountinfo, because the text of 100,000 mounts has 30 MB
+        self._table = MountTable(parse_mountinfo(""))
 
     def read(self) -> Reading:
         """Read the present state of the client.
@@ -64,9 +78,9 @@ class Procfs:
             SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
-            reading = self._read(self.pid)
+            reading = self._read(self._pid)
         except OSError as error:
-            if self.pid != HOST_PID:
+            if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
             return self._read_own(error)
         self._fell_back = False
@@ -78,7 +92,7 @@ class Procfs:
         Raises:
             SourceError: a file cannot be read, or the reading has not ended after half a minute.
         """
-        return within(READING_SECONDS, self.read, f"the reading of {self.root / self.pid / 'mountstats'}")
+        return within(READING_SECONDS, self.read, f"the reading of {self.root / self._pid / 'mountstats'}")
 
     def _read_own(self, reason: OSError) -> Reading:
         try:
@@ -104,21 +118,21 @@ class Procfs:
             mounts = _read(mountinfo)
             self._see(mounts)
             reading = self._table.join(counters)
-        if self.keep_texts:
+        if self._keep_texts:
             self.texts = RawTexts(decode(mounts), text)
         return reading
 
     def _counters(self, path: Path) -> bytes:
         """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""
-        if self.wanted.most is None:
+        if self._wanted.most is None:
             return _read(path)
-        limit = self.wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
+        limit = self._wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
         raw = _read(path, limit)
         return raw if len(raw) <= limit else raw[: raw.rfind(b"\ndevice ") + 1]
 
     def _see(self, mounts: bytes) -> None:
         if hash(mounts) != self._mounts_hash:
-            self._table = MountTable(parse_mountinfo(decode(mounts), self.wanted), self.address_map, self.services)
+            self._table = MountTable(parse_mountinfo(decode(mounts), self._wanted), self._address_map, self._services)
             self._mounts_hash = hash(mounts)
 
 

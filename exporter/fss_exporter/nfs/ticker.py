@@ -4,8 +4,8 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -25,37 +25,52 @@ _FIRST_READING_SECONDS: Final = 2.0
 """Longest wait of a start for the first reading, seconds. The exporter answers even if a read hangs."""
 
 
-@dataclass(eq=False, repr=False)
-class Ticker:
-    """Read and account for the counters at each interval.
+@dataclass(frozen=True, slots=True)
+class TickResults:
+    """The results of the ticks so far. Each tick replaces the whole record."""
 
-    Hold `lock` to read any attribute, because the ticking thread changes the attributes.
+    reading: Reading | None = None  # the last reading. None while the source cannot be read
+    skipped: Mapping[str, int] = field(default_factory=dict)  # number of damaged records by reason
+    ticks: int = 0  # ticks with a reading
+    began_at: float | None = None  # begin of the last tick with a reading, seconds of the clock
+    interval_s: float | None = None  # time between the last two ticks
+    duration_s: float = 0.0  # time that the last tick took
+
+
+class Ticker:
+    """Read and account for the counters at each interval. `results` and `accounts` belong together: hold `lock` to read both.
+
+    Args:
+        read: reads the client. Raises SourceError.
+        interval_s: seconds between two readings.
+        clock: seconds that never go back.
+        cpu_clock: CPU time of the calling thread, seconds.
+        accounts: target of the readings.
+        wall_clock: epoch seconds.
     """
 
-    read: Callable[[], Reading]  # reads the client. Raises SourceError
-    interval_s: float  # seconds between two readings
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    cpu_clock: Callable[[], float] = time.thread_time  # CPU time of the calling thread, seconds
-    accounts: Accounts = field(default_factory=Accounts)  # target of the readings
-    wall_clock: Callable[[], float] = time.time  # epoch seconds
-    lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    reading: Reading | None = field(default=None, init=False)  # the last one. None while the source cannot be read
-    skipped: Counter[str] = field(default_factory=Counter, init=False)  # damaged records, by reason
-    ticks: int = field(default=0, init=False)
-    last_interval_s: float | None = field(default=None, init=False)  # between the last two ticks
-    duration_s: float = field(default=0.0, init=False)  # of the last tick
-    _cpu_s: tuple[float, ...] = field(default=(), init=False)
-    _last_at: float | None = field(default=None, init=False)
-    _log_once: LogOnce = field(default_factory=lambda: LogOnce(_LOG), init=False)
-    _first_round: threading.Event = field(default_factory=threading.Event, init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Reading],
+        interval_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        cpu_clock: Callable[[], float] = time.thread_time,
+        accounts: Accounts | None = None,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.lock = threading.Lock()
+        self.accounts = accounts or Accounts()
+        self.results = TickResults()
+        self._read = read
+        self._interval_s = interval_s
+        self._clock = clock
+        self._cpu_clock = cpu_clock
+        self._cpu_s: tuple[float, ...] = ()
+        self._log_once = LogOnce(_LOG)
+        self._first_round = threading.Event()
         self.loop = Worker(
-            "nfs",
-            self._round,
-            interval=lambda: self.wanted_interval_s,
-            clock=self.clock,
-            wall_clock=self.wall_clock,
+            "nfs", self._round, interval=lambda: self.wanted_interval_s, clock=clock, wall_clock=wall_clock
         )
 
     def start(self) -> None:
@@ -84,27 +99,29 @@ class Ticker:
             self._first_round.set()
 
     def _read_and_account(self) -> None:
-        began, cpu_began = self.clock(), self.cpu_clock()
+        began, cpu_began = self._clock(), self._cpu_clock()
         try:
-            reading = self.read()
+            reading = self._read()
         except SourceError as error:
             with self.lock:
-                self.reading = None
-                self.duration_s = self.clock() - began
+                self.results = replace(self.results, reading=None, duration_s=self._clock() - began)
             self._log_once.failed("source", f"no NFS counters: {error}", level=logging.ERROR)
             raise
-        ended = self.clock()
+        ended = self._clock()
         with self.lock:
-            if self.reading is None:
+            before = self.results
+            if before.reading is None:
                 self._log_once.works("source", "NFS counters can be read again")
             self.accounts.apply(reading, began, until=ended)
-            self.reading = reading
-            self.skipped.update(reading.skipped)
-            self.last_interval_s = None if self._last_at is None else began - self._last_at
-            self.ticks += 1
-            self._last_at = began
-            self.duration_s = self.clock() - began
-        self._cpu_s = (*self._cpu_s[-2:], self.cpu_clock() - cpu_began)
+            self.results = TickResults(
+                reading,
+                Counter(before.skipped) + Counter(reading.skipped) if reading.skipped else before.skipped,
+                before.ticks + 1,
+                began,
+                None if before.began_at is None else began - before.began_at,
+                self._clock() - began,
+            )
+        self._cpu_s = (*self._cpu_s[-2:], self._cpu_clock() - cpu_began)
 
     @property
     def wanted_interval_s(self) -> float:
@@ -113,4 +130,4 @@ class Ticker:
         The median of the last three ticks counts. A single slow tick has set something up and does not predict the next tick.
         """
         usual = sorted(self._cpu_s)[(len(self._cpu_s) - 1) // 2] if self._cpu_s else 0.0
-        return max(self.interval_s, usual / LARGEST_CPU_SHARE)
+        return max(self._interval_s, usual / LARGEST_CPU_SHARE)

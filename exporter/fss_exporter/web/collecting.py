@@ -5,7 +5,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from fss_exporter import REVISION, __version__
@@ -65,26 +64,33 @@ class Source(Protocol):
         """Return families from the last reading. The method touches neither file nor network."""
 
 
-@dataclass(eq=False, repr=False)
 class Collectors:
     """Collect from each source in turn. Report for each source whether it works, and the time of the last reading.
 
     A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
     has the first failure and the recovery, and no repetition.
+
+    Args:
+        sources: by the value of the `collector` label.
+        loops: the background loops, in the order of the output.
+        clock: seconds that never go back, as of the loops.
     """
 
-    # by the value of the `collector` label. Each scrape reads the mapping, so that a source can be replaced
-    sources: Mapping[str, Source]
-    loops: Sequence[HasHeartbeat] = ()  # the background loops, in the order of the output
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back, as of the loops
-
-    def __post_init__(self) -> None:
-        self._log_once = LogOnce(_LOG, clock=self.clock)
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        loops: Sequence[HasHeartbeat] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sources = sources
+        self._loops = loops
+        self._clock = clock
+        self._log_once = LogOnce(_LOG, clock=clock)
 
     def collect(self) -> Iterator[Family]:
         """Return all families of all sources, then the result of each source, then version and process."""
-        now = self.clock()
-        beats = [loop.heartbeat for loop in self.loops]
+        now = self._clock()
+        beats = [loop.heartbeat for loop in self._loops]
         stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
         for beat in beats:
             if beat.collector in stalled:
@@ -95,7 +101,7 @@ class Collectors:
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
         shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
-        for name, source in list(self.sources.items()):
+        for name, source in self._sources.items():
             families, collected = self._attempt(name, source)
             success.add_metric((name,), float(collected and source.success and name not in stalled))
             duration.add_metric((name,), source.duration_seconds)
@@ -106,7 +112,7 @@ class Collectors:
                     yield found
         for beat in beats:
             # A loop without families is, for example, the watcher of the web configuration.
-            if beat.collector not in self.sources:
+            if beat.collector not in self._sources:
                 success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
         yield from (found for found in shared.values() if found.values)
         yield success

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fss_exporter.background import Worker
@@ -25,24 +25,28 @@ _LOOK_SECONDS = 1.0
 _REMEMBERED_CLIENTS = 1000  # A forgotten client may send a whole burst again
 
 
-@dataclass(eq=False, repr=False)
 class RateLimiter:
-    """A bucket of tokens for each client, so that a busy client does not block others."""
+    """A bucket of tokens for each client, so that a busy client does not block others.
 
-    interval: float  # seconds until a client may send a further request. 0 is no limit
-    burst: int  # requests that a client may send at a time
-    clock: Callable[[], float]  # seconds that never go back
-    _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    Args:
+        interval: seconds until a client may send a further request. 0 is no limit.
+        burst: requests that a client may send at a time.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, interval: float, burst: int, clock: Callable[[], float]) -> None:
+        self._interval, self._burst, self._clock = interval, burst, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def take(self, client: str) -> bool:
         """Whether a further request of this client fits."""
-        if not self.interval:
+        if not self._interval:
             return True
         with self._lock:
-            now = self.clock()
-            tokens, at = self._buckets.pop(client, (float(self.burst), now))
-            tokens = min(self.burst, tokens + (now - at) / self.interval)
+            now = self._clock()
+            tokens, at = self._buckets.pop(client, (float(self._burst), now))
+            tokens = min(self._burst, tokens + (now - at) / self._interval)
             self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
             if len(self._buckets) > _REMEMBERED_CLIENTS:
                 self._buckets.popitem(last=False)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from urllib.parse import parse_qs
 
@@ -18,25 +17,36 @@ _SPACING_SECONDS = 10.0
 _LEAST_SECONDS = 1.0
 
 
-@dataclass(eq=False, repr=False)
 class StatusView:
     """The status page of a registry.
 
     The view keeps the counters of earlier visits. The page shows rates since the newest visit that is at least half a minute old,
     however many look at the page. The first visit shows means since the start of the exporter. Nothing is collected between
     visits.
+
+    Args:
+        collect: returns all families and never waits for the cloud.
+        telemetry_path: path of the metrics, for the links.
+        host: name of this host, for the title.
+        clock: seconds that never go back.
+        now: returns the time of day.
+        started: seconds of the clock at which the counters were 0. None for now.
     """
 
-    collect: Callable[[], Iterable[HasSamples]]  # returns all families and never waits for the cloud
-    _: KW_ONLY
-    telemetry_path: str = "/metrics"
-    host: str = ""  # for the title
-    clock: Callable[[], float] = time.monotonic
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    started: float | None = None  # seconds of the clock at which the counters were 0. None for now
-
-    def __post_init__(self) -> None:
-        started = self.clock() if self.started is None else self.started
+    def __init__(
+        self,
+        collect: Callable[[], Iterable[HasSamples]],
+        *,
+        telemetry_path: str = "/metrics",
+        host: str = "",
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        started: float | None = None,
+    ) -> None:
+        self._collect = collect
+        self._telemetry_path, self._host = telemetry_path, host
+        self._clock, self._now = clock, now
+        started = clock() if started is None else started
         # In the order of time. A page within the first second counts as one after a second.
         self._looks = [Look(started - _LEAST_SECONDS, Scraped())]
 
@@ -45,16 +55,16 @@ class StatusView:
 
         One thread at a time calls the method.
         """
-        families, at = self.collect(), self.clock()
-        page, look = status_page(families, now=self.now(), at=at, earlier=self._earlier(at))
+        families, at = self._collect(), self._clock()
+        page, look = status_page(families, now=self._now(), at=at, earlier=self._earlier(at))
         if at - self._looks[-1].at >= _SPACING_SECONDS:
             self._looks.append(look)
         asked = parse_qs(query)
         number = asked.get("page", ["1"])[0]
         return render(
             page,
-            telemetry_path=self.telemetry_path,
-            host=self.host,
+            telemetry_path=self._telemetry_path,
+            host=self._host,
             search=asked.get("q", [""])[0],
             number=int(number) if number.isascii() and number.isdigit() and len(number) < 6 else 1,
         )

@@ -65,7 +65,9 @@ class Scraped:
     durations: dict[str, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
     sizes: dict[tuple[str, str], dict[float, float]] = field(default_factory=lambda: defaultdict(dict))
-    payload_bytes: dict[tuple[str, str], float] = field(default_factory=dict)  # of the sizes, by address and operation
+    payload_bytes: dict[tuple[str, str], float] = field(
+        default_factory=dict
+    )  # payload of `sizes`, by address and operation
     ticked_at: float = (
         0.0  # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
     )
@@ -131,19 +133,19 @@ def read_scrape(source: str, text: str) -> Scraped:
     Raises:
         SourceError: the text has another format, or contains no client metrics.
     """
-    found, has_client_metrics = Scraped(), False
+    scrape, has_client_metrics = Scraped(), False
     try:
         families = list(text_string_to_metric_families(text))
-        found.ceilings = served_ceilings(Samples(families))
+        scrape.ceilings = served_ceilings(Samples(families))
         for family in families:
             has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
             for sample in family.samples:
-                found.take(sample.name, sample.labels, sample.value)
+                scrape.take(sample.name, sample.labels, sample.value)
     except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
     if not has_client_metrics:
         raise SourceError(f"{source}: no fss_client_ metrics. Give a scrape of an agent, or the URL of its metrics")
-    return found
+    return scrape
 
 
 def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]:
@@ -170,11 +172,11 @@ def rates_between(before: Scraped, after: Scraped, seconds: float) -> dict[Serie
 
     A mount without an earlier scrape began at zero. A counter that went back counts as unchanged.
     """
-    found: dict[SeriesKey, Rates] = {}
+    rates: dict[SeriesKey, Rates] = {}
     for key, counters in after.counters.items():
         old = before.counters.get(key, {})
-        found[key] = {counter: max(0.0, value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
-    return found
+        rates[key] = {counter: max(0.0, value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
+    return rates
 
 
 def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:

@@ -88,30 +88,30 @@ def takes(record: type[_Record]) -> Callable[[Callable[[_Record], _Result]], Cal
             return command(record(**values))
 
         hints = get_type_hints(record)
-        for one in reversed(list(_flags_of(record))):
-            filled = _declared(one, hints[one.name])(filled)
+        for declared in reversed(list(_flags_of(record))):
+            filled = _declared(declared, hints[declared.name])(filled)
         return filled
 
     return added
 
 
 def _flags_of(record: type) -> Iterator[Field[Any]]:
-    known = {one.name: one for one in fields(record) if one.metadata}
+    known = {flag_field.name: flag_field for flag_field in fields(record) if flag_field.metadata}
     for owner in record.__mro__:
         for name in vars(owner).get("__annotations__", {}):
             if name in known:
                 yield known.pop(name)
 
 
-def _declared(one: Field[Any], hint: Any) -> Callable[[Any], Any]:
-    attributes = dict(one.metadata)
+def _declared(flag_field: Field[Any], hint: Any) -> Callable[[Any], Any]:
+    attributes = dict(flag_field.metadata)
     declared, names = attributes.pop("declared"), attributes.pop("names")
     if declared is click.option:
         # click gets None as well. The default of a pair like --account/--no-account is otherwise False.
-        default = attributes.pop("written", one.default)
+        default = attributes.pop("written", flag_field.default)
         attributes = {"default": default, "show_default": default is not None and default != ()} | attributes
     attributes = _of_type(hint, is_repeatable=declared is click.option) | attributes
-    decorator: Callable[[Any], Any] = declared(*names, one.name, **attributes)
+    decorator: Callable[[Any], Any] = declared(*names, flag_field.name, **attributes)
     return decorator
 
 

@@ -26,8 +26,8 @@ class Samples:
 
     def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
         """Name, labels and value of every sample."""
-        for name, found in self._by_name.items():
-            for labels, value in found:
+        for name, family_samples in self._by_name.items():
+            for labels, value in family_samples:
                 yield name, labels, value
 
     def all(self, name: str) -> Iterator[tuple[Labels, float]]:
@@ -36,7 +36,7 @@ class Samples:
 
     def by(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
         """Return values by the given labels. Samples with equal labels are added up."""
-        found: dict[tuple[str, ...], float] = defaultdict(float)
+        sums: dict[tuple[str, ...], float] = defaultdict(float)
         for its_labels, value in self.all(name):
-            found[tuple(its_labels.get(label, "") for label in labels)] += value
-        return dict(found)
+            sums[tuple(its_labels.get(label, "") for label in labels)] += value
+        return dict(sums)

@@ -71,8 +71,8 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
 
 
 def _limits(samples: Samples, names: Mapping[str, str], label: str) -> dict[str, Limits]:
-    found: dict[str, dict[str, float]] = {}
+    limits: dict[str, dict[str, float]] = {}
     for field, name in names.items():
         for (key,), value in samples.by(name, label).items():
-            found.setdefault(key, {})[field] = value
-    return {key: Limits(**fields) for key, fields in found.items()}
+            limits.setdefault(key, {})[field] = value
+    return {key: Limits(**fields) for key, fields in limits.items()}

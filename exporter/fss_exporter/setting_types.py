@@ -91,11 +91,11 @@ def _capacity(value: object) -> object:
         raise ValueError(f"{value:g} is in bytes. Write it like 800GB, 40TB or 10TiB")
     if not isinstance(value, str):
         return value
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
-    if found is None:
+    parsed = re.fullmatch(r"(\d+(?:\.\d+)?) ?([GTP])(i?)B", value.strip())
+    if parsed is None:
         raise ValueError(f"{value!r} is not a capacity. Write it like 800GB, 40TB or 10TiB")
-    power = "GTP".index(found[2]) + 3
-    return float(found[1]) * (1024 if found[3] else 1000) ** power
+    power = "GTP".index(parsed[2]) + 3
+    return float(parsed[1]) * (1024 if parsed[3] else 1000) ** power
 
 
 Number = Annotated[float, BeforeValidator(_number)]

@@ -210,8 +210,8 @@ class CostModelSettings(_Section):
         """The overrides as records of the model."""
         return CostOverrides(
             tuple(
-                CostOverride(name, one.io_operations, one.factor or 1.0, one.date.isoformat(), one.source)
-                for name, one in self.operations.items()
+                CostOverride(name, cost.io_operations, cost.factor or 1.0, cost.date.isoformat(), cost.source)
+                for name, cost in self.operations.items()
             )
         )
 

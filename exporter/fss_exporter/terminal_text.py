@@ -10,7 +10,7 @@ def printable(text: str) -> str:
     """Return one line without control sequences. An escape replaces each control, format or separator character."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def printable_lines(text: str) -> str:
@@ -20,4 +20,4 @@ def printable_lines(text: str) -> str:
 
 def printable_json(document: str) -> str:
     """Return a JSON document with control characters escaped. The values stay equal."""
-    return _NOT_ASCII.sub(lambda one: one[0] if one[0].isprintable() else json.dumps(one[0])[1:-1], document)
+    return _NOT_ASCII.sub(lambda match: match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1], document)

@@ -46,8 +46,8 @@ def bandwidth(text: str) -> float:
 
 def network(text: str) -> float:
     """Bytes per second of a network in the notation of `bandwidth`, more than 0."""
-    if found := bandwidth(text):
-        return found
+    if rate := bandwidth(text):
+        return rate
     raise click.BadParameter(f"{text!r}: the bandwidth of a network must be more than 0")
 
 
@@ -62,10 +62,10 @@ def rate(text: str) -> float:
 def count(text: str) -> int:
     """A whole number, at least 1: `5000`, `5k`, `10M`."""
     number, unit = _split(text, "a number", "5000, 5k or 10M")
-    found = number * _DECIMAL.get(unit.lower(), 0)
-    if unit.lower() not in {"", "k", "m", "g"} or found != int(found) or not found:
+    whole = number * _DECIMAL.get(unit.lower(), 0)
+    if unit.lower() not in {"", "k", "m", "g"} or whole != int(whole) or not whole:
         raise click.BadParameter(f"{text!r} is not a whole number of at least 1. Write it like 5000, 5k or 10M")
-    return int(found)
+    return int(whole)
 
 
 def latency(text: str) -> float:

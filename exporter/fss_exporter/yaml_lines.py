@@ -174,7 +174,7 @@ def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[
 
 def mistakes_of(error: ValidationError, document: Document, model: type[BaseModel]) -> tuple[str, ...]:
     """Return a line for each mistake of pydantic, starting with the place, in the order of the file."""
-    found = []
+    mistakes = []
     for detail in error.errors(include_url=False, include_input=False):
         place = tuple(part for part in detail["loc"] if part != "[key]")
         if detail["type"] == "invalid_key" or len(place) < len(detail["loc"]):
@@ -182,8 +182,8 @@ def mistakes_of(error: ValidationError, document: Document, model: type[BaseMode
         message = _PLAIN.get(detail["type"]) or detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
         if detail["type"] == "extra_forbidden":
             message = _unknown_key(str(place[-1]), model, place[:-1])
-        found.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))
-    return tuple(dict.fromkeys(line for _, line in sorted(found, key=lambda entry: entry[0])))
+        mistakes.append((document.lines.get(place, 0), f"{document.where(place)}{message}"))
+    return tuple(dict.fromkeys(line for _, line in sorted(mistakes, key=lambda entry: entry[0])))
 
 
 def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:

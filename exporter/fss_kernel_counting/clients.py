@@ -75,7 +75,7 @@ class ClientAddresses:
 class Owner(NamedTuple):
     """The mounts whose calls are counted together."""
 
-    address: str  # of the mount target
+    address: str  # address of the mount target
     superblock: str = ""  # `major:minor`. Empty for all mounts of the address without a known client
 
 
@@ -89,23 +89,23 @@ class Owners:
     @property
     def clients(self) -> Mapping[Owner, frozenset[str]]:
         """Client numbers by owner."""
-        found: dict[Owner, set[str]] = defaultdict(set)
+        by_owner: dict[Owner, set[str]] = defaultdict(set)
         for client, owner in self.of.items():
-            found[owner].add(client)
-        return {owner: frozenset(numbers) for owner, numbers in found.items()}
+            by_owner[owner].add(client)
+        return {owner: frozenset(numbers) for owner, numbers in by_owner.items()}
 
 
 def superblock_clients(sysfs: Path) -> dict[str, str]:
     """Return the `major:minor` of a superblock by the number of the RPC client. Empty on kernels without these links."""
-    found = {}
+    superblocks = {}
     for link in (sysfs / "fs" / "nfs").glob("*:*/nfs_client"):
         try:
             client = link.readlink().name
         except OSError:
             continue
         if client.startswith("clnt-"):
-            found[client.removeprefix("clnt-")] = link.parent.name
-    return found
+            superblocks[client.removeprefix("clnt-")] = link.parent.name
+    return superblocks
 
 
 def owners(

@@ -129,17 +129,17 @@ class HistParser:
     ) -> tuple[dict[Key, HistRow], int]:
         """Return the rows from a place on, and the place behind the last row."""
         rows: dict[Key, HistRow] = {}
-        while found := pattern.match(raw, at):
-            line = found[0]
-            known = seen[line] = self._known.get(line) or _row(found)
+        while match := pattern.match(raw, at):
+            line = match[0]
+            known = seen[line] = self._known.get(line) or _row(match)
             rows[known[0]] = known[1]
-            at = found.end()
+            at = match.end()
         return rows, at
 
 
-def _row(found: re.Match[bytes]) -> tuple[Key, HistRow]:
+def _row(match: re.Match[bytes]) -> tuple[Key, HistRow]:
     """Return key and counts of a row. A replacement character stands for invalid UTF-8."""
-    *key, hits, value = found.groups()
+    *key, hits, value = match.groups()
     return tuple(part.rstrip(b" ").decode("utf-8", "replace") for part in key), HistRow(int(hits), int(value or 0))
 
 

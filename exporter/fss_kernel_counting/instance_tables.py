@@ -92,14 +92,14 @@ class InstanceTables:
         return TablesLook(tables)
 
     def _tables(self) -> dict[TableName, hist_tables.Table]:
-        found = {}
+        tables = {}
         for event, parser in self._parsers.items():
             try:
                 raw = self.instance.read(event)
             except OSError as error:
                 raise Lost(TRIGGERS, str(advice(error, self.instance.path))) from error
-            found.update({(event, table.condition): table for table in parser.parse(raw)})
-        return found
+            tables.update({(event, table.condition): table for table in parser.parse(raw)})
+        return tables
 
 
 class EventTables:
@@ -129,11 +129,11 @@ class EventTables:
         """
         now, before = self._tables.look(), self._last
         self._last = now
-        found = {condition: now.grown(before, place) for condition, place in self._places.items()}
+        grown = {condition: now.grown(before, place) for condition, place in self._places.items()}
         pairs = [(now.tables[place], before and before.tables[place]) for place in self._places.values()]
         self.dropped = max(0, sum(new.dropped - (old.dropped if old else 0) for new, old in pairs))
         self.is_nearly_full = any(new.is_nearly_full for new, _ in pairs)
-        return found
+        return grown
 
     def rows(self, condition: str) -> Mapping[hist_tables.Key, hist_tables.HistRow]:
         """Return every row of a table at the last look."""

@@ -32,12 +32,12 @@ _BY_PROCESS: Final = (OF_AGENT, OF_COMMAND)
 
 def instances(places: Sequence[Path], files: Files = FILES) -> list[Path]:
     """Return the instances of this exporter and its commands, in use or not. Unreadable places have none."""
-    found = []
+    paths = []
     for path in (place / "instances" / name for place in places for name in INSTANCES):
         with suppress(OSError):
             if files.is_there(path):
-                found.append(path)
-    return found
+                paths.append(path)
+    return paths
 
 
 def remove(sources: Sources) -> Remains:

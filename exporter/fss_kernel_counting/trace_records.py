@@ -38,17 +38,17 @@ class Layout(NamedTuple):
 
     def values(self, raw: bytes) -> dict[str, int | str]:
         """Return the fields of a record. A replacement character stands for invalid UTF-8."""
-        found: dict[str, int | str] = {}
+        values: dict[str, int | str] = {}
         for name, (offset, size, is_text, is_signed) in self.fields.items():
             if is_text:
                 where = int.from_bytes(raw[offset : offset + 4], "little")
                 text = raw[where & 0xFFFF : (where & 0xFFFF) + (where >> 16)]
-                found[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
+                values[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
             elif size > 8:  # an array of characters
-                found[name] = raw[offset : offset + size].partition(b"\0")[0].decode("utf-8", "replace")
+                values[name] = raw[offset : offset + size].partition(b"\0")[0].decode("utf-8", "replace")
             else:
-                found[name] = int.from_bytes(raw[offset : offset + size], "little", signed=is_signed)
-        return found
+                values[name] = int.from_bytes(raw[offset : offset + size], "little", signed=is_signed)
+        return values
 
 
 class Record(NamedTuple):

@@ -75,11 +75,11 @@ class Files:
 
     def pages(self, handle: int, size: int, most: int) -> list[bytes]:
         """Return the pages of `size` bytes that wait in a pipe, at most so many."""
-        found: list[bytes] = []
+        pages: list[bytes] = []
         with suppress(BlockingIOError):
-            while len(found) < most and (page := os.read(handle, size)):
-                found.append(page)
-        return found
+            while len(pages) < most and (page := os.read(handle, size)):
+                pages.append(page)
+        return pages
 
     def all(self, root: Path, pattern: str) -> list[Path]:
         """Return the paths below `root` that match the pattern, in order."""
@@ -217,13 +217,13 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
             text = files.text(root / "events" / event / "format")
         except FileNotFoundError:
             return {}
-    found = {}
+    sizes = {}
     for line in text.splitlines():
         declaration, _, rest = line.strip().removeprefix("field:").partition(";")
         size = rest.partition("size:")[2].partition(";")[0]
         if line.strip().startswith("field:") and size.isdecimal():
-            found[declaration.split()[-1].partition("[")[0]] = int(size)
-    return found
+            sizes[declaration.split()[-1].partition("[")[0]] = int(size)
+    return sizes
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:

@@ -34,7 +34,7 @@ CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXA
 
 def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Family:
     """Return the family of a metric, with samples by label values in the order of the metric's labels."""
-    found = Family(CATALOGUE[name])
+    made = Family(CATALOGUE[name])
     for labels, value in samples:
-        found.add_metric(labels, value)
-    return found
+        made.add_metric(labels, value)
+    return made

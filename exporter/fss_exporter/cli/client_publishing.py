@@ -58,7 +58,7 @@ class ClientPublishing:
             FssError: there are no credentials, or OCI did not take all points.
         """
         session = self._connected()
-        named = [one for one in self._settings.oci.compartments if one.startswith("ocid1.")]
+        named = [compartment for compartment in self._settings.oci.compartments if compartment.startswith("ocid1.")]
         points = list(self._waits.points(self._waited(), self._now(), named[0] if named else session.tenancy_id))
         if self._failures is None:
             self._failures = FailureLog(session.region, log)

@@ -131,7 +131,7 @@ class _Run:
             network=lambda: self._network or UNKNOWN_NETWORK,
         )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
-        return b"".join(plain(one for one in families if one.metric.name not in _NEED_SECONDS)).decode()
+        return b"".join(plain(family for family in families if family.metric.name not in _NEED_SECONDS)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)

@@ -143,7 +143,7 @@ def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) 
     documents = Documents()
 
     def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Family]]:
-        return turns.of(Collectors({name: one for name, one in sources.items() if one is not None}, loops))
+        return turns.of(Collectors({name: source for name, source in sources.items() if source is not None}, loops))
 
     return build(
         telemetry_path=telemetry_path,

@@ -148,7 +148,9 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
 
 def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
     """Return the seconds so far in which requests of this host waited, by network and address."""
-    judged = [one for one in collector.collect() if one.metric.name == "fss_client_address_seconds_total"]
+    judged = [
+        collected for collected in collector.collect() if collected.metric.name == "fss_client_address_seconds_total"
+    ]
     samples = (sample for of_addresses in judged for sample in of_addresses.samples)
     return {
         NetworkAddress(sample.labels["network"], sample.labels["address"]): sample.value

@@ -28,7 +28,7 @@ class ClassWork:
 
     requests: int = 0
     rtt_ms: int = 0  # sum of the round trips
-    payload_bytes: int = 0  # of READ or WRITE
+    payload_bytes: int = 0  # payload of READs or WRITEs
 
     @property
     def mean_rtt_seconds(self) -> float:
@@ -41,7 +41,7 @@ class AddressWork:
     """What one client asked of one address in some seconds."""
 
     classes: dict[str, ClassWork] = field(default_factory=dict)
-    unexpected_errors: int = 0  # of operations that do not fail in ordinary work
+    unexpected_errors: int = 0  # errors of operations that do not fail in ordinary work
     longest_wait_seconds: float = 0.0  # without any reply while requests wait
 
     @property

@@ -22,7 +22,7 @@ class CostOverride:
 
     operation: str  # NFSv3 procedure, or NLM
     io_operations: float | None  # cost of one call; None for READ and WRITE
-    factor: float  # of the table's cost, for READ and WRITE; 1 for the others
+    factor: float  # multiple of the table's cost, for READ and WRITE; 1 for the others
     date: str  # day of the measurement, as in 2026-11-22
     source: str  # the origin of the figure
 

@@ -78,7 +78,7 @@ class TransferChange(NamedTuple):
     operations: int  # completed
     retransmissions: int  # transmissions beyond the first of each operation
     payload_bytes: int
-    wire_bytes: int  # of the replies to READs or of the calls of WRITEs, headers included
+    wire_bytes: int  # size of the replies to READs or of the calls of WRITEs, headers included
     errors: int  # operations with an error status
     # mount options. rsize and wsize limit a transfer, and sec and proto show whether header sizes are known
     options: Mapping[str, str]

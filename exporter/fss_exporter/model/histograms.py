@@ -57,16 +57,16 @@ def classes_io_operations(operation: str, classes: Sequence[TransferClass], payl
     The result is exact if every class ends one block behind the previous class. The payload of all requests only places the point
     within the classes, because a READ beyond the end of a file carries less than asked.
     """
-    wide = [one for one in classes if one.most_blocks > one.fewest_blocks]
-    narrow = [one for one in classes if one.most_blocks <= one.fewest_blocks]
-    least = sum(one.operations * one.above_bytes for one in wide)
-    most = sum(one.operations * one.up_to_bytes for one in wide)
-    low = max(least, payload - sum(one.operations * one.up_to_bytes for one in narrow))
-    high = min(most, payload - sum(one.operations * one.above_bytes for one in narrow))
+    wide = [sizes for sizes in classes if sizes.most_blocks > sizes.fewest_blocks]
+    narrow = [sizes for sizes in classes if sizes.most_blocks <= sizes.fewest_blocks]
+    least = sum(sizes.operations * sizes.above_bytes for sizes in wide)
+    most = sum(sizes.operations * sizes.up_to_bytes for sizes in wide)
+    low = max(least, payload - sum(sizes.operations * sizes.up_to_bytes for sizes in narrow))
+    high = min(most, payload - sum(sizes.operations * sizes.above_bytes for sizes in narrow))
     fill = min(1.0, max(0.0, ((low + high) / 2 - least) / (most - least))) if wide else 0.0
-    fewest = sum(one.fewest_blocks for one in classes)
-    spread = sum(one.most_blocks - one.fewest_blocks for one in wide)
-    operations = sum(one.operations for one in classes)
+    fewest = sum(sizes.fewest_blocks for sizes in classes)
+    spread = sum(sizes.most_blocks - sizes.fewest_blocks for sizes in wide)
+    operations = sum(sizes.operations for sizes in classes)
     factor = WRITE_FACTOR if operation == WRITE else 1
     lower, point, upper = (factor * (operations + fewest + share * spread) for share in (0.0, fill, 1.0))
     return Bounds(lower, point, upper)

@@ -68,9 +68,9 @@ def best_known(figures: Iterable[KnownFigure]) -> KnownFigure | None:
     for figure in figures:
         by_knowledge.setdefault(figure.knowledge, []).append(figure)
     trust = list(FigureSource)
-    fresh = min(by_knowledge.get(Knowledge.NOW, ()), key=lambda one: trust.index(one.source), default=None)
-    last = min(by_knowledge.get(Knowledge.BEFORE, ()), key=lambda one: one.age_seconds or 0.0, default=None)
-    bound = max(by_knowledge.get(Knowledge.AT_LEAST, ()), key=lambda one: one.value, default=None)
+    fresh = min(by_knowledge.get(Knowledge.NOW, ()), key=lambda figure: trust.index(figure.source), default=None)
+    last = min(by_knowledge.get(Knowledge.BEFORE, ()), key=lambda figure: figure.age_seconds or 0.0, default=None)
+    bound = max(by_knowledge.get(Knowledge.AT_LEAST, ()), key=lambda figure: figure.value, default=None)
     if fresh is not None or last is None or bound is None:
         return fresh or last or bound
     return bound if bound.value > last.value else last

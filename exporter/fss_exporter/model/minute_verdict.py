@@ -75,36 +75,36 @@ def latency_ratio(minute: MountTargetMinute) -> float | None:
     The larger of all file systems together and each file system with at least `LEAST_REQUESTS`. None without such requests.
     """
     requests = minute.requests or ()
-    systems = _groups((one.file_system, one) for one in requests).values()
-    means = (_mean_ratio(found) for found in (requests, *systems) if _rate(found) >= LEAST_REQUESTS)
+    systems = _groups((request.file_system, request) for request in requests).values()
+    means = (_mean_ratio(group) for group in (requests, *systems) if _rate(group) >= LEAST_REQUESTS)
     return max((mean for mean in means if mean is not None), default=None)
 
 
 def latency_ratios(minute: MountTargetMinute) -> Mapping[str, float]:
     """Return the same for each class of operations that has requests with a known latency."""
-    by_class = _groups((one.operation_class, one) for one in minute.requests or ())
-    means = {name: _mean_ratio(found) for name, found in by_class.items()}
+    by_class = _groups((request.operation_class, request) for request in minute.requests or ())
+    means = {name: _mean_ratio(group) for name, group in by_class.items()}
     return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _rate(requests: Iterable[KindOfRequests]) -> float:
-    return sum(one.rate for one in requests)
+    return sum(request.rate for request in requests)
 
 
 def _is_known(requests: Iterable[KindOfRequests]) -> bool:
     """Return whether the latency of nearly all requests is known."""
     everything = list(requests)
-    return _rate(one for one in everything if one.latency is not None) >= _KNOWN_SHARE * _rate(everything)
+    return _rate(request for request in everything if request.latency is not None) >= _KNOWN_SHARE * _rate(everything)
 
 
 def _mean_ratio(requests: Iterable[KindOfRequests]) -> float | None:
-    known = [(one.rate, one.ratio) for one in requests if one.rate and one.ratio is not None]
+    known = [(group.rate, group.ratio) for group in requests if group.rate and group.ratio is not None]
     total = sum(rate for rate, _ in known)
     return sum(rate * ratio for rate, ratio in known if ratio is not None) / total if total else None
 
 
 def _groups(named: Iterable[tuple[str, KindOfRequests]]) -> Mapping[str, list[KindOfRequests]]:
     groups: dict[str, list[KindOfRequests]] = defaultdict(list)
-    for name, one in named:
-        groups[name].append(one)
+    for name, group in named:
+        groups[name].append(group)
     return groups

@@ -136,8 +136,8 @@ class Service:
 
     def ceilings(self, kind: str, capacity_bytes: float | None) -> Limits:
         """Return the ceilings of a type at a capacity. Empty for a type that is not in the table."""
-        found = self.kinds.get(kind)
-        return Limits() if found is None else found.ceilings(capacity_bytes)
+        sold = self.kinds.get(kind)
+        return Limits() if sold is None else sold.ceilings(capacity_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,4 +281,4 @@ class SeriesKey(NamedTuple):
 def recognised(server: str) -> Service | None:
     """Return the service of a server name. None for an unknown name."""
     name = server.rstrip(".").lower()
-    return next((one for one in SERVICES.values() if one.server_suffixes and name.endswith(one.server_suffixes)), None)
+    return next((row for row in SERVICES.values() if row.server_suffixes and name.endswith(row.server_suffixes)), None)

@@ -56,7 +56,7 @@ class OperationTraffic:
         return seconds / self.operations if seconds is not None and self.operations else None
 
 
-_FIGURES: Final = tuple(one.name for one in fields(OperationTraffic) if one.name not in ("operations", "iops"))
+_FIGURES: Final = tuple(figure.name for figure in fields(OperationTraffic) if figure.name not in ("operations", "iops"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,9 +206,9 @@ def workload(
         ValueError: an operation has no known cost. The message names the operation.
     """
     rates = {name: _fixed(name, per_second) for name, per_second in operations.items()}
-    for name, one in ((READ, reads), (WRITE, writes)):
-        if one is not None:
-            rates[name] = _rate(one.per_second, *transfer_cost(name, one.size_bytes, cap_bytes))
+    for name, transfers in ((READ, reads), (WRITE, writes)):
+        if transfers is not None:
+            rates[name] = _rate(transfers.per_second, *transfer_cost(name, transfers.size_bytes, cap_bytes))
     return Traffic(
         operations=rates,
         read_bytes=reads.per_second * reads.size_bytes if reads else 0.0,

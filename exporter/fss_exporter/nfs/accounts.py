@@ -78,7 +78,7 @@ class EstimatedCosts:
 
     def tick_costs(self, tick: Tick) -> TickCosts:
         """Estimate the cost of each change."""
-        return TickCosts([(one.superblock, one.operation, estimated_cost(one)) for one in tick.changes])
+        return TickCosts([(change.superblock, change.operation, estimated_cost(change)) for change in tick.changes])
 
 
 class Accounts:
@@ -126,13 +126,13 @@ class Accounts:
         seconds: dict[str, float] = {}
         superblocks = []
         changes: list[TransferChange] = []
-        for found in reading.superblocks:
-            start = self._start(found, at)
-            superblock = found if found.key == start.key else replace(found, key=start.key)
+        for read in reading.superblocks:
+            start = self._start(read, at)
+            superblock = read if read.key == start.key else replace(read, key=start.key)
             superblocks.append(superblock)
-            costs[found.number] = self._add(superblock, start.record, changes)
-            seconds[found.number] = until - start.at if at > start.at else 0.0
-            self._baselines[found.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
+            costs[read.number] = self._add(superblock, start.record, changes)
+            seconds[read.number] = until - start.at if at > start.at else 0.0
+            self._baselines[read.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
         self.superblocks = tuple(superblocks)
         tick_costs = self._tick_costs(reading, changes, at)
         self._add_transfer_costs(tick_costs, costs)

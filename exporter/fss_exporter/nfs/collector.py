@@ -101,7 +101,7 @@ class NfsCollector:
             mounts, known = frozenset(accounts.mounts), frozenset(accounts.addresses)
             self.answer = Answer(network, mounts, known, new_addresses, new_mounts, is_for_server)
             addresses = {
-                name: one.at_zero if name in new_addresses else one for name, one in accounts.addresses.items()
+                name: totals.at_zero if name in new_addresses else totals for name, totals in accounts.addresses.items()
             }
             superblocks = () if self._ticker.results.reading is None else accounts.superblocks
             return [
@@ -113,12 +113,12 @@ class NfsCollector:
                 family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
                 *self._objectives(network, superblocks),
                 *_about_ticks(self._ticker.results),
-                *(one for families in self._further for one in families()),
+                *(made for families in self._further for made in families()),
             ]
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:
         """Return the mounts or addresses that this answer shows at zero."""
-        new = {key for key, one in totals.items() if one.answers < self.zero_answers}
+        new = {key for key, counts in totals.items() if counts.answers < self.zero_answers}
         for key in new:
             totals[key].answers += 1
         return new
@@ -170,7 +170,7 @@ class CounterCollector:
 def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:
     requests = (((network, address), totals.requests) for address, totals in shown.items())
     yield family("fss_client_address_requests_total", requests)
-    costs = ((address, one.io_operations) for address, one in shown.items())
+    costs = ((address, totals.io_operations) for address, totals in shown.items())
     yield family(
         "fss_client_address_estimated_io_operations_total",
         (((network, address), round(cost, 1)) for address, cost in costs if cost is not None),
@@ -179,8 +179,8 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
         "fss_client_address_seconds_total",
         (
             ((network, address, verdict), round(seconds, 3))
-            for address, one in shown.items()
-            for verdict, seconds in one.seconds.items()
+            for address, totals in shown.items()
+            for verdict, seconds in totals.seconds.items()
         ),
     )
     peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()

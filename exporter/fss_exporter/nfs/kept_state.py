@@ -36,7 +36,7 @@ class LastRun(NamedTuple):
 def dump(run: LastRun) -> str:
     """A run as JSON."""
     totals = [[*key, asdict(mount)] for key, mount in run.totals.items()]
-    addresses = {address: asdict(one) for address, one in run.addresses.items()}
+    addresses = {address: asdict(totals) for address, totals in run.addresses.items()}
     apart = {"totals": totals, "addresses": addresses, "wire": asdict(run.wire)}
     return json.dumps({"version": _VERSION, **run._asdict(), **apart})
 
@@ -57,7 +57,7 @@ def load(text: str) -> LastRun:
             _text(document["network"]),
             RawTexts(*map(_text, document["texts"])),
             {SeriesKey(*map(_text, key)): _mount(mount) for *key, mount in document["totals"]},
-            {_text(address): _address(one) for address, one in document["addresses"].items()},
+            {_text(address): _address(totals) for address, totals in document["addresses"].items()},
             _totals(NetworkTotals, document["wire"]),
         )
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -66,10 +66,10 @@ def load(text: str) -> LastRun:
 
 def _mount(document: dict[str, Any]) -> MountTotals:
     operations = {}
-    for name, one in document["operations"].items():
-        bounds = one["estimated"]
+    for name, counts in document["operations"].items():
+        bounds = counts["estimated"]
         estimated = None if bounds is None else Bounds(*map(_number, bounds))
-        operations[_text(name)] = _totals(OperationTotals, one, estimated=estimated)
+        operations[_text(name)] = _totals(OperationTotals, counts, estimated=estimated)
     return _totals(MountTotals, document, operations=operations)
 
 
@@ -81,11 +81,11 @@ def _address(document: dict[str, Any]) -> AddressTotals:
 def _totals(kind: type[_T], document: dict[str, Any], **parts: object) -> _T:
     """Return totals from a JSON object of numbers and booleans. `parts` replace all other values."""
     values = document | parts
-    for one in fields(kind):
-        value, default = values[one.name], one.default
+    for column in fields(kind):
+        value, default = values[column.name], column.default
         if isinstance(value, bool) is not isinstance(default, bool):
-            raise TypeError(one.name)
-        if one.name not in parts and not value is default is None:
+            raise TypeError(column.name)
+        if column.name not in parts and not value is default is None:
             _number(value)
     return kind(**values)
 
@@ -114,7 +114,7 @@ def restore(
     accounts.wire = run.wire
     accounts.mounts |= {key: totals for key, totals in run.totals.items() if totals.has_weights(weights)}
     begin_at_0 = {key.address for key in run.totals.keys() - accounts.mounts.keys()}
-    accounts.addresses |= {address: one for address, one in run.addresses.items() if address not in begin_at_0}
+    accounts.addresses |= {address: totals for address, totals in run.addresses.items() if address not in begin_at_0}
     if same_boot:
         accounts.apply(last_reading, run.at)
         return

@@ -29,13 +29,13 @@ class _ClassTotals(NamedTuple):
 _Value = int | float | None
 
 
-def _point(one: _ClassTotals) -> _Value:
+def _point(work: _ClassTotals) -> _Value:
     """Return the estimated I/O operations, if known. Whole numbers stay `int`, because Python writes `int` faster."""
-    if not one.mount.has_cost:
+    if not work.mount.has_cost:
         return None
-    if one.transfer is not None and one.transfer.estimated is not None:
-        return round(one.transfer.estimated.point, 1)
-    return sum([totals.operations * totals.weight for totals in one.operations if totals.weight])
+    if work.transfer is not None and work.transfer.estimated is not None:
+        return round(work.transfer.estimated.point, 1)
+    return sum([totals.operations * totals.weight for totals in work.operations if totals.weight])
 
 
 def _bound(of: Callable[[Bounds], float]) -> Callable[[OperationTotals], _Value]:
@@ -47,15 +47,15 @@ def _bound(of: Callable[[Bounds], float]) -> Callable[[OperationTotals], _Value]
 
 
 _CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
-    "fss_client_requests_total": lambda one: sum([totals.operations for totals in one.operations]),
+    "fss_client_requests_total": lambda work: sum([totals.operations for totals in work.operations]),
     "fss_client_estimated_io_operations_total": _point,
-    "fss_client_rtt_seconds_total": lambda one: sum([totals.rtt_ms for totals in one.operations]) / 1000,
-    "fss_client_queue_seconds_total": lambda one: sum([totals.queue_ms for totals in one.operations]) / 1000,
-    "fss_client_execute_seconds_total": lambda one: sum([totals.execute_ms for totals in one.operations]) / 1000,
-    "fss_client_retransmissions_total": lambda one: sum([totals.retransmissions for totals in one.operations]),
-    "fss_client_timeouts_total": lambda one: sum([totals.timeouts for totals in one.operations]),
-    "fss_client_errors_total": lambda one: (
-        sum([totals.errors for totals in one.operations]) if one.mount.counts_errors else None
+    "fss_client_rtt_seconds_total": lambda work: sum([totals.rtt_ms for totals in work.operations]) / 1000,
+    "fss_client_queue_seconds_total": lambda work: sum([totals.queue_ms for totals in work.operations]) / 1000,
+    "fss_client_execute_seconds_total": lambda work: sum([totals.execute_ms for totals in work.operations]) / 1000,
+    "fss_client_retransmissions_total": lambda work: sum([totals.retransmissions for totals in work.operations]),
+    "fss_client_timeouts_total": lambda work: sum([totals.timeouts for totals in work.operations]),
+    "fss_client_errors_total": lambda work: (
+        sum([totals.errors for totals in work.operations]) if work.mount.counts_errors else None
     ),
 }
 
@@ -109,17 +109,17 @@ class _Layout:
             every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
             operations = [((*key, class_of(name), name), mount.operations[name]) for key, mount, name in every]
             self._add({"fss_client_operations_total": attrgetter("operations")}, operations)
-        keys = [(key, mount, of_class) for of_class in OPERATION_CLASSES for key, mount in mounts.items()]
-        classes = [((*key, of_class), _class_totals(mount, of_class)) for key, mount, of_class in keys]
+        keys = [(key, mount, work) for work in OPERATION_CLASSES for key, mount in mounts.items()]
+        classes = [((*key, work), _work(mount, work)) for key, mount, work in keys]
         self._add(_CLASS_VALUES, classes)
-        self._add(_TRANSFER_VALUES, [(labels, one.transfer) for labels, one in classes if one.transfer is not None])
+        self._add(_TRANSFER_VALUES, [(labels, work.transfer) for labels, work in classes if work.transfer is not None])
         self._add(_MOUNT_VALUES, list(mounts.items()))
 
     def _add(
         self, values: Mapping[str, Callable[[Any], _Value]], totals: Sequence[tuple[Sequence[str], object]]
     ) -> None:
         """Add a family for each of `values`, with a series for each of `totals` by labels, in this network."""
-        sources = [one for _, one in totals]
+        sources = [source for _, source in totals]
         for name, value_of in values.items():
             series = [Series(CATALOGUE[name], (self._network, *labels)) for labels, _ in totals]
             self._families.append((CATALOGUE[name], series, value_of, sources))
@@ -128,7 +128,7 @@ class _Layout:
         for metric, series, value_of, sources in self._families:
             values = [*map(value_of, sources)]
             if None in values:  # such totals have no series
-                series = [one for one, value in zip(series, values, strict=True) if value is not None]  # noqa: PLW2901
+                series = [line for line, value in zip(series, values, strict=True) if value is not None]  # noqa: PLW2901
             yield Family(metric, series, [value for value in values if value is not None])
 
 
@@ -140,9 +140,9 @@ def _shape_of(network: str, mounts: Mapping[SeriesKey, MountTotals]) -> tuple[st
     return network, [(id(mount), len(mount.operations)) for mount in mounts.values()]
 
 
-def _class_totals(mount: MountTotals, of_class: str) -> _ClassTotals:
-    operations = [totals for name, totals in mount.operations.items() if class_of(name) == of_class]
-    transfer = next((mount.operations[name] for name in (READ, WRITE) if class_of(name) == of_class), None)
+def _work(mount: MountTotals, work: str) -> _ClassTotals:
+    operations = [totals for name, totals in mount.operations.items() if class_of(name) == work]
+    transfer = next((mount.operations[name] for name in (READ, WRITE) if class_of(name) == work), None)
     return _ClassTotals(mount, operations, transfer)
 
 
@@ -158,7 +158,13 @@ class MountInfo:
 
     def family(self, network: str, superblocks: Sequence[Superblock]) -> Family:
         """Return one series for each mount point of the last reading, with the negotiated options."""
-        shown = network, [(one.key, one.record.options, one.mounts, one.encrypted) for one in superblocks]
+        shown = (
+            network,
+            [
+                (superblock.key, superblock.record.options, superblock.mounts, superblock.encrypted)
+                for superblock in superblocks
+            ],
+        )
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
             rows = sorted({(network, *labels) for superblock in superblocks for labels in _labels(superblock)})
             self._shown, self._series = shown, [Series(_INFO, labels) for labels in rows]
@@ -194,8 +200,11 @@ _LIMITS: dict[str, Callable[[Limits], float | None]] = {
 }
 
 _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
-    "fss_client_objective_operations_per_second": lambda one: (one.read_iops, one.write_iops),
-    "fss_client_objective_bytes_per_second": lambda one: (one.read_bytes_per_second, one.write_bytes_per_second),
+    "fss_client_objective_operations_per_second": lambda objective: (objective.read_iops, objective.write_iops),
+    "fss_client_objective_bytes_per_second": lambda objective: (
+        objective.read_bytes_per_second,
+        objective.write_bytes_per_second,
+    ),
 }
 
 
@@ -208,15 +217,15 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
     ceilings, clients = (_shared(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
-        limits = ((address, value_of(one)) for address, one in ceilings.items())
+        limits = ((address, value_of(ceiling)) for address, ceiling in ceilings.items())
         if known := [((network, address), value) for address, value in limits if value is not None]:
             yield family(name, known)
     for name, values_of in _OBJECTIVES.items():
         objectives = [
             ((network, address, operation), value)
-            for address, one in clients.items()
-            if one is not None
-            for operation, value in zip((READ, WRITE), values_of(one), strict=True)
+            for address, objective in clients.items()
+            if objective is not None
+            for operation, value in zip((READ, WRITE), values_of(objective), strict=True)
         ]
         if objectives:
             yield family(name, objectives)
@@ -224,7 +233,7 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
 
 def _shared(stated: Iterable[Superblock], fact_of: Callable[[KnownService], Any]) -> dict[str, Any]:
     """Return a fact by address, without an address whose exports differ in the fact."""
-    found: dict[str, set[Any]] = defaultdict(set)
+    members: dict[str, set[Any]] = defaultdict(set)
     for superblock in stated:
-        found[superblock.key.address].add(fact_of(superblock.known))
-    return {address: facts.pop() for address, facts in found.items() if len(facts) == 1}
+        members[superblock.key.address].add(fact_of(superblock.known))
+    return {address: facts.pop() for address, facts in members.items() if len(facts) == 1}

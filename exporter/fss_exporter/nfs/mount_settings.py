@@ -33,8 +33,8 @@ def mount_settings(settings: "Settings | None") -> MountSettings:
     if settings is None:
         return NO_MOUNT_SETTINGS
     claims = [
-        Claim(one.service, one.type or "", one.capacity, one.address or "", one.server or "", one.export or "")
-        for one in settings.services
+        Claim(row.service, row.type or "", row.capacity, row.address or "", row.server or "", row.export or "")
+        for row in settings.services
     ]
     return MountSettings(
         address_map=AddressMap(settings.address_map),

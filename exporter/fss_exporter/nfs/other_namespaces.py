@@ -87,5 +87,5 @@ def _namespace(folder: Path) -> str:
 
 
 def _joined(reading: Reading, further: Reading) -> Reading:
-    hidden = [one for one in further.superblocks if one.number not in reading.present]
+    hidden = [superblock for superblock in further.superblocks if superblock.number not in reading.present]
     return replace(reading, superblocks=(*reading.superblocks, *hidden), present=reading.present | further.present)

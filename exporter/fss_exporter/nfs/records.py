@@ -22,8 +22,8 @@ def options(text: str) -> Mapping[str, str]:
 
     Equal lists share one mapping, because every tick reads the lists and the mounts of a host have few different lists.
     """
-    found = dict(part.partition("=")[::2] for part in text.split(",") if 0 < len(part) <= _LONGEST_OPTION)
-    return MappingProxyType(found)
+    options = dict(part.partition("=")[::2] for part in text.split(",") if 0 < len(part) <= _LONGEST_OPTION)
+    return MappingProxyType(options)
 
 
 class OperationCounters(NamedTuple):

@@ -80,7 +80,7 @@ class Services:
 
     def of(self, key: SeriesKey, fstype: str) -> KnownService:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
-        claim = next((one for one in self._claims if one.fits(key)), None)
+        claim = next((rule for rule in self._claims if rule.fits(key)), None)
         service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
         if service is None:
             return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER

@@ -81,8 +81,8 @@ class MountTotals:
     def at_zero(self) -> "MountTotals":
         """Return the totals of the same mount before the first operation."""
         operations = {
-            name: OperationTotals(weight=one.weight, estimated=None if one.estimated is None else NO_COST)
-            for name, one in self.operations.items()
+            name: OperationTotals(weight=totals.weight, estimated=None if totals.estimated is None else NO_COST)
+            for name, totals in self.operations.items()
         }
         locks = None if self.lock_io_operations is None else 0
         return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
@@ -98,7 +98,7 @@ class MountTotals:
 
     def has_weights(self, weights: Mapping[str, float]) -> bool:
         """Whether every operation with a fixed cost was counted by these costs."""
-        return all(one.weight in (None, weights[name]) for name, one in self.operations.items() if name in weights)
+        return all(sums.weight in (None, weights[name]) for name, sums in self.operations.items() if name in weights)
 
 
 def _new_totals(name: str, rule: CostRule, weights: Mapping[str, float]) -> OperationTotals:
@@ -227,8 +227,8 @@ class Unanswered:
         if known is None or known.records.keys() != records.keys() or self._is_forgotten(known):
             return _Silence(records)
         # All superblocks of a server share the connections, so one record has all of them.
-        one = next(iter(records))
-        before, now = _connections(known.records[one]), _connections(records[one])
+        first = next(iter(records))
+        before, now = _connections(known.records[first]), _connections(records[first])
         if now.receives != before.receives:
             return _Silence(records)
         since = self._at if known.since is None else known.since

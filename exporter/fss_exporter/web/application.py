@@ -26,7 +26,7 @@ OPEN_PATHS = frozenset({"/-/healthy", "/-/ready"})
 class Route:
     """The handler of a path."""
 
-    handler: Application  # makes the response
+    handler: Application
     methods: frozenset[str] = READ  # allowed methods. Any other method gets a 405 with this list
 
 

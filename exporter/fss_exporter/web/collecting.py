@@ -105,16 +105,16 @@ class Collectors:
             families, collected = self._attempt(name, source)
             success.add_metric((name,), float(collected and source.success and name not in stalled))
             duration.add_metric((name,), source.duration_seconds)
-            for found in families:
-                if found.metric.name in shared:  # a family stands once, and agent and poller both have a part
-                    shared[found.metric.name].extend(found)
+            for figures in families:
+                if figures.metric.name in shared:  # a family stands once, and agent and poller both have a part
+                    shared[figures.metric.name].extend(figures)
                 else:
-                    yield found
+                    yield figures
         for beat in beats:
             # A loop without families is, for example, the watcher of the web configuration.
             if beat.collector not in self._sources:
                 success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
-        yield from (found for found in shared.values() if found.values)
+        yield from (joined for joined in shared.values() if joined.values)
         yield success
         yield duration
         yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))

@@ -50,7 +50,7 @@ class ServerLimits:
     """Limits on all clients together, and on the time of each step of a client."""
 
     connections: int = 256  # a further one replaces the one that has waited for its client longest
-    unsent_bytes: int = 16 * 1024 * 1024  # of different bodies. Above, the largest response is dropped
+    unsent_bytes: int = 16 * 1024 * 1024  # all different bodies together. Above, the largest response is dropped
     # for the first byte of a connection, for a TLS handshake, and from the first byte of a request to the last
     request_seconds: float = 5.0
     idle_seconds: float = 180.0  # between two requests, longer than the usual scrape intervals
@@ -192,7 +192,7 @@ class _Connections:
             self._sending[connection] = body
             while len(self._sending) > 1 and self._unsent() > self._limits.unsent_bytes:
                 # Of the largest, the first is the one that takes its body for the longest time.
-                largest = max(self._sending, key=lambda one: len(self._sending[one]))
+                largest = max(self._sending, key=lambda sender: len(self._sending[sender]))
                 self._log_once.failed("unsent", f"{largest.client} does not take its response: closing the connection")
                 self._close(largest)
         try:
@@ -217,7 +217,7 @@ class _Connections:
         """Close what waits for a request, then wait a moment for the answers."""
         with self._lock:
             self._is_stopping = True
-            for connection in [one for one in self._waiting if one not in self._sending]:
+            for connection in [waiting for waiting in self._waiting if waiting not in self._sending]:
                 self._close(connection)
         until = time.monotonic() + _SHUTDOWN_SECONDS
         while self._open and time.monotonic() < until:
@@ -244,7 +244,7 @@ class _Connection:
     def interrupt(self) -> None:
         """Let the thread's wait for the client end. Any thread may call this."""
         with suppress(OSError):
-            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # of an SSLSocket too, without its own state
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # an SSLSocket keeps its state of TLS
 
     def end(self) -> None:
         """Close the connection."""
@@ -392,5 +392,5 @@ class _Connection:
         left = until - time.monotonic()
         if left <= 0:
             raise _Left
-        self._socket.settimeout(left)  # of the whole piece
+        self._socket.settimeout(left)  # counts for the whole piece
         self._socket.sendall(piece)

@@ -54,12 +54,12 @@ class Scrapes:
         )
 
     def _body(self, wanted: _Wanted) -> bytes:
-        if wanted.names:  # of these there may be any number, so that no two share a body
+        if wanted.names:  # selections are so many that hardly two share a body
             with self._filtering.turn():
                 return self._written(wanted)
         with self._one_at_a_time.turn():
             began = self._clock()
-            self._bodies = {one: (until, body) for one, (until, body) in self._bodies.items() if began < until}
+            self._bodies = {scrape: (until, body) for scrape, (until, body) in self._bodies.items() if began < until}
             if wanted not in self._bodies:
                 body = self._written(wanted)
                 now = self._clock()

@@ -62,17 +62,17 @@ def attributed(
     last look. None is unknown.
     """
     result = Attributed()
-    found: dict[str, tuple[Owner | None, frozenset[str]]] = {}
-    for (client, procedure), one in requests.items():
-        if client not in found:
+    known: dict[str, tuple[Owner | None, frozenset[str]]] = {}
+    for (client, procedure), own in requests.items():
+        if client not in known:
             lived = alive is None or client in alive
-            found[client] = possible_owners(client, *owners, born.get(client, frozenset()), lived=lived)
-        owner, several = found[client]
+            known[client] = possible_owners(client, *owners, born.get(client, frozenset()), lived=lived)
+        owner, several = known[client]
         result.ambiguous |= several
         if owner is not None:
             place = (owner.address, class_of(procedure))
-            result.places[place] = result.places.get(place, NO_REQUESTS).plus(one)
-            result.calls[owner][procedure] += one.finished.calls
+            result.places[place] = result.places.get(place, NO_REQUESTS).plus(own)
+            result.calls[owner][procedure] += own.finished.calls
     return result
 
 
@@ -114,7 +114,9 @@ class CallAgreement:
         An owner with changed mounts or clients starts again, because mountstats lost the earlier calls. `counted` are calls of the
         tables. `readings` are of mountstats, just before and just after the tables.
         """
-        numbered = tuple({one.number: one.record for one in reading.superblocks} for reading in readings)
+        numbered = tuple(
+            {superblock.number: superblock.record for superblock in reading.superblocks} for reading in readings
+        )
         clients, known, failed = owners.clients, {}, set()
         for owner, numbers in owners.superblocks.items():
             before, after = (

@@ -128,14 +128,14 @@ class LatencyReader:
         born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
         previous, alive = self._owners, self._alive
         self._look_at_clients(now, after)
-        found = attributed(requests, (previous, self._owners), born, alive)
-        failed = self._agreement.check(self._owners, found.calls, (reading, after))
+        interval = attributed(requests, (previous, self._owners), born, alive)
+        failed = self._agreement.check(self._owners, interval.calls, (reading, after))
         known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
-        paused = (frozenset(owner.address for owner in failed) | found.ambiguous) & known
-        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(found.ambiguous & known)
+        paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & known
+        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & known)
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
-        self.totals = self.totals.plus(found.places, paused, checks)
+        self.totals = self.totals.plus(interval.places, paused, checks)
         self._look, self._triggers.unreadable = now, 0
         if session.is_nearly_full(now):
             log.info("the tables of durations are nearly full and are set up again")

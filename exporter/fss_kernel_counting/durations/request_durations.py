@@ -96,7 +96,7 @@ class Durations(NamedTuple):
     """Calls by duration."""
 
     by_exponent: Mapping[int, int]  # calls by class n, in which a call took at most 2^n microseconds
-    microseconds: int  # of all calls together
+    microseconds: int  # duration of all calls together
 
     @property
     def calls(self) -> int:
@@ -105,7 +105,7 @@ class Durations(NamedTuple):
 
     def at_most(self, exponent: int) -> int:
         """Return the calls with at most 2^exponent microseconds."""
-        return sum(count for one, count in self.by_exponent.items() if one <= exponent)
+        return sum(count for edge, count in self.by_exponent.items() if edge <= exponent)
 
     def plus(self, other: "Durations") -> "Durations":
         """Return the sum of two counts of durations."""
@@ -123,13 +123,13 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
     Raises:
         Lost: a key has another layout.
     """
-    found: dict[tuple[str, str], Durations] = {}
+    durations: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
         client, procedure, exponent = parts(key, 3)
         if procedure not in OF_THE_STATE_CLIENT:
-            one = Durations({number(exponent): row.hits}, row.value)
-            found[client, procedure] = found.get((client, procedure), NO_DURATIONS).plus(one)
-    return found
+            own = Durations({number(exponent): row.hits}, row.value)
+            durations[client, procedure] = durations.get((client, procedure), NO_DURATIONS).plus(own)
+    return durations
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:
@@ -183,9 +183,9 @@ class RequestTotals:
     ) -> "RequestTotals":
         """Return the totals with a further interval, without the requests of `paused` addresses. `failed` are checks."""
         requests = dict(self.requests)
-        for place, one in added.items():
+        for place, own in added.items():
             if place[0] not in paused:
-                requests[place] = requests.get(place, NO_REQUESTS).plus(one)
+                requests[place] = requests.get(place, NO_REQUESTS).plus(own)
         return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
 
     def lost(self, check: str) -> "RequestTotals":
@@ -195,7 +195,7 @@ class RequestTotals:
     def without(self, addresses: Iterable[str]) -> "RequestTotals":
         """Return the totals without addresses that are no longer known."""
         gone = frozenset(addresses)
-        return replace(self, requests={place: one for place, one in self.requests.items() if place[0] not in gone})
+        return replace(self, requests={place: own for place, own in self.requests.items() if place[0] not in gone})
 
 
 EXPONENTS: Final = range(8, 25)

@@ -42,8 +42,8 @@ UNKNOWN_WRITER: Final = Thread(0, "unknown writer")  # Write-back whose author n
 class Place(NamedTuple):
     """All mounts of one NFS version at one address. Loads are added up by place."""
 
-    address: str  # of the mount target
-    version: int  # of NFS, 3 or 4
+    address: str  # address of the mount target
+    version: int  # NFS version, 3 or 4
     rule: CostRule  # how the service behind the address counts operations
 
 
@@ -53,10 +53,10 @@ class Places:
     def __init__(self, superblocks: Iterable[Superblock] = ()) -> None:
         self.by_device: dict[int, Place] = {}
         self._by_address: dict[tuple[str, int], Place] = {}
-        for one in superblocks:
-            version = 4 if one.mounts and one.mounts[0].fstype == _NFS4 else 3
-            place = Place(one.key.address, version, one.known.cost)
-            self.by_device[device_of(one.number)] = place
+        for superblock in superblocks:
+            version = 4 if superblock.mounts and superblock.mounts[0].fstype == _NFS4 else 3
+            place = Place(superblock.key.address, version, superblock.known.cost)
+            self.by_device[device_of(superblock.number)] = place
             self._by_address.setdefault((place.address, version), place)
 
     def of(self, address: str, version: int) -> Place | None:
@@ -66,10 +66,10 @@ class Places:
     @property
     def priced(self) -> dict[str, bool]:
         """The address of every mount, and whether the service publishes the cost of operations."""
-        found: dict[str, bool] = {}
+        priced: dict[str, bool] = {}
         for (address, _), place in self._by_address.items():
-            found[address] = found.get(address, False) or place.rule != "unknown"
-        return found
+            priced[address] = priced.get(address, False) or place.rule != "unknown"
+        return priced
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class ThreadLoad:
         if rule == "plain":
             return float(self.reads.operations + self.writes.operations)
         sized = ((READ, self.reads), (WRITE, self.writes))
-        transfers = sum(overrides.scaled(name, exact_cost(name, one)).point for name, one in sized)
+        transfers = sum(overrides.scaled(name, exact_cost(name, sizes)).point for name, sizes in sized)
         return transfers + sum(overrides.weights.get(name, 0.0) * count for name, count in self.calls.items())
 
 
@@ -153,11 +153,11 @@ class Attribution:
         for (place, thread), reads in counted.reads.items():
             load = result[place, thread]
             load.reads = load.reads.plus(reads)
-        own = {key: one for key, one in counted.writes.items() if not key[1].is_worker}
+        own = {key: transfers for key, transfers in counted.writes.items() if not key[1].is_worker}
         for writes in (own, counted.joined, self._unknown(counted)):
-            for (place, thread), one in writes.items():
+            for (place, thread), transfers in writes.items():
                 load = result[place, thread]
-                load.writes = load.writes.plus(one)
+                load.writes = load.writes.plus(transfers)
         for calls in (_waited_for(counted.calls), _claims(counted), self._left(counted)):
             for (place, thread, procedure), count in calls.items():
                 result[place, thread].calls[procedure] += count
@@ -165,8 +165,10 @@ class Attribution:
 
     def _unknown(self, counted: Counted) -> TransfersBy:
         """Return write-back of earlier looks that no process has claimed."""
-        done = _blocks((place, one) for (place, thread), one in counted.writes.items() if thread.is_worker)
-        left = self._writes.settle(done, _blocks((place, one) for (place, _), one in counted.joined.items()))
+        done = _blocks((place, transfers) for (place, thread), transfers in counted.writes.items() if thread.is_worker)
+        left = self._writes.settle(
+            done, _blocks((place, transfers) for (place, _), transfers in counted.joined.items())
+        )
         sizes: dict[Place, dict[int, int]] = defaultdict(dict)
         for (place, blocks), count in left.items():
             sizes[place][blocks] = count
@@ -202,9 +204,9 @@ def _claims(counted: Counted) -> CallsBy:
 def _blocks(transfers: Iterable[tuple[Place, CountedTransfers]]) -> Counter[tuple[Place, int]]:
     """Return the number of transfers by place and blocks of a transfer, and the payload bytes by place and `_PAYLOAD`."""
     result: Counter[tuple[Place, int]] = Counter()
-    for place, one in transfers:
-        result[place, _PAYLOAD] += one.payload_bytes
-        for blocks, count in one.by_blocks.items():
+    for place, own in transfers:
+        result[place, _PAYLOAD] += own.payload_bytes
+        for blocks, count in own.by_blocks.items():
             result[place, blocks] += count
     return result
 

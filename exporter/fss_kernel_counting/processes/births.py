@@ -84,7 +84,7 @@ class FamilyTree:
     def _born(self, values: Mapping[str, int | str], filled: tuple[int, str] | None) -> None:
         child, parent, flags = int(values["pid"]), int(values["common_pid"]), int(values["clone_flags"])
         for known in (self._lineages, self._leaders, self._names):
-            known.pop(child, None)  # of a process that had the number before
+            known.pop(child, None)  # entry of a process that had the number before
         if flags & _CLONE_THREAD:
             self._leaders[child] = self._leader(parent)
             return

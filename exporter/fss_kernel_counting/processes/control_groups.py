@@ -42,7 +42,7 @@ _ESCAPED_BRACKETS: Final = (("\\x5b", "["), ("\\x5d", "]"))  # by systemd in the
 class Group(NamedTuple):
     """The pod, unit and batch job of a control group."""
 
-    pod_uid: str = ""  # of the Kubernetes pod, with dashes. Empty outside of pods
+    pod_uid: str = ""  # UID of the Kubernetes pod, with dashes. Empty outside of pods
     unit: str = ""  # systemd unit, slice of a user, or container. Empty in pods and for the kernel's threads
     job: str = ""  # number of the job of Slurm, PBS, Torque or LSF, without the name of the server
 
@@ -51,7 +51,7 @@ def group_of(text: str) -> Group:
     """Return the group in a `/proc/PID/cgroup` file, of cgroup v1 or v2."""
     # `HIERARCHY:CONTROLLERS:PATH`. A path has no newline, but can have every other line end of `splitlines`.
     parts = [line.split(":", 2) for line in text.split("\n")]
-    paths = {one[1]: one[2] for one in parts if len(one) == 3}
+    paths = {fields[1]: fields[2] for fields in parts if len(fields) == 3}
     for path in paths.values():
         pod = None if "/user.slice/" in path else _POD.search(path)
         if pod is not None:

@@ -89,53 +89,53 @@ class TopLoads(Generic[Who]):
         seconds = 0.0 if self._at is None else now - self._at
         self._at = now
         for name, has_cost in priced.items():
-            one = self.addresses.setdefault(name, TopOfAddress(replacements=float(self._most), mounted_at=now))
-            one.priced, one.mounted_at = has_cost, now
-        for name, one in list(self.addresses.items()):
+            top = self.addresses.setdefault(name, TopOfAddress(replacements=float(self._most), mounted_at=now))
+            top.priced, top.mounted_at = has_cost, now
+        for name, top in list(self.addresses.items()):
             amounts = {who: amount for who, amount in loads.get(name, {}).items() if who is not None}
-            one.other = one.other.plus(loads.get(name, {}).get(None, NO_AMOUNT))
-            self._age(one, amounts, seconds, now)
-            self._take(one, amounts, now)
-            if now - one.mounted_at > IDLE_SECONDS:
+            top.other = top.other.plus(loads.get(name, {}).get(None, NO_AMOUNT))
+            self._age(top, amounts, seconds, now)
+            self._take(top, amounts, now)
+            if now - top.mounted_at > IDLE_SECONDS:
                 del self.addresses[name]
 
-    def _age(self, one: TopOfAddress[Who], busy: Collection[Who], seconds: float, now: float) -> None:
+    def _age(self, top: TopOfAddress[Who], busy: Collection[Who], seconds: float, now: float) -> None:
         fade = 0.5 ** (seconds / HALF_LIFE_SECONDS)
-        one.rows = {who: row for who, row in one.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
-        for row in one.rows.values():
+        top.rows = {who: row for who, row in top.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
+        for row in top.rows.values():
             row.weight *= fade
-        faded = {who: weight * fade for who, weight in one.outsiders.items()}
-        one.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
-        one.replacements = min(float(self._most), one.replacements + self._most * seconds / IDLE_SECONDS)
+        faded = {who: weight * fade for who, weight in top.outsiders.items()}
+        top.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
+        top.replacements = min(float(self._most), top.replacements + self._most * seconds / IDLE_SECONDS)
 
-    def _take(self, one: TopOfAddress[Who], amounts: Mapping[Who, Amount], now: float) -> None:
+    def _take(self, top: TopOfAddress[Who], amounts: Mapping[Who, Amount], now: float) -> None:
         for who, amount in amounts.items():
-            if who in one.rows:
-                one.rows[who].weight += amount.weight
-                one.rows[who].busy_at = now
+            if who in top.rows:
+                top.rows[who].weight += amount.weight
+                top.rows[who].busy_at = now
             else:
-                one.outsiders[who] = one.outsiders.get(who, 0.0) + amount.weight
-        waiting = [who for who in amounts if who not in one.rows]
-        for who in sorted(waiting, key=one.outsiders.__getitem__, reverse=True):
-            if not self._has_place(one, one.outsiders[who]):
+                top.outsiders[who] = top.outsiders.get(who, 0.0) + amount.weight
+        waiting = [who for who in amounts if who not in top.rows]
+        for who in sorted(waiting, key=top.outsiders.__getitem__, reverse=True):
+            if not self._has_place(top, top.outsiders[who]):
                 break
-            one.rows[who] = TopRow(NO_AMOUNT, one.outsiders.pop(who), now)
+            top.rows[who] = TopRow(NO_AMOUNT, top.outsiders.pop(who), now)
         for who, amount in amounts.items():
-            if who in one.rows:
-                one.rows[who].total = one.rows[who].total.plus(amount)
+            if who in top.rows:
+                top.rows[who].total = top.rows[who].total.plus(amount)
             else:
-                one.other = one.other.plus(amount)
-        kept = sorted(one.outsiders, key=one.outsiders.__getitem__, reverse=True)
+                top.other = top.other.plus(amount)
+        kept = sorted(top.outsiders, key=top.outsiders.__getitem__, reverse=True)
         for who in kept[self._most * _OUTSIDERS_A_ROW :]:
-            del one.outsiders[who]
+            del top.outsiders[who]
 
-    def _has_place(self, one: TopOfAddress[Who], weight: float) -> bool:
+    def _has_place(self, top: TopOfAddress[Who], weight: float) -> bool:
         """Whether a process gets a row in the table of the top processes. The cheapest row leaves for a process with twice the cost."""
-        if len(one.rows) < self._most:
+        if len(top.rows) < self._most:
             return True
-        cheapest = min(one.rows, key=lambda name: one.rows[name].weight)
-        if one.replacements < 1.0 or weight <= _DEARER * one.rows[cheapest].weight:
+        cheapest = min(top.rows, key=lambda name: top.rows[name].weight)
+        if top.replacements < 1.0 or weight <= _DEARER * top.rows[cheapest].weight:
             return False
-        one.replacements -= 1.0
-        one.outsiders[cheapest] = one.rows.pop(cheapest).weight
+        top.replacements -= 1.0
+        top.outsiders[cheapest] = top.rows.pop(cheapest).weight
         return True

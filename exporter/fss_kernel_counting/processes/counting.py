@@ -132,12 +132,12 @@ class ProcessCounting:
                 self._triggers.double()
             self._triggers.end()
             self._ready()
-        found = []
+        process_loads = []
         for (place, thread), load in loads.items():
             cost = load.cost(place.rule, self._overrides) or 0.0
             amount = Amount(load.operations, cost, load.reads.payload_bytes, load.writes.payload_bytes)
-            found.append(ProcessLoad(place.address, seen[thread], amount))
-        return found
+            process_loads.append(ProcessLoad(place.address, seen[thread], amount))
+        return process_loads
 
     def _ready(self) -> ProcessSession | None:
         session, refusal = self._triggers.ready(_FEWEST_ROWS), self._triggers.refusal

@@ -52,13 +52,13 @@ class Pods:
 
     def _look(self) -> None:
         try:
-            folders = [one.name for one in self._folder.iterdir()]
+            folders = [folder.name for folder in self._folder.iterdir()]
         except OSError:
             self.is_readable = False
             return
         self.is_readable = True
-        found = filter(None, map(_FOLDER.fullmatch, folders))
-        self._names = {uid: Pod(namespace, name) for namespace, name, uid in (one.groups() for one in found)}
+        matches = filter(None, map(_FOLDER.fullmatch, folders))
+        self._names = {uid: Pod(namespace, name) for namespace, name, uid in (match.groups() for match in matches)}
 
 
 _KERNEL_THREAD: Final = 0x00200000
@@ -72,7 +72,7 @@ class Identity(NamedTuple):
     """The labels of a load: name of the process, and pod or unit."""
 
     process: str  # name of the process, of a thread whose process is gone the name of the thread
-    namespace: str = ""  # of the pod; empty outside of pods
+    namespace: str = ""  # namespace of the pod; empty outside of pods
     pod: str = ""  # name of the pod, its uid where the name is not known
     unit: str = ""  # systemd unit outside of pods
 
@@ -80,7 +80,7 @@ class Identity(NamedTuple):
 class SeenThread(NamedTuple):
     """Labels, user and job of a thread, as last seen in `/proc`."""
 
-    identity: Identity  # of the thread
+    identity: Identity
     user: int | None  # number of the user; None where the thread was gone
     job: str = ""  # number of the batch job. Empty outside of jobs
     is_placed: bool = False  # whether the control group is known, so that an empty pod, unit or job means none
@@ -103,10 +103,10 @@ class Identities:
         """Return the identity of each thread with load since the last look."""
         self._pods.begin()
         self.is_readable = self._stat("1") is not None
-        found = {thread: self._of(thread) for thread in threads}
+        seen = {thread: self._of(thread) for thread in threads}
         while len(self._seen) > _MOST_KEPT:
             del self._seen[next(iter(self._seen))]
-        return found
+        return seen
 
     def _of(self, thread: Thread) -> SeenThread:
         if not thread.number:

@@ -176,14 +176,14 @@ class ProcessSession:
         if tables is None:
             return None
         try:
-            found = convert(tables.added())
+            counted = convert(tables.added())
         except Lost as error:
             self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
             return None
         if tables.dropped:
             self.troubles[part] = FULL
-        return found
+        return counted
 
     def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> TransfersBy:
         self._try(DIRTIERS, lambda _: None)
@@ -191,10 +191,10 @@ class ProcessSession:
         return thread_tables.joined(added, dirtiers, device)
 
     def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:
-        found: CallsBy = Counter()
+        calls: CallsBy = Counter()
         for version, condition in thread_tables.VERSIONS.items():
-            found.update(thread_tables.calls(added[condition], partial(self._place, places, version)))
-        return found
+            calls.update(thread_tables.calls(added[condition], partial(self._place, places, version)))
+        return calls
 
     def _place(self, places: Places, version: int, client: int) -> Place | None:
         return places.of(self._addresses.of(str(client)), version)
@@ -205,7 +205,9 @@ class ProcessSession:
 
         The check of the large tables of the join is expensive, so only every sixth look runs it.
         """
-        if GONE in self.troubles.values() or any(one.dropped or one.is_nearly_full for one in self._tables.values()):
+        if GONE in self.troubles.values() or any(
+            table.dropped or table.is_nearly_full for table in self._tables.values()
+        ):
             return True
         if self._join is None or self._looks % _LOOKS_AT_FILES:
             return False
@@ -234,26 +236,26 @@ _NO_EVENT: Final = "the kernel has no event {}"
 
 def missing(root: Path, files: Files = FILES) -> dict[str, str]:
     """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for part, (event, _, _, needed) in _TABLES.items():
         try:
             known = fields(root, event, files)
         except Unavailable as reason:
-            found[part] = str(reason)
+            reasons[part] = str(reason)
             continue
         if not known:
-            found[part] = _NO_EVENT.format(event)
+            reasons[part] = _NO_EVENT.format(event)
         elif lacking := needed - known.keys():
-            found[part] = f"{event} has no field {', '.join(sorted(lacking))}"
+            reasons[part] = f"{event} has no field {', '.join(sorted(lacking))}"
     for event, wanted in EVENTS.items():
         if layout(root, event, wanted, files) is None:
-            found[BIRTHS] = _NO_EVENT.format(event)
+            reasons[BIRTHS] = _NO_EVENT.format(event)
     try:
         with advised(root):
             if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
-                found[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
+                reasons[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
             elif not files.is_there(root / "dynamic_events"):
-                found[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
+                reasons[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
     except Unavailable as reason:
-        found[WRITERS] = str(reason)
-    return found
+        reasons[WRITERS] = str(reason)
+    return reasons

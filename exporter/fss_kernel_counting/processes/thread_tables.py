@@ -92,11 +92,11 @@ def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> Tra
 
 def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
     """Return names of threads that dirtied pages, by device and thread number. Keys: `major:minor`, name, thread."""
-    found = {}
+    names = {}
     for key in keys:
         device, name, thread = parts(key, 3)
-        found[device_of(device), number(thread)] = name
-    return found
+        names[device_of(device), number(thread)] = name
+    return names
 
 
 def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
@@ -110,12 +110,12 @@ def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Ca
 
 
 def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
-    found: CallsBy = Counter()
+    calls: CallsBy = Counter()
     for (source, name, thread, procedure), row in rows:
         place = place_of(number(source))
         if place is not None:
-            found[place, Thread(number(thread), name), procedure] += row.hits
-    return found
+            calls[place, Thread(number(thread), name), procedure] += row.hits
+    return calls
 
 
 def _in_order(joint: str, *dirtied: str) -> tuple[str, ...]:
@@ -148,8 +148,8 @@ class WriteBackJoin:
         self._events = root / "dynamic_events"
         self._joint = joint
         self._files = files
-        found = (event for event in DIRTIED if files.is_there(root / "events" / event))
-        dirtied = self.dirtied = next(found, DIRTIED[0])
+        existing = (event for event in DIRTIED if files.is_there(root / "events" / event))
+        dirtied = self.dirtied = next(existing, DIRTIED[0])
         self._in_order = _in_order(joint, dirtied)
         clear_join(root, name, joint, files)
         self._instance = Instance(root, name, files)
@@ -175,9 +175,9 @@ class WriteBackJoin:
         Raises:
             Lost: a table is unreadable.
         """
-        for one in self._by_file:
-            one.added()
-        return any(one.dropped or one.is_nearly_full for one in self._by_file)
+        for table in self._by_file:
+            table.added()
+        return any(table.dropped or table.is_nearly_full for table in self._by_file)
 
     def end(self) -> None:
         """Remove the triggers, the instance and the event."""

@@ -147,10 +147,12 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
     yield family("fss_client_lock_io_operations_total", priced)
     yield family("fss_client_acl_operations_total", (((network, *place), count) for place, count in acls.items()))
     invisible = totals.invisible.items()
-    yield family("fss_client_invisible_operations_total", (((name,), one.operations) for name, one in invisible))
+    yield family(
+        "fss_client_invisible_operations_total", (((name,), transfers.operations) for name, transfers in invisible)
+    )
     yield family(
         "fss_client_invisible_io_operations_total",
-        (((name,), overrides.scaled(name, exact_cost(name, one)).point) for name, one in invisible),
+        (((name,), overrides.scaled(name, exact_cost(name, transfers)).point) for name, transfers in invisible),
     )
     yield family("fss_nfs_exact_active", [((), float(totals.active))])
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
@@ -203,7 +205,7 @@ class CountedCosts:
     def tick_costs(self, tick: Tick) -> TickCosts:
         """Return counted costs, and estimates of superblocks without counts. Add the counts to the totals of exact mode."""
         counts = self._last_counts()
-        changes = {(one.superblock, one.operation): one for one in tick.changes}
+        changes = {(change.superblock, change.operation): change for change in tick.changes}
         counted = [
             (number, operation, self._counted((number, operation), changes, by_superblock))
             for number in tick.mounts

@@ -68,7 +68,7 @@ class Counts:
     transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
     # by operation, of superblocks without a visible mount
     invisible: Mapping[str, CountedTransfers] = field(default_factory=dict)
-    addresses: frozenset[str] = frozenset()  # of the visible mounts
+    addresses: frozenset[str] = frozenset()  # addresses of the visible mounts
     locks: ByAddressAndProcedure | None = None  # Network Lock Manager calls. None where they are not counted
     acls: ByAddressAndProcedure | None = None  # NFSACL calls. None likewise
     has_sizes: bool = False  # whether the distribution of sizes is known, not only the sum of blocks
@@ -89,15 +89,17 @@ def none_yet() -> ByOperation:
 class Sorted:
     """Transfers of one interval, sorted by the state of the superblock in mountstats."""
 
-    known: ByOperation  # of superblocks with a known cost, just unmounted superblocks included
-    unread: ByOperation = field(default_factory=none_yet)  # of superblocks with an unreadable record, for a later look
+    known: ByOperation  # transfers of superblocks with a known cost, just unmounted superblocks included
+    unread: ByOperation = field(
+        default_factory=none_yet
+    )  # transfers of superblocks with an unreadable record, for a later look
     # by operation, of superblocks without a visible mount
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 
 
 def weighted(reading: Reading) -> dict[str, Superblock]:
     """Return the superblocks whose service counts READs and WRITEs by size (cost rule `weighted`), by `major:minor`."""
-    return {one.number: one for one in reading.superblocks if one.known.cost == "weighted"}
+    return {superblock.number: superblock for superblock in reading.superblocks if superblock.known.cost == "weighted"}
 
 
 def sort(
@@ -192,8 +194,8 @@ class Agreement:
                 continue
             now.gaps = old.gaps
             for (operation, check), count in now.counted.items():
-                one = transfers[operation].get(number, NO_TRANSFERS)
-                tables = one.operations if check == OPERATIONS else one.payload_bytes
+                counted = transfers[operation].get(number, NO_TRANSFERS)
+                tables = counted.operations if check == OPERATIONS else counted.payload_bytes
                 gap = now.gaps.setdefault((operation, check), _Gap())
                 if not gap.holds(tables, count - old.counted[operation, check]):
                     failed.setdefault(number, check)

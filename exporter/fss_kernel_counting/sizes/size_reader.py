@@ -152,16 +152,16 @@ class ExactReader:
         transfers, (locks, acls) = session.transfers(before, now), session.calls(before, now, self._addresses)
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         superblocks = weighted(reading)
-        found = sort(transfers, reading, self._agreement.known, self._carried)
-        failed = self._agreement.check(superblocks, found.known) if session.source.answered else {}
+        sorted_counts = sort(transfers, reading, self._agreement.known, self._carried)
+        failed = self._agreement.check(superblocks, sorted_counts.known) if session.source.answered else {}
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
-        gone = {number for operation in found.known.values() for number in operation} - superblocks.keys()
-        self._look, self._carried, self._triggers.unreadable = now, found.unread, 0
+        gone = {number for operation in sorted_counts.known.values() for number in operation} - superblocks.keys()
+        self._look, self._carried, self._triggers.unreadable = now, sorted_counts.unread, 0
         return Counts(
             superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
-            transfers=found.known,
-            invisible=found.invisible,
+            transfers=sorted_counts.known,
+            invisible=sorted_counts.invisible,
             addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,

@@ -111,12 +111,12 @@ class Ladder:
         sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for condition, rows in tables.items():
             for key, row in rows:
-                one = sums[number(parts(key, 1)[0])]
+                own = sums[number(parts(key, 1)[0])]
                 if condition:
-                    one[1] += self._weights[condition] * row.hits
+                    own[1] += self._weights[condition] * row.hits
                 else:
-                    one[0] += row.hits
-                    one[2] += row.value
+                    own[0] += row.hits
+                    own[2] += row.value
         return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
 
 
@@ -211,6 +211,9 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
     check_client(root, files=files)
     for source in SIZE_EVENTS:
         known = [fields(root, event, files) for event in source.events.values()]
-        if all(one.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= one.keys() for one in known):
+        if all(
+            format_fields.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= format_fields.keys()
+            for format_fields in known
+        ):
             return source
     raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")

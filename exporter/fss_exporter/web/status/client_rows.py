@@ -63,7 +63,7 @@ def _mount_row(scrape: Scraped, key: SeriesKey, traffic: Traffic, cost: Bounds, 
 def _top_operation(traffic: Traffic) -> str:
     """Return the operation with the highest cost, or the class with --nfs.operations=none. Empty without any cost."""
     # READ_PLUS shares its class with READ.
-    transfers = {name: traffic.classes[one] for name, one in _TRANSFERS.items() if one in traffic.classes}
+    transfers = {name: traffic.classes[kind] for name, kind in _TRANSFERS.items() if kind in traffic.classes}
     operations = {**traffic.operations, **transfers}
     costs = {name: rate.iops.point for name, rate in operations.items() if rate.iops and rate.iops.point}
     return max(costs, key=costs.__getitem__, default="")

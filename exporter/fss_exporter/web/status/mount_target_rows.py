@@ -89,14 +89,14 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
         (labels["region"], labels["oci_metric"].lower()): value
         for labels, value in samples.all("fss_oci_datapoint_age_seconds")
     }
-    found: dict[str, list[Usage]] = defaultdict(list)
+    usages: dict[str, list[Usage]] = defaultdict(list)
     for quantity, name, oci_metric, source in _GAUGES:
         limits = samples.by(_LIMITS[quantity], "mount_target_id")
         lower = samples.by(f"{name}_lower_bound", "mount_target_id")
         upper = samples.by(f"{name}_upper_bound", "mount_target_id")
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
-            found[key[0]].append(
+            usages[key[0]].append(
                 Usage(
                     quantity,
                     KnownFigure(value, source, ages.get((labels["region"], oci_metric.lower()))),
@@ -105,11 +105,11 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
                 )
             )
     for mount_target, last in _last_known(samples):
-        if all(usage.quantity is not last.quantity for usage in found[mount_target]):
-            found[mount_target].append(last)
+        if all(usage.quantity is not last.quantity for usage in usages[mount_target]):
+            usages[mount_target].append(last)
     for mount_target, worst in _worst_latencies(samples, ages).items():
-        found[mount_target].append(worst)
-    return found
+        usages[mount_target].append(worst)
+    return usages
 
 
 def _last_known(samples: Samples) -> Iterator[tuple[str, Usage]]:

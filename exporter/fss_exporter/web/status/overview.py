@@ -115,30 +115,32 @@ def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
 
 def _problems(samples: Samples) -> tuple[str, ...]:
     """Return the gaps of the monitoring, a sentence each."""
-    found = [
+    problems = [
         f"{count:,.0f} times a record of mountstats or mountinfo could not be read ({reason})."
         for (reason,), count in sorted(samples.by("fss_nfs_records_skipped_total", "reason").items())
         if count
     ]
     forwarders = sum(samples.by("fss_nfs_unresolved_forwarder_addresses").values())
     if forwarders:
-        found.append(
+        problems.append(
             f"{forwarders:.0f} in-transit TLS forwarder addresses are not in address_map of the configuration."
         )
     for (region,), count in sorted(samples.by("fss_oci_ambiguous_addresses", "region").items()):
         if count:
-            found.append(
+            problems.append(
                 f"{count:.0f} mount targets in {region} cannot be told apart by their address: not joined with clients."
             )
-    found += _failed_calls(samples)
+    problems += _failed_calls(samples)
     expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
     for (region, part), count in sorted(expected.items()):
         if seen.get((region, part), 0.0) < count:
             where = f" in {region}" if region else ""
-            found.append(f"{seen.get((region, part), 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}.")
+            problems.append(
+                f"{seen.get((region, part), 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}."
+            )
     for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
-        found.append(f"OCI refuses {permission} in {region}. fss-exporter doctor prints the policy statement.")
-    return tuple(found)
+        problems.append(f"OCI refuses {permission} in {region}. fss-exporter doctor prints the policy statement.")
+    return tuple(problems)
 
 
 _QUERY = "SummarizeMetricsData"

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.cli.prompt import ROOT
 from tests.exposition_text import written
 from tests.processes import PATIENCE_S, wait_for
 from tests.web.serving import serving
@@ -23,6 +24,7 @@ from fss_exporter.cli import client_publishing
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.oci_polling import Cloud
+from fss_exporter.cli.serve import ServeFlags, parts_of
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -170,6 +172,27 @@ def test_a_fault_of_a_collector_costs_its_own_families_and_is_told(
     assert 'fss_collector_success{collector="nfs"} 0.0' in scrape
     assert 'fss_collector_success{collector="oci"} 1.0' in scrape
     assert "collector nfs failed" in caplog.text
+
+
+@pytest.mark.parametrize("fault", ["exception", "memory", "exit"])
+def test_a_fault_of_each_collector_of_an_agent_costs_the_others_nothing(fault: str) -> None:
+    """The collectors come from the wiring of `serve`, so that a new one is tried too."""
+    flags = ServeFlags(procfs=ROOT / "tests/fixtures/procfs/first", exact="auto", processes=10, metadata_url="")
+    parts = parts_of(flags)
+    for loop in (loop for part in parts for loop in part.loops):
+        assert isinstance(loop, Worker)
+        loop.run_once()
+    sources = {part.name: part.source for part in parts if part.source is not None}
+    assert sources.keys() == {"nfs", "nfs_exact", "nfs_latency", "nfs_processes"}
+    families = {name: {made.metric.name for made in source.collect()} for name, source in sources.items()}
+    assert all(families.values())
+
+    for broken in sources:
+        failing = SimpleNamespace(success=True, duration_seconds=0.0, collect=lambda: FAULTS[fault](threading.Event()))
+        collected = {made.metric.name for made in Collectors({**sources, broken: failing}).collect()}
+        of_the_others = set().union(*(own for name, own in families.items() if name != broken))
+        assert of_the_others <= collected
+        assert not (families[broken] - of_the_others) & collected
 
 
 def test_a_collector_that_hangs_makes_healthy_fail() -> None:

@@ -123,13 +123,13 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
     Raises:
         Lost: a key has another layout.
     """
-    durations: dict[tuple[str, str], Durations] = {}
+    growth: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
         client, procedure, exponent = parts(key, 3)
         if procedure not in OF_THE_STATE_CLIENT:
             own = Durations({number(exponent): row.hits}, row.value)
-            durations[client, procedure] = durations.get((client, procedure), NO_DURATIONS).plus(own)
-    return durations
+            growth[client, procedure] = growth.get((client, procedure), NO_DURATIONS).plus(own)
+    return growth
 
 
 def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], int]:

@@ -132,7 +132,7 @@ fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick
 metrics: .venv/dev ## write docs/metrics.md from the catalogue
 	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page
 
-measured: .venv/dev ## docs/white-paper-measurements.md: the white paper's measured rows against the model
+measured: .venv/dev ## the white paper's measured rows against the model
 	@$(RUN) -m tools.measured_rows
 
 golden: .venv/dev ## write the golden measured scrape, after an intended change

@@ -1,4 +1,4 @@
-"""Durations of requests from the kernel's tables against mountstats, for `make accuracy` and docs/cost-model.md.
+"""Durations of requests from the kernel's tables against mountstats, for `make accuracy`.
 
 A recording is a folder: mountstats and the tables before and after a workload, plain or as .gz, `mountinfo.txt` and
 `setup.json`, whose `clients` are the RPC clients of the moment by `clnt-<number>`, with number of connections and address.
@@ -202,11 +202,6 @@ def tables(root: Path = RECORDINGS) -> str:
         return ""
     title = "Latency: requests and durations in the kernel's tables against mountstats, without what keeps a lease."
     return "\n".join((title, "", *_HEAD, *(line for one in recordings for line in _lines(one))))
-
-
-def summary() -> str:
-    """The table for the document."""
-    return "\n".join((*_HEAD, *(line for one in load_all() for line in _lines(one))))
 
 
 def misses(root: Path = RECORDINGS) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The share of each kind of load that goes to the right workload, for `make accuracy` and docs/cost-model.md."""
+"""The share of each kind of load that goes to the right workload, for `make accuracy`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,6 +14,10 @@ LEAST_SHARE = {READS: 0.99, WRITTEN: 0.99, METADATA: 0.96}
 """Least right share of a recording. No least share holds for metadata of NFSv4, which workers of the kernel finish."""
 
 MOST_WRONG = 0.01
+_HEAD = (
+    f"| recording, workload | {' | '.join(f'{kind} | right' for kind in KINDS)} |",
+    f"| --- |{' ---: | ---: |' * len(KINDS)}",
+)
 
 
 def tables(root: Path = RECORDINGS) -> str:
@@ -21,16 +25,7 @@ def tables(root: Path = RECORDINGS) -> str:
     recordings = load_all(root)
     if not recordings:
         return ""
-    return "\n".join((TITLE, "", *_head("recording, workload"), *(line for one in recordings for line in _lines(one))))
-
-
-def summary(root: Path = RECORDINGS) -> str:
-    """A line for each recording."""
-    lines = (
-        _line(one.name, {kind: _sum(shares[kind] for _, shares in one.shares()) for kind in KINDS})
-        for one in load_all(root)
-    )
-    return "\n".join((*_head("recording"), *lines))
+    return "\n".join((TITLE, "", *_HEAD, *(line for one in recordings for line in _lines(one))))
 
 
 def misses(root: Path = RECORDINGS) -> Iterator[str]:
@@ -55,13 +50,6 @@ def _lines(recording: WhoRecording) -> Iterator[str]:
 def _sum(shares: Iterable[Shares]) -> Shares:
     parts = [(one.truth, min(one.right, one.truth), one.wrong, one.kernel) for one in shares]
     return Shares(*map(sum, zip(*parts, strict=True)))
-
-
-def _head(first: str) -> tuple[str, str]:
-    return (
-        f"| {first} | {' | '.join(f'{kind} | right' for kind in KINDS)} |",
-        f"| --- |{' ---: | ---: |' * len(KINDS)}",
-    )
 
 
 def _line(name: str, shares: dict[str, Shares]) -> str:

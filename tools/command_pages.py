@@ -21,12 +21,6 @@ from fss_exporter.cli.main import run
 from fss_toolbox.demo.region import Region
 
 ROOT = Path(__file__).parents[1]
-PAGES = (
-    *(
-        path for path in sorted((ROOT / "docs/commands").glob("*.md")) if path.name != "top.md"
-    ),  # a screen prints nothing
-    *(ROOT / "docs" / name for name in ("cost-model.md", "services.md")),
-)
 WIDTH = "112"
 CONFIGURATION = "fss-exporter.yml"
 
@@ -63,6 +57,11 @@ def render(page: str) -> str:
     """The page with the output its commands have now."""
     with _stage(page) as stage:
         return _BLOCK.sub(lambda block: f"```console\n{''.join(_run_all(block[1], stage))}```", page)
+
+
+PAGES = tuple(
+    path for path in sorted((ROOT / "docs").rglob("*.md")) if "```console\n$ fss-exporter " in path.read_text()
+)
 
 
 @contextmanager

@@ -162,7 +162,7 @@ _REMEDIES: Mapping[int, str] = {
 
 def advice(error: OSError, root: Path) -> Unavailable:
     """Return the failure of an operation on tracefs, with a remedy."""
-    remedy = _REMEDIES.get(error.errno or 0, "see docs/cost-model.md for what exact mode needs")
+    remedy = _REMEDIES.get(error.errno or 0, "see docs/exact-mode.md for what exact mode needs")
     return Unavailable(f"{error.filename or root}: {error.strerror}; {remedy.format(root=root)}")
 
 

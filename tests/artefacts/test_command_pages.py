@@ -16,7 +16,6 @@ JOBS = sorted((ROOT / "docs/fio").glob("*.fio"))
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_the_output_its_commands_have(page: Path) -> None:
     text = page.read_text()
-    assert commands(text), "a page without a command proves nothing"
     assert render(text) == text, "run: .venv/bin/python -m tools.command_pages"
 
 

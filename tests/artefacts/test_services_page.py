@@ -34,7 +34,8 @@ def _line(line: CapacityCeiling | None, unit: str) -> str:
 
 
 def rows() -> Iterator[str]:
-    """The table of ceilings."""
+    """The table of ceilings, and below it the sources that its last column numbers."""
+    numbers: dict[str, int] = {}
     yield "| service | type | IOPS | bandwidth | source |"
     yield "|---|---|---|---|---|"
     for service in SERVICES.values():
@@ -46,9 +47,13 @@ def rows() -> Iterator[str]:
                 if line is not None
                 for text in [text.format(_line(line, "B/s"))]
             ]
-            sources = ", ".join(dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines))
-            sources += f". {kind.remark[:1].upper()}{kind.remark[1:]}" if kind.remark else ""
-            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {', '.join(each)} | {sources} |"
+            sources = dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines)
+            if kind.remark:
+                sources[f"{kind.remark[:1].upper()}{kind.remark[1:]}"] = None
+            cited = ", ".join(str(numbers.setdefault(source, len(numbers) + 1)) for source in sources)
+            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {', '.join(each)} | {cited} |"
+    yield ""
+    yield from (f"{number}. {source}" for source, number in numbers.items())
 
 
 def test_the_table_of_ceilings_is_the_models() -> None:

@@ -1,6 +1,6 @@
 """The tables that count by thread, from triggers to rows, and the join that names the writer behind delayed write-back.
 
-Every form was tried on Linux 6.1 and 6.12. docs/cost-model.md lists the cost of each. A trigger counts READs and WRITEs by
+Every form was tried on Linux 6.1 and 6.12. docs/exact-mode.md lists the cost of each. A trigger counts READs and WRITEs by
 device, thread and size class, in two tables as in `size_triggers.py` of exact mode. Other triggers count calls by RPC client,
 thread and procedure, and calls that a worker of the kernel carries out for a thread.
 

@@ -13,6 +13,10 @@ from fss_exporter.web.one_at_a_time import OneAtATime, TooLong
 
 _LOG = logging.getLogger(__name__)
 _RELOAD_SECONDS = 10.0
+_HANGS = (
+    "the old configuration is in force until the reload ends: a reload hangs while it reads a file."
+    " Restart the exporter if the reload does not end"
+)
 _RELOAD_REST_SECONDS = 1.0
 """Least time between two reloads that clients ask for. Each reload is a line of log, and anyone may ask without a password."""
 READ = frozenset({"GET", "HEAD"})
@@ -148,8 +152,7 @@ class Reloading:
             mistakes.append(_kept(str(error)))
             ended.set()
         ended.wait(self._seconds)
-        hangs = "a reload hangs while it reads a file. Restart the exporter if the reload does not end"
-        return mistakes[0] if mistakes else _kept(hangs)
+        return mistakes[0] if mistakes else _logged(_HANGS)
 
     def _read(self) -> str:
         try:
@@ -166,6 +169,9 @@ class Reloading:
 
 
 def _kept(reason: str) -> str:
-    mistake = f"kept the old configuration: {reason}"
+    return _logged(f"kept the old configuration: {reason}")
+
+
+def _logged(mistake: str) -> str:
     _LOG.error("%s", mistake)
     return mistake

@@ -12,24 +12,12 @@ from typing import Final
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
+from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES, SOURCES
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.plan.history import client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.picture import LoadPart, Parts, Picture, operations_of
 
-_RESOURCES: Final = {
-    "iops": Quantity.IOPS,
-    "read_bandwidth": Quantity.READ,
-    "write_bandwidth": Quantity.WRITE,
-    "connections": Quantity.CONNECTIONS,
-}
-_LIMITS: Final = {
-    Quantity.IOPS: "fss_mount_target_iops_limit",
-    Quantity.READ: "fss_mount_target_read_bytes_per_second_limit",
-    Quantity.WRITE: "fss_mount_target_write_bytes_per_second_limit",
-    Quantity.CONNECTIONS: "fss_mount_target_connections_limit",
-}
-_SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
 _INFO: Final = "fss_mount_target_info"
 _AGE: Final = "fss_mount_target_data_age_seconds"
 _RATIO: Final = 'fss_mount_target_utilisation_ratio{statistic="mean"}'
@@ -77,18 +65,16 @@ class PrometheusSource:
         self._at = self._prometheus.present()
         known = list(self._inventory())
         self._networks = {_place(one.row): one.network for one in known}
-        limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in _LIMITS.items()}
+        limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in LIMITS.items()}
         ages = self._by(_AGES, "mount_target_id", "resource")
         clients = self._by(f"sum by (network, address) ({_CLIENTS})", "network", "address")
         shares: dict[str, list[Usage]] = defaultdict(list)
         ratios = f"max by (mount_target_id, resource, source) ({_last(_RATIO)})"
         for (target, resource, source), ratio in self._by(ratios, "mount_target_id", "resource", "source").items():
-            quantity = _RESOURCES.get(resource)
+            quantity = QUANTITIES.get(resource)
             limit = limits[quantity].get((target,)) if quantity else None
             if quantity is not None and limit:
-                figure = KnownFigure(
-                    ratio * limit, _SOURCES.get(source, FigureSource.OCI), ages.get((target, resource))
-                )
+                figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
                 shares[target].append(Usage(quantity, figure, limit))
         targets = tuple(_with_figures(one, shares[one.id], limits, clients) for one in known)
         remarks = () if known else ("this Prometheus has no mount targets of a poller of the last hour",)

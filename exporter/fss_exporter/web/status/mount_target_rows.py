@@ -20,25 +20,31 @@ _GAUGES = (
     (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", FigureSource.MEASURED),
     (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", FigureSource.MEASURED),
 )
-_LIMITS = {
+LIMITS = {
     Quantity.IOPS: "fss_mount_target_iops_limit",
     Quantity.READ: "fss_mount_target_read_bytes_per_second_limit",
     Quantity.WRITE: "fss_mount_target_write_bytes_per_second_limit",
     Quantity.CONNECTIONS: "fss_mount_target_connections_limit",
 }
-_RESOURCES = {
-    Quantity.IOPS: "iops",
-    Quantity.READ: "read_bandwidth",
-    Quantity.WRITE: "write_bandwidth",
-    Quantity.CONNECTIONS: "connections",
+"""Metric of the ceiling of each quantity."""
+QUANTITIES = {
+    "iops": Quantity.IOPS,
+    "read_bandwidth": Quantity.READ,
+    "write_bandwidth": Quantity.WRITE,
+    "connections": Quantity.CONNECTIONS,
 }
-_SOURCES = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
+"""Quantity by value of the label `resource`."""
+SOURCES = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
+"""Source by value of the label `source`."""
 _LATENCIES = (
     ("read", "size", "fss_file_system_read_latency_seconds", "FileSystemReadAverageLatencybySize"),
     ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
     ("metadata", "operation", "fss_file_system_metadata_latency_seconds", "MetadataRequestAverageLatency"),
 )
 _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
+
+
+Limits = Mapping[Quantity, Mapping[tuple[str, ...], float]]  # Ceilings by quantity and OCID of the mount target
 
 
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
@@ -51,16 +57,16 @@ def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tu
         for address, labels in mount_targets_of_host(samples).items()
         if address in from_clients
     }
-    usages = _usages(samples)
-    limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in _LIMITS.items()}
+    limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in LIMITS.items()}
+    usages = _usages(samples, limits)
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
-        key = (labels["mount_target_id"],)
-        own = usages.get(labels["mount_target_id"], [])
-        client = load.get(labels["mount_target_id"])
-        if client is not None:
-            own = [*own, _part_of(client, own, limits[Quantity.IOPS].get(key))]
-        rows.append(_row(labels, own, frozenset(quantity for quantity, of in limits.items() if key in of)))
+        ocid = labels["mount_target_id"]
+        own = usages.get(ocid, [])
+        if ocid in load:
+            own = [*own, _part_of(load[ocid], own, limits[Quantity.IOPS].get((ocid,)))]
+        ceilings = frozenset(quantity for quantity, known in limits.items() if (ocid,) in known)
+        rows.append(_row(labels, own, ceilings))
     return tuple(sorted(rows, key=lambda row: (-row.level, -row.utilisation, row.name)))
 
 
@@ -83,28 +89,22 @@ def _row(labels: Labels, usages: list[Usage], ceilings: frozenset[Quantity]) -> 
     )
 
 
-def _usages(samples: Samples) -> dict[str, list[Usage]]:
-    """Everything OCI says, by OCID of the mount target."""
+def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
+    """Return everything that OCI says, by OCID of the mount target."""
     ages: Ages = {
         (labels["region"], labels["oci_metric"].lower()): value
         for labels, value in samples.all("fss_oci_datapoint_age_seconds")
     }
     usages: dict[str, list[Usage]] = defaultdict(list)
     for quantity, name, oci_metric, source in _GAUGES:
-        limits = samples.by(_LIMITS[quantity], "mount_target_id")
         lower = samples.by(f"{name}_lower_bound", "mount_target_id")
         upper = samples.by(f"{name}_upper_bound", "mount_target_id")
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
-            usages[key[0]].append(
-                Usage(
-                    quantity,
-                    KnownFigure(value, source, ages.get((labels["region"], oci_metric.lower()))),
-                    limits.get(key),
-                    (lower[key], upper[key]) if key in lower and key in upper else None,
-                )
-            )
-    for mount_target, last in _last_known(samples):
+            figure = KnownFigure(value, source, ages.get((labels["region"], oci_metric.lower())))
+            bounds = (lower[key], upper[key]) if key in lower and key in upper else None
+            usages[key[0]].append(Usage(quantity, figure, limits[quantity].get(key), bounds))
+    for mount_target, last in _last_known(samples, limits):
         if all(usage.quantity is not last.quantity for usage in usages[mount_target]):
             usages[mount_target].append(last)
     for mount_target, worst in _worst_latencies(samples, ages).items():
@@ -112,16 +112,14 @@ def _usages(samples: Samples) -> dict[str, list[Usage]]:
     return usages
 
 
-def _last_known(samples: Samples) -> Iterator[tuple[str, Usage]]:
+def _last_known(samples: Samples, limits: Limits) -> Iterator[tuple[str, Usage]]:
     """Yield what OCI said of each mount target before it stopped: OCID and usage. The poller keeps a share for one hour."""
     ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
-    quantities = {resource: quantity for quantity, resource in _RESOURCES.items()}
-    limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in _LIMITS.items()}
     for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
-        key, quantity = (labels["mount_target_id"],), quantities[labels["resource"]]
+        key, quantity = (labels["mount_target_id"],), QUANTITIES[labels["resource"]]
         limit = limits[quantity].get(key)
         if labels["statistic"] == "mean" and limit is not None:
-            figure = KnownFigure(ratio * limit, _SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
+            figure = KnownFigure(ratio * limit, SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
             yield key[0], Usage(quantity, figure, limit)
 
 

@@ -83,7 +83,7 @@ class Usage:
 class MountTargetRow:
     """A mount target with the load from OCI and from clients."""
 
-    # values of the inventory. The address is empty if unknown or not unique
+    # facts of the inventory. The address is empty if unknown or not unique
     name: str
     region: str
     address: str
@@ -164,11 +164,11 @@ class RegionRow:
 
     region: str
     success: bool  # whether OCI answered every query and inventory call of the last poll
-    # polled_seconds_ago, duration_seconds: of the last poll
+    # time since the last poll, and how long it took
     polled_seconds_ago: float | None
     duration_seconds: float | None
     inventory_age_seconds: float | None  # age of the last complete inventory
-    # newest_data_age_seconds, oldest_data_age_seconds: over all OCI metrics
+    # ages of the newest and the oldest figure over all OCI metrics
     newest_data_age_seconds: float | None
     oldest_data_age_seconds: float | None
     failed_metrics: tuple[str, ...]  # OCI metrics with a failed last query

@@ -1,6 +1,7 @@
 """Answers that are slow without end, large without measure, or repeat themselves: each ends with an error, in time and in little memory."""
 
 import time
+import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,26 @@ def test_an_answer_that_unpacks_without_measure_or_end_is_a_broken_answer(
 ) -> None:
     with hostile_server(respond) as url, pytest.raises(BrokenAnswer, match=r"larger than 16 MiB|no end"):
         client(url, account, tmp_path).summarize(REQUEST)
+
+
+def test_the_errors_of_answers_that_unpack_without_measure_hold_none_of_the_bytes(
+    account: Account, tmp_path: Path
+) -> None:
+    """An error lives on in a log and in a thread, and with eight calls at once the answers would add up."""
+    with hostile_server(gzip_bomb) as url:
+        calls = client(url, account, tmp_path)
+        errors = []
+        tracemalloc.start()
+        try:
+            for _ in range(4):
+                with pytest.raises(BrokenAnswer, match="larger than 16 MiB") as broken:
+                    calls.summarize(REQUEST)
+                errors.append(broken.value)
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+    assert held < bounded_http.LARGEST_ANSWER_BYTES
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -161,8 +161,9 @@ def _body(raw: Any) -> bytes:
 
 
 def _read(raw: Any, decoder: Any) -> bytes:
-    body, is_large = io.BytesIO(), False  # its value is the body without a copy
-    with ExitStack() as at_the_end:
+    is_large = False
+    # The value of BytesIO is the body without a copy. The end of the block frees a body that an error would hold.
+    with ExitStack() as at_the_end, io.BytesIO() as body:
         for piece in _pieces(raw, decoder):
             body.write(piece)
             if body.tell() > LARGEST_ANSWER_BYTES:

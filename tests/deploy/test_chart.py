@@ -142,8 +142,8 @@ def test_every_value_is_described_by_the_schema_and_nothing_else() -> None:
 def test_the_memory_limits_hold_what_the_page_of_costs_measured() -> None:
     page = (ROOT / "docs/performance.md").read_text()
     values = yaml.safe_load((CHART / "values.yaml").read_text())
-    (agent,) = re.findall(r"^ 1000 +fss-exporter +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+) ", page, re.MULTILINE)
-    (poller,) = re.findall(r"│ peak of resident memory +│ +([\d.]+) MiB", page)
+    (agent,) = re.findall(r"^\| 1,000 \| agent \|.*? \| (\d+) MiB \|", page, re.MULTILINE)
+    (poller,) = re.findall(r"^\| memory, polled and scraped \| (\d+) MiB \|", page, re.MULTILINE)
 
     assert float(agent) < int(values["agent"]["resources"]["limits"]["memory"].removesuffix("Mi"))
     assert 2 * float(poller) < int(values["poller"]["resources"]["limits"]["memory"].removesuffix("Mi"))

@@ -96,10 +96,12 @@ class Table:
 class HistParser:
     """Parse one look after another, and decode again only changed rows, because most keys are idle.
 
-    An unchanged row returns the identical `HistRow`, so that `is` shows an idle key.
+    An unchanged row returns the identical `HistRow`, and an unchanged file the identical tables, so that `is` shows an idle key or event.
     """
 
     def __init__(self) -> None:
+        self._raw = b""
+        self._tables: tuple[Table, ...] = ()
         self._known: dict[bytes, tuple[Key, HistRow]] = {}
 
     def parse(self, raw: bytes) -> tuple[Table, ...]:
@@ -108,6 +110,8 @@ class HistParser:
         Raises:
             Lost: the text is cut off, or has another layout.
         """
+        if raw == self._raw:
+            return self._tables
         seen: dict[bytes, tuple[Key, HistRow]] = {}
         tables, at = [], 0
         while at < len(raw):
@@ -121,8 +125,8 @@ class HistParser:
             condition = (head["condition"] or b"").decode(errors="replace")
             tables.append(Table(condition, head["state"] == b"active", rows, int(foot[1]), int(head["size"])))
             at = foot.end()
-        self._known = seen
-        return tuple(tables)
+        self._raw, self._tables, self._known = raw, tuple(tables), seen
+        return self._tables
 
     def _rows(
         self, pattern: re.Pattern[bytes], raw: bytes, at: int, seen: dict[bytes, tuple[Key, HistRow]]

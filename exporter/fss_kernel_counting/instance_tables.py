@@ -31,7 +31,10 @@ class TablesLook:
         Raises:
             Lost: the table was replaced.
         """
-        return list(grown(before.tables[place].rows if before else {}, self.tables[place].rows, place[0]))
+        now, old = self.tables[place], before.tables[place] if before else None
+        if now is old:
+            return []
+        return list(grown(old.rows if old else {}, now.rows, place[0]))
 
     def since(self, before: "TablesLook", place: TableName) -> Grown:
         """Return the growth of a table since another look, if all events found room.

@@ -139,10 +139,17 @@ def test_the_load_by_process_brings_the_names_of_pods_and_with_the_writers_one_m
     assert "--nfs.exact.writers" in container["args"]
 
 
+def test_the_load_by_job_needs_neither_processes_nor_the_names_of_pods(tmp_path: Path) -> None:
+    container, found = mounts(tmp_path, {"exact": "auto", "exactJobs": 20, "exactWriters": True})
+    assert {"--nfs.exact.jobs=20", "--nfs.exact.writers"} <= set(container["args"])
+    assert "/host/pod-logs" not in found
+
+
 @pytest.mark.parametrize(
     ("agent", "told"),
     [
         ({"exactProcesses": 5}, "set agent.exact to auto or on"),
+        ({"exactJobs": 5}, "set agent.exact to auto or on"),
         ({"exact": "auto", "exactWriters": True}, "set agent.exactProcesses"),
         ({"exact": "auto", "exactProcesses": -1}, "exactProcesses"),
     ],

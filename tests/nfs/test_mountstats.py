@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.nfs.records import mountstats
 from tests.recordings import load_all
 
-from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.mountstats import MountstatsParser, parse_mountstats
 
 GOOD = mountstats({"READ": 3, "WRITE": 2, "GETATTR": 1}, read_bytes=12288, written_bytes=8192, device="10.0.0.9:/good")
 
@@ -162,3 +162,24 @@ def test_every_recorded_file_of_a_real_kernel_is_read_without_a_skip() -> None:
             stats = parse_mountstats(text)
             assert stats.skipped == (), recording.name
             assert stats.records, recording.name
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("tcp 800 1 1 0 3 70 70 0 0 0 2 0 0", "tcp 800 1 1 0 4 70 70 0 0 0 2 0 0"),
+        ("rdma 0 1 1 0 3 70 70 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "rdma 0 1 1 0 4 70 70 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
+        ("local 1 1 0 3 70 70 0 0 0", "local 1 1 0 4 70 70 0 0 0"),
+    ],
+)
+def test_a_mount_whose_connection_is_idle_for_a_second_more_is_not_parsed_again(before: str, after: str) -> None:
+    parser = MountstatsParser()
+    records = [parser.parse(mountstats({"READ": 1}, xprt=(line, line))).records[0] for line in (before, after)]
+    assert records[0].operations is records[1].operations
+
+
+def test_a_connection_with_one_more_reply_is_parsed_again() -> None:
+    parser = MountstatsParser()
+    lines = ("tcp 800 1 1 0 3 70 69 0 0 0 2 0 0", "tcp 800 1 1 0 3 70 70 0 0 0 2 0 0")
+    first, second = (parser.parse(mountstats({"READ": 1}, xprt=(line,))).records[0] for line in lines)
+    assert (first.transports[0].receives, second.transports[0].receives) == (69, 70)

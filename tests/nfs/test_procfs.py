@@ -1,5 +1,6 @@
 """Reading the kernel's files: which ones, and what is said when they cannot be read."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -68,10 +69,10 @@ def test_a_file_that_may_not_be_read_is_named_with_the_remedy(tmp_path: Path, mo
 
     procfs = Procfs(tree(tmp_path, "1"))
 
-    def refuse(path: Path, *_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied", str(path))
+    def refuse(path: str, *_: object) -> None:
+        raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(SourceError, match="mountinfo: Permission denied; run the exporter as root"):
         procfs.read()
 
@@ -142,4 +143,4 @@ def test_of_a_huge_mountstats_only_the_supported_mounts_are_read(
     reading = procfs.read()
     assert [superblock.key.export for superblock in reading.superblocks] == ["/0", "/1", "/2"]
     assert (reading.left_out, reading.skipped) == (1997, ())
-    assert len(procfs._counters(tmp_path / "1" / "mountstats")) <= 3 * 9000 + 1000
+    assert len(procfs._counters(str(tmp_path / "1" / "mountstats"))) <= 3 * 9000 + 1000

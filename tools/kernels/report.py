@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
 from tools.kernels.wire import calls
 
 _TOTAL = "fss_client_address_estimated_io_operations_total"
 _ESTIMATE = "fss_client_estimated_io_operations"
+BEYOND_COUNTERS: Final = ("umount",)  # workloads whose mount and counters end between two looks
 Growth = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 

@@ -301,7 +301,9 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
     old = known.superblock
     if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
         return False
-    if {mount.device for mount in old.mounts}.isdisjoint(mount.device for mount in new.mounts):
+    if new.mounts is not old.mounts and {mount.device for mount in old.mounts}.isdisjoint(
+        mount.device for mount in new.mounts
+    ):
         return False
     if new.record.age_s < old.record.age_s + (at - known.until) - _AGE_SLACK_S:
         return False

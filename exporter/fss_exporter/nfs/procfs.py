@@ -2,6 +2,7 @@
 
 import logging
 import math
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,7 +106,8 @@ class Procfs:
         return reading
 
     def _read(self, pid: str) -> Reading:
-        mountinfo, mountstats = self.root / pid / "mountinfo", self.root / pid / "mountstats"
+        folder = f"{self.root}/{pid}"
+        mountinfo, mountstats = f"{folder}/mountinfo", f"{folder}/mountstats"
         mounts = _read(mountinfo)
         text = decode(self._counters(mountstats))
         self._see(mounts)
@@ -122,7 +124,7 @@ class Procfs:
             self.texts = RawTexts(decode(mounts), text)
         return reading
 
-    def _counters(self, path: Path) -> bytes:
+    def _counters(self, path: str) -> bytes:
         """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""
         if self._wanted.most is None:
             return _read(path)
@@ -136,16 +138,19 @@ class Procfs:
             self._mounts_hash = hash(mounts)
 
 
-def _read(path: Path, limit: float = math.inf) -> bytes:
-    """Read a file to the end, or a little more than `limit` bytes."""
+def _read(path: str, limit: float = math.inf) -> bytes:
+    """Read a file to the end, or a little more than `limit` bytes. Every tick passes here, and a file object takes twice the time."""
     pieces, size = [], 0
     try:
-        with path.open("rb", buffering=0) as file:
-            while size <= limit and (piece := file.read(_PIECE_BYTES)):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while size <= limit and (piece := os.read(descriptor, _PIECE_BYTES)):
                 pieces.append(piece)
                 size += len(piece)
+        finally:
+            os.close(descriptor)
     except OSError as error:
-        error.filename = str(path)  # a failed read has no name, unlike a failed open
+        error.filename = path  # a failed read has no name, unlike a failed open
         raise
     return b"".join(pieces)
 

@@ -226,6 +226,8 @@ class Unanswered:
         known = self._silences.get(server)
         if known is None or known.records.keys() != records.keys() or self._is_forgotten(known):
             return _Silence(records)
+        if all(_is_idle(known.records[number], record) for number, record in records.items()):
+            return known
         # All superblocks of a server share the connections, so one record has all of them.
         first = next(iter(records))
         before, now = _connections(known.records[first]), _connections(records[first])
@@ -248,6 +250,15 @@ class Unanswered:
     def _kept(known: _Silence) -> tuple[float | None, float | None]:
         """Return what a killed request leaves: the wait of an earlier try that timed out."""
         return (None, None) if known.gave_up_at is None else (known.since, known.gave_up_at)
+
+
+def _is_idle(before: NfsRecord, now: NfsRecord) -> bool:
+    """Whether nothing was asked, sent or received between two readings. The parser keeps the objects of an unchanged record."""
+    return (
+        now.operations is before.operations
+        and now.transports is before.transports
+        and now.revalidations == before.revalidations
+    )
 
 
 class _Transports(NamedTuple):

@@ -25,7 +25,7 @@ _SYSTEMD: Final = "name=systemd"
 # Jobs, with the paths of cgroup v1 and v2 where they differ. A number in brackets is the element of a job array. A reader in a
 # control group namespace of its own sees paths that begin with `/..`. Sources: Slurm's documentation of cgroup.conf (a scope has the
 # name of the node where a node runs several slurmd), the cgroups hook of OpenPBS, the cgroup exporter of treydock for PBS Pro and
-# Torque, and IBM's documentation of LSF, which names no path of a job array's element.
+# Torque, and for LSF the tests of the exporter of CEEMS (pkg/collector/lsf_test.go), cgroup v1. For LSF with cgroup v2 no source was found.
 _JOB: Final = re.compile(
     r"(?:/\.\.)*/(?:"
     r"slurm(?:_[^/]+)?/uid_\d+/job_"

@@ -211,6 +211,7 @@ class CountedCosts:
             for number in tick.mounts
             if number in counts.superblocks
             for operation, by_superblock in counts.transfers.items()
+            if number in by_superblock or (number, operation) in changes
         ]
         if not counts.deferred:
             self._settle(counts, tick.unread)

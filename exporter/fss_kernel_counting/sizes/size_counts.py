@@ -38,6 +38,8 @@ class CountedTransfers(NamedTuple):
 
     def plus(self, other: "CountedTransfers") -> "CountedTransfers":
         """Return the sum of two counts."""
+        if not other.operations:
+            return self
         return CountedTransfers(
             self.operations + other.operations,
             self.blocks + other.blocks,

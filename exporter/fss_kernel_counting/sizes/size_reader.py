@@ -16,7 +16,8 @@ from fss_kernel_counting.tracefs import NotYet, Sources
 
 log = logging.getLogger(__name__)
 
-_FEWEST_ROWS = 2048  # serve 60 superblocks
+_FEWEST_ROWS = 512
+# Serve 15 superblocks. Every tick the kernel goes through all rows, used or not. A client with more mounts begins with more rows.
 
 _MOST_UNREADABLE = 60
 # Most unreadable looks in a row. A later look has the counts of all, and until then their records take memory.

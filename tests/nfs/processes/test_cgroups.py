@@ -94,8 +94,9 @@ def test_what_is_no_cgroup_file_has_no_group(text: str) -> None:
         ("/pbspro/27138999.servername", "27138999"),
         (r"/pbspro.slice/pbspro-27138999\x5b3\x5d.servername.slice", "27138999[3]"),
         ("/torque/1182724.batch", "1182724"),
-        # LSF
-        ("/lsf/cluster1/job.1037.21231.1476296464", "1037"),
+        # LSF, by the tests of CEEMS
+        ("/lsf/cluster1/job.7.12345.123443", "7"),
+        ("/lsf/cluster1/job.19[3].12345.123443", "19[3]"),
         # no job: a daemon of the scheduler, a user's own folder, a longer name
         ("/system.slice/slurmd.service", ""),
         ("/system.slice/slurmstepd.scope/system", ""),

@@ -1,0 +1,86 @@
+"""What an agent costs an idle host beside node_exporter, and what the records of births cost the kernel."""
+
+import subprocess
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+from tools.kernels.guest.lab import COUNTS, HERE, cpu_s, note, run, scrape, settled, start_agent, wait
+
+from fss_kernel_counting.processes.births import births as record
+
+_IDLE_S = 242
+_SCRAPE_S = 11
+_NODE_EXPORTER = "http://127.0.0.1:21010/metrics"
+_FORKS = 100
+_FSS_BIRTHS = "fss-exporter-births"
+
+
+def idle_agents() -> None:
+    """CPU of idle agents and of node_exporter's mountstats collector, on the mounts of this guest, with a scrape each 11 s."""
+    flags = "--collector.disable-defaults --collector.mountstats --log.level=error --web.listen-address=127.0.0.1:21010".split()
+    node_exporter = subprocess.Popen([str(HERE / "node_exporter"), *flags])
+    wait("node_exporter", lambda: _read(_NODE_EXPORTER))
+    agents = {"default": start_agent("default")}
+    if COUNTS:
+        agents |= {"sizes": start_agent("sizes")}
+    for kind in agents:
+        settled(kind)
+    pids = {"node_exporter": node_exporter.pid} | {kind: agent.pid for kind, agent in agents.items()}
+    before = {name: _cpu_ms(pid) for name, pid in pids.items()}
+    until = time.monotonic() + _IDLE_S
+    while time.monotonic() < until:
+        time.sleep(_SCRAPE_S)
+        _read(_NODE_EXPORTER)
+        for kind in agents:
+            scrape(kind)
+    used = {
+        name: [now - then for now, then in zip(_cpu_ms(pid), before[name], strict=True)] for name, pid in pids.items()
+    }
+    for name, (user, system) in used.items():
+        ratio = (user + system) / sum(used["node_exporter"])
+        milliseconds = f"{user / _IDLE_S:.2f} ms a second in the program and {system / _IDLE_S:.2f} in the kernel"
+        note(f"idle, {name}", f"{ratio:.2f} of the CPU of node_exporter: {milliseconds}")
+    for process in (node_exporter, *agents.values()):
+        process.terminate()
+        process.wait()
+
+
+def _cpu_ms(pid: int) -> tuple[float, float]:
+    """Milliseconds of CPU of a process in its program and in the kernel, which splits the exact sum by ticks."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    user, system = int(fields[11]), int(fields[12])
+    share = user / max(1, user + system)
+    return 1000 * cpu_s(pid) * share, 1000 * cpu_s(pid) * (1 - share)
+
+
+def _read(url: str) -> bytes:
+    try:
+        with urlopen(url, timeout=30) as answer:
+            return bytes(answer.read())
+    except OSError:
+        return b""
+
+
+def births() -> None:
+    """CPU of a fork, exec and end of a small program, with and without the records of births."""
+    if not COUNTS:
+        return
+    _forks()
+    off = min(_forks() for _ in range(2))
+    recorded = record(Path("/sys/kernel/tracing"), _FSS_BIRTHS)
+    on = min(_forks() for _ in range(2))
+    records = len(recorded.look())
+    recorded.end()
+    again = min(_forks() for _ in range(2))
+    note(
+        "births, microseconds of a fork with exec",
+        f"without records {off:.1f}, with records {on:.1f}, without again {again:.1f}, records {records}",
+    )
+
+
+def _forks() -> float:
+    """Microseconds for each of some births."""
+    began = time.monotonic()
+    run("busybox", "sh", "-c", f"i=0; while [ $i -lt {_FORKS} ]; do /bin/busybox true; i=$((i+1)); done")
+    return (time.monotonic() - began) * 1e6 / _FORKS

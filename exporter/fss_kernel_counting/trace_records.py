@@ -11,44 +11,28 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_kernel_counting.hist_tables import UNREADABLE, Lost
-from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advised
+from fss_kernel_counting.tracefs import FILES, Field, Files, Instance, Unavailable, advised, event_format
 
-_FIELD: Final = re.compile(r"field:([^;]*?)(\w+)(?:\[[^;]*\])?;\s*offset:(\d+);\s*size:(\d+);\s*signed:([01]);")
 _PADDING, _TIME_EXTEND, _TIME_STAMP = 29, 30, 31  # Types of records without an event. Smaller types are lengths
 _DELTA_BITS: Final = 27
 _COMMIT_BYTES: Final = (1 << _DELTA_BITS) - 1  # Bits of the word `commit` with the length of the page
 _MISSED: Final = 1 << 31  # Bit of the word `commit`: records before this page were overwritten
-_MOST_PAGES: Final = 4096  # of one CPU at one look
+_MOST_PAGES: Final = 4096  # pages of one CPU at one look
 
 
-class Field(NamedTuple):
-    """A field of an event."""
-
-    offset: int
-    size: int
-    is_text: bool  # whether the field holds offset and length of a text
-    is_signed: bool
-
-
-class Layout(NamedTuple):
-    """Number and fields of an event."""
-
-    number: int
-    fields: Mapping[str, Field]
-
-    def values(self, raw: bytes) -> dict[str, int | str]:
-        """Return the fields of a record. A replacement character stands for invalid UTF-8."""
-        values: dict[str, int | str] = {}
-        for name, (offset, size, is_text, is_signed) in self.fields.items():
-            if is_text:
-                where = int.from_bytes(raw[offset : offset + 4], "little")
-                text = raw[where & 0xFFFF : (where & 0xFFFF) + (where >> 16)]
-                values[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
-            elif size > 8:  # an array of characters
-                values[name] = raw[offset : offset + size].partition(b"\0")[0].decode("utf-8", "replace")
-            else:
-                values[name] = int.from_bytes(raw[offset : offset + size], "little", signed=is_signed)
-        return values
+def _values(fields: Mapping[str, Field], raw: bytes) -> dict[str, int | str]:
+    """Return the fields of a record. A replacement character stands for invalid UTF-8."""
+    values: dict[str, int | str] = {}
+    for name, (offset, size, is_text, is_signed) in fields.items():
+        if is_text:
+            where = int.from_bytes(raw[offset : offset + 4], "little")
+            text = raw[where & 0xFFFF : (where & 0xFFFF) + (where >> 16)]
+            values[name] = text.partition(b"\0")[0].decode("utf-8", "replace")
+        elif size > 8:  # an array of characters
+            values[name] = raw[offset : offset + size].partition(b"\0")[0].decode("utf-8", "replace")
+        else:
+            values[name] = int.from_bytes(raw[offset : offset + size], "little", signed=is_signed)
+    return values
 
 
 class Record(NamedTuple):
@@ -59,21 +43,6 @@ class Record(NamedTuple):
     values: Mapping[str, int | str]  # by field
 
 
-def layout(root: Path, event: str, wanted: Collection[str], files: Files = FILES) -> Layout | None:
-    """Return the layout of an event with the wanted fields. None if this kernel lacks the event or a field."""
-    try:
-        text = files.text(root / "events" / event / "format")
-    except FileNotFoundError:
-        return None
-    number = re.search(r"^ID: (\d+)$", text, re.MULTILINE)
-    fields = {
-        name: Field(int(offset), int(size), "__data_loc" in kind, signed == "1")
-        for kind, name, offset, size, signed in _FIELD.findall(text)
-        if name in wanted
-    }
-    return Layout(int(number[1]), fields) if number and fields.keys() == set(wanted) else None
-
-
 class RecordedEvents:
     """Events that an instance of tracefs records.
 
@@ -82,7 +51,7 @@ class RecordedEvents:
 
     Args:
         root: mount point of tracefs.
-        name: of the instance.
+        name: name of the instance.
         events: wanted fields by event.
         buffer_kib: size of the buffer of each CPU.
         files: access to tracefs.
@@ -96,13 +65,13 @@ class RecordedEvents:
     ) -> None:
         self.lost = False
         self._files = files
-        self._layouts: dict[int, tuple[str, Layout]] = {}
+        self._fields: dict[int, tuple[str, Mapping[str, Field]]] = {}
+        for event, wanted in events.items():
+            number, fields = event_format(root, event, files)
+            if not fields.keys() >= set(wanted):
+                raise Unavailable(f"the kernel has no event {event} with the fields {', '.join(sorted(wanted))}")
+            self._fields[number] = event, {name: fields[name] for name in wanted}
         with advised(root):
-            for event, wanted in events.items():
-                known = layout(root, event, wanted, files)
-                if known is None:
-                    raise Unavailable(f"the kernel has no event {event} with the fields {', '.join(sorted(wanted))}")
-                self._layouts[known.number] = event, known
             data = re.search(r"\bdata;\s*offset:(\d+);\s*size:(\d+);", files.text(root / "events/header_page"))
         if data is None:
             raise Unavailable(f"{root}/events/header_page: unknown layout")
@@ -159,10 +128,10 @@ class RecordedEvents:
                 begin, length = place + 4, length - 4
             raw = page[begin : begin + length]
             place = begin + length
-            known = self._layouts.get(int.from_bytes(raw[:2], "little"))
+            known = self._fields.get(int.from_bytes(raw[:2], "little"))
             if known is not None:
                 event, fields = known
-                yield Record(at, event, fields.values(raw))
+                yield Record(at, event, _values(fields, raw))
 
     def end(self) -> None:
         """Record nothing more."""

@@ -5,17 +5,20 @@ The kernel refuses to remove an instance while a `hist` file of the instance is 
 
 import errno
 import os
+import re
 import signal
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import TRACEFS_PLACES
 
 _CHUNK = 1 << 18
+_FIELD = re.compile(r"field:([^;]*?)(\w+)(?:\[[^;]*\])?;\s*offset:(\d+);\s*size:(\d+);\s*signed:([01]);")
+_NUMBER = re.compile(r"^ID: (\d+)$", re.MULTILINE)
 
 
 class Files:
@@ -206,8 +209,27 @@ def find(places: tuple[Path, ...] = TRACEFS_PLACES, files: Files = FILES, sysfs:
     raise Unavailable(f"no tracefs at {looked}: mount -t tracefs tracefs {places[0]}, or name it with --path.tracefs")
 
 
-def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
-    """Return the size in bytes of each field of an event (`system/event`). Empty if the kernel lacks the event.
+class Field(NamedTuple):
+    """A field of an event."""
+
+    offset: int  # place in the record, bytes
+    size: int  # bytes
+    is_text: bool  # whether the field holds offset and length of a text
+    is_signed: bool
+
+
+class EventFormat(NamedTuple):
+    """What the kernel says of an event."""
+
+    number: int
+    fields: Mapping[str, Field]
+
+
+_ABSENT: Final = EventFormat(0, {})
+
+
+def event_format(root: Path, event: str, files: Files = FILES) -> EventFormat:
+    """Return number and fields of an event (`system/event`). No field if the kernel lacks the event.
 
     Raises:
         Unavailable: the event is unreadable.
@@ -216,14 +238,13 @@ def fields(root: Path, event: str, files: Files = FILES) -> Mapping[str, int]:
         try:
             text = files.text(root / "events" / event / "format")
         except FileNotFoundError:
-            return {}
-    sizes = {}
-    for line in text.splitlines():
-        declaration, _, rest = line.strip().removeprefix("field:").partition(";")
-        size = rest.partition("size:")[2].partition(";")[0]
-        if line.strip().startswith("field:") and size.isdecimal():
-            sizes[declaration.split()[-1].partition("[")[0]] = int(size)
-    return sizes
+            return _ABSENT
+    fields = {
+        name: Field(int(offset), int(size), "__data_loc" in kind, signed == "1")
+        for kind, name, offset, size, signed in _FIELD.findall(text)
+    }
+    number = _NUMBER.search(text)
+    return EventFormat(int(number[1]), fields) if number else _ABSENT
 
 
 def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:

@@ -77,7 +77,7 @@ WRONG: list[tuple[list[str], str]] = [
     (["--nfs.tick=0s"], "'--nfs.tick': must be longer than 0"),
     (["--nfs.tick=fast"], "'--nfs.tick': 'fast' is not a length of time"),
     (["--log.level=chatty"], "'--log.level': 'chatty' is not one of"),
-    (["--nfs.exact.rtt"], "--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well"),
+    (["--nfs.exact.rtt"], "--nfs.exact.rtt: the kernel counts in exact mode only. Add --nfs.exact=auto"),
     (["--nfs.exact=maybe"], "'--nfs.exact': 'maybe' is not one of"),
     (["--no-collector.nfs", "--collector.oci", "--nfs.exact=on"], "--nfs.exact=on: there is nothing to count"),
     (

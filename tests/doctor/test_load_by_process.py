@@ -23,7 +23,7 @@ def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
             folder = root / "events" / event
             folder.mkdir(parents=True)
             lines = "".join(f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in names)
-            (folder / "format").write_text(lines)
+            (folder / "format").write_text(f"name: {event}\nID: 7\nformat:\n{lines}")
     for event, wanted in EVENTS.items():
         folder = root / "events" / event
         folder.mkdir(parents=True, exist_ok=True)

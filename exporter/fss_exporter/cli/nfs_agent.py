@@ -1,7 +1,7 @@
 """The agent: the reader of this host's NFS counters, built from the flags."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from fss_exporter.background import at_once
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
@@ -62,6 +62,10 @@ class NfsAgent:
 
         own = of_process(flags.pid)
         return EveryNamespace(own, of_process).read if flags.pid == HOST_PID else own.read
+
+    def judge_by(self, latency_objectives: Mapping[str, float]) -> None:
+        """Judge the latency of requests by these objectives from the next look on, in seconds by class."""
+        self.ticker.accounts.verdicts.stated = latency_objectives
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""

@@ -133,15 +133,13 @@ class NfsFlags(MountFlags, ExactFlags):
     def check(self) -> None:
         """Refuse wrong flags with a UsageError before anything runs."""
         super().check()
-        if self.exact_rtt and self.exact == "off":
-            raise UsageError("--nfs.exact.rtt: the kernel counts in exact mode only. Give --nfs.exact=auto as well")
-        if self.processes and self.exact == "off":
-            raise UsageError(
-                f"--nfs.exact.processes={self.processes}: the kernel counts in exact mode only. Add --nfs.exact=auto"
-            )
-        if self.jobs and self.exact == "off":
-            raise UsageError(
-                f"--nfs.exact.jobs={self.jobs}: the kernel counts in exact mode only. Add --nfs.exact=auto"
-            )
+        need_exact_mode = {
+            "--nfs.exact.rtt": self.exact_rtt,
+            f"--nfs.exact.processes={self.processes}": self.processes,
+            f"--nfs.exact.jobs={self.jobs}": self.jobs,
+        }
+        for given, is_given in need_exact_mode.items():
+            if is_given and self.exact == "off":
+                raise UsageError(f"{given}: the kernel counts in exact mode only. Add --nfs.exact=auto")
         if self.writers and not (self.processes or self.jobs):
             raise UsageError("--nfs.exact.writers: no process is counted. Add --nfs.exact.processes=10")

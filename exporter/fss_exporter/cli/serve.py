@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +123,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     page = agent.collector.for_readers()
 
     def reload() -> Callable[[], None]:
-        objectives = mount_settings(flags.configuration()).latency_objectives
-        return lambda: setattr(agent.ticker.accounts.verdicts, "stated", objectives)
+        return partial(agent.judge_by, mount_settings(flags.configuration()).latency_objectives)
 
     yield Part(
         "nfs",

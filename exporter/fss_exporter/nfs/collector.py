@@ -24,11 +24,10 @@ Key = TypeVar("Key", bound=Hashable)
 class Answer(NamedTuple):
     """One answer to a scrape, for the collectors that other parts of the agent add."""
 
-    network: str = (
-        UNKNOWN_NETWORK  # network of this host, a label of every series with an address. Empty while asked for
-    )
-    mounts: Collection[SeriesKey] = ()  # with series
-    addresses: Collection[str] = ()  # with series
+    # network of this host, a label of every series with an address. Empty while asked for
+    network: str = UNKNOWN_NETWORK
+    mounts: Collection[SeriesKey] = ()  # mounts with series
+    addresses: Collection[str] = ()  # addresses with series
     at_zero: Collection[str] = ()  # new addresses, which show zeros in this answer
     new_mounts: Collection[SeriesKey] = ()  # mounts that show zeros in this answer
     is_for_server: bool = False  # whether a Prometheus server gets the answer, and not a local reader

@@ -276,9 +276,8 @@ def _connections(record: NfsRecord) -> _Transports:
 class _Tries(NamedTuple):
     """Counts between two readings."""
 
-    ended: (
-        int  # transmissions of operations that ended. An operation without a transmission counts as one, as in `sends`
-    )
+    # transmissions of operations that ended. An operation without a transmission counts as one, as in `sends`
+    ended: int
     wanted: int  # GETATTRs that began and did not end
     timed_out: bool  # whether an operation ended after a major timeout
 

@@ -19,7 +19,16 @@ from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
 from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
-from fss_kernel_counting.tracefs import FILES, OF_LATENCY, Files, Instance, Unavailable, advice, check_client, fields
+from fss_kernel_counting.tracefs import (
+    FILES,
+    OF_LATENCY,
+    Files,
+    Instance,
+    Unavailable,
+    advice,
+    check_client,
+    event_format,
+)
 
 # The tables, by event and condition. All but the first are optional.
 FINISHED: Final = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
@@ -88,7 +97,7 @@ def check_latency(root: Path, files: Files = FILES) -> None:
         Unavailable: this kernel cannot, or this process may not.
     """
     check_client(root, "sunrpc", "RPC client", files)
-    if missing := _NEEDED - fields(root, CALLS, files).keys():
+    if missing := _NEEDED - event_format(root, CALLS, files).fields.keys():
         raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
 
 

@@ -15,8 +15,8 @@ from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
 from fss_kernel_counting.processes.births import EVENTS, births
 from fss_kernel_counting.sizes import size_triggers
-from fss_kernel_counting.trace_records import Record, RecordedEvents, layout
-from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, fields
+from fss_kernel_counting.trace_records import Record, RecordedEvents
+from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, event_format
 
 _LOG = logging.getLogger(__name__)
 
@@ -237,9 +237,10 @@ _NO_EVENT: Final = "the kernel has no event {}"
 def missing(root: Path, files: Files = FILES) -> dict[str, str]:
     """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
     reasons: dict[str, str] = {}
-    for part, (event, _, _, needed) in _TABLES.items():
+    needed_of_parts = [(part, event, needed) for part, (event, _, _, needed) in _TABLES.items()]
+    for part, event, needed in (*needed_of_parts, *((BIRTHS, event, wanted) for event, wanted in EVENTS.items())):
         try:
-            known = fields(root, event, files)
+            known = event_format(root, event, files).fields
         except Unavailable as reason:
             reasons[part] = str(reason)
             continue
@@ -247,9 +248,6 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
             reasons[part] = _NO_EVENT.format(event)
         elif lacking := needed - known.keys():
             reasons[part] = f"{event} has no field {', '.join(sorted(lacking))}"
-    for event, wanted in EVENTS.items():
-        if layout(root, event, wanted, files) is None:
-            reasons[BIRTHS] = _NO_EVENT.format(event)
     try:
         with advised(root):
             if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):

@@ -17,7 +17,16 @@ from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Grown, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
 from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
-from fss_kernel_counting.tracefs import FILES, OF_SIZES, Files, Instance, Unavailable, advice, check_client, fields
+from fss_kernel_counting.tracefs import (
+    FILES,
+    OF_SIZES,
+    Files,
+    Instance,
+    Unavailable,
+    advice,
+    check_client,
+    event_format,
+)
 
 CALLS = "sunrpc/rpc_stats_latency"
 BIRTHS = "sunrpc/rpc_clnt_new"
@@ -210,10 +219,8 @@ def source_of(root: Path, files: Files = FILES) -> SizeEvents:
     """
     check_client(root, files=files)
     for source in SIZE_EVENTS:
-        known = [fields(root, event, files) for event in source.events.values()]
-        if all(
-            format_fields.get("dev") == _DEVICE_BYTES and {source.size, source.payload} <= format_fields.keys()
-            for format_fields in known
-        ):
+        formats = [event_format(root, event, files).fields for event in source.events.values()]
+        needed = {"dev", source.size, source.payload}
+        if all(needed <= fields.keys() and fields["dev"].size == _DEVICE_BYTES for fields in formats):
             return source
     raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")

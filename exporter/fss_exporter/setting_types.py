@@ -118,6 +118,9 @@ Endpoint = Annotated[
 ]
 Region = Annotated[str, AfterValidator(_region)]
 Name = Annotated[str, Field(min_length=1)]
+AccountName = Annotated[
+    str, _matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "up to 63 letters, digits, dots, dashes and underscores")
+]
 Limit = Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None
 Share = Annotated[Number, Field(gt=0, lt=1)]
 SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]

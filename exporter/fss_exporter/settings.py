@@ -4,7 +4,7 @@ The module opens no connection and does not import the OCI SDK. A file contains 
 certificates. A duration is a number of seconds, or text like 500ms, 90s or 1m30s.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from fss_exporter import setting_types as types
-from fss_exporter.errors import ConfigError
+from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.model.cost_overrides import NLM, CostOverride, CostOverrides
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
@@ -46,9 +46,10 @@ class Tags(_Section):
     tags: dict[types.Name, str] = Field(default_factory=dict)
 
 
-class Oci(_Section):
-    """Account, credentials and pace of the poller."""
+class Account(_Section):
+    """One OCI account: credentials, regions, and the resources to watch in them."""
 
+    name: types.AccountName | None = None  # value of the label `tenancy`. None for the OCID of the tenancy
     auth: types.Auth = "config_file"
     config_file: Path = Path("~/.oci/config")
     profile: types.Name = "DEFAULT"
@@ -59,15 +60,22 @@ class Oci(_Section):
     exclude: Tags = Tags()
     endpoint: types.Endpoint | None = None
     endpoints: Endpoints = Endpoints()
-    poll_interval: types.Seconds = 60.0
-    inventory_interval: types.Seconds = 600.0
-    stale_after: types.Seconds = 600.0
     calls_per_second: Annotated[types.Number, Field(gt=0, lt=10)] = 5.0
     network: types.Network | None = None  # network of every mount target without a VCN below. None for the region
     networks: dict[types.Vcn, types.Network] = Field(default_factory=dict)  # network by VCN, where addresses repeat
     publish: bool = False
-    ledger_directory: Path | None = None
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
+
+
+class Oci(Account):
+    """The account of the poller, or what its accounts have in common, and the pace of the poller."""
+
+    # each replaces what it names of the account above, which is none of them itself
+    accounts: tuple[Account, ...] = ()
+    poll_interval: types.Seconds = 60.0
+    inventory_interval: types.Seconds = 600.0
+    stale_after: types.Seconds = 600.0
+    ledger_directory: Path | None = None
     connect_timeout: types.Seconds = 3.0
     read_timeout: types.Seconds = 10.0
     answer_timeout: types.Seconds = 30.0
@@ -78,7 +86,22 @@ class Oci(_Section):
             raise ValueError("poll_interval must be at least 10 s: OCI has one point a minute")
         if self.stale_after < self.poll_interval + 180:
             raise ValueError("stale_after must be at least poll_interval + 3m: points arrive up to three minutes late")
+        names = [account.name for account in self.accounts]
+        if None in names:
+            raise ValueError("each of accounts needs a name, which becomes the label tenancy")
+        if len(set(names)) < len(names):
+            raise ValueError("two of accounts have the same name")
+        if self.accounts and self.name is not None:
+            raise ValueError("name and accounts exclude each other: each of accounts has a name of its own")
         return self
+
+    @property
+    def each_account(self) -> "tuple[Oci, ...]":
+        """The settings of each account alone. Without `accounts` these are the only one."""
+        return tuple(
+            self.model_copy(update={**{one: getattr(account, one) for one in account.model_fields_set}, "accounts": ()})
+            for account in self.accounts
+        ) or (self,)
 
 
 class LimitOverrides(_Section):
@@ -231,6 +254,26 @@ class Settings(_Section):
     services: tuple[ServiceSettings, ...] = ()
     cost_model: CostModelSettings = CostModelSettings()  # measured costs in place of the white paper's table
 
+    @property
+    def each_account(self) -> "tuple[Settings, ...]":
+        """The configuration for each account alone."""
+        return tuple(self.model_copy(update={"oci": oci}) for oci in self.oci.each_account)
+
+    def of_accounts(self, names: Collection[str]) -> "Settings":
+        """Return the configuration with only the accounts of these names. No name stands for all.
+
+        Raises:
+            UsageError: there is no such account.
+        """
+        if not names:
+            return self
+        known = {one.name: one for one in self.oci.accounts}
+        for name in names:
+            if name not in known:
+                raise UsageError(f"--oci.account={name}: the accounts are {', '.join(map(str, known)) or 'not named'}")
+        chosen = tuple(one for name, one in known.items() if name in names)
+        return self.model_copy(update={"oci": self.oci.model_copy(update={"accounts": chosen})})
+
 
 def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settings:
     """Read settings from a file (None for the defaults) and replace values by flags, unless a flag is None.
@@ -242,9 +285,10 @@ def load(path: Path | None, flags: Mapping[str, object] | None = None) -> Settin
     """
     document = read_document(path) if path is not None else Document("flags", {}, {})
     content = document.content
-    for place, value in (flags or {}).items():
-        if value is not None:
-            content = _with(content, place.split("."), value)
+    given = {place: value for place, value in (flags or {}).items() if value is not None}
+    for place, value in given.items():
+        content = _with(content, place.split("."), value)
+    content = _without_in_accounts(content, {place.removeprefix("oci.") for place in given})
     try:
         return Settings.model_validate(content)
     except ValidationError as error:
@@ -258,3 +302,16 @@ def _with(content: Mapping[str, object], place: list[str], value: object) -> dic
     inner = content.get(key, {})
     # Any value but a mapping stays, so that the check names the mistake.
     return {**content, key: _with(inner, rest, value) if isinstance(inner, Mapping) else inner}
+
+
+def _without_in_accounts(content: Mapping[str, object], names: set[str]) -> Mapping[str, object]:
+    """Return the content without these keys of the accounts, whose value is that of a flag."""
+    oci = content.get("oci")
+    accounts = oci.get("accounts") if isinstance(oci, Mapping) else None
+    if not isinstance(oci, Mapping) or not isinstance(accounts, list):  # the check names the mistake
+        return content
+    left = [
+        {key: value for key, value in one.items() if key not in names} if isinstance(one, Mapping) else one
+        for one in accounts
+    ]
+    return {**content, "oci": {**oci, "accounts": left}}

@@ -203,4 +203,6 @@ def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # anno
             return annotation
         field = annotation.model_fields.get(str(place[0]))
         return _section(field.annotation, place[1:]) if field else None
+    if origin is tuple and place:
+        return _section(get_args(annotation)[0], place[1:])
     return _section(get_args(annotation)[-1], place[1:]) if origin is dict and place else None

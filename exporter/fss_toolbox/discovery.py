@@ -21,6 +21,7 @@ from fss_toolbox.tables import Progress
 class DiscoveredMountTarget:
     """One mount target."""
 
+    tenancy: str  # name of the account, else OCID of the tenancy
     region: str  # the region's name
     target: MountTarget  # the mount target
     place: NetworkAddress  # where clients reach it
@@ -45,7 +46,7 @@ def refresh_with_progress(refresh: InventoryRefresh, progress: Progress) -> None
     refresh.run(step)
 
 
-def found_in(region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:
+def found_in(tenancy: str, region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:
     """Return every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:
@@ -53,6 +54,7 @@ def found_in(region: str, inventory: Inventory, settings: Settings) -> list[Disc
         paths.setdefault(export.mount_target_id, {})[export.path] = system.name
     return [
         DiscoveredMountTarget(
+            tenancy,
             region,
             target,
             place_of(region, target, settings),
@@ -71,6 +73,7 @@ def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
         {
             "targets": [_endpoint(one.target.address)],
             "labels": {
+                "__meta_fss_tenancy": one.tenancy,
                 "__meta_fss_region": one.region,
                 "__meta_fss_mount_target": one.target.name,
                 "__meta_fss_mount_target_id": one.target.id,

@@ -92,7 +92,7 @@ def test_an_unexpected_error_while_publishing_costs_that_round_only(
     polls = iter(range(1, 10))
 
     def poll() -> None:
-        running._polling.board.publish("eu-frankfurt-1", poll=PollState(ended=float(next(polls))))
+        running._clouds[0]._polling.board.publish("eu-frankfurt-1", poll=PollState(ended=float(next(polls))))
 
     def mended() -> None:
         monkeypatch.undo()

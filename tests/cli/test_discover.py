@@ -87,6 +87,7 @@ def test_the_table_has_every_mount_target_with_its_ceilings(account_flags: Flags
 def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> None:
     two = [
         DiscoveredMountTarget(
+            tenancy="acme",
             region="eu-frankfurt-1",
             target=MountTarget(
                 id=f"ocid1.mounttarget.oc1..{name}",
@@ -104,7 +105,7 @@ def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> N
         )
         for name in "ab"
     ]
-    text = configuration(Settings(), ["eu-frankfurt-1"], two)
+    text = configuration(Settings(), {None: ["eu-frankfurt-1"]}, two)
     assert yaml.safe_load(text)["oci"]["auth"] == "config_file"
     assert text.count("\noci:") == 1
 
@@ -187,7 +188,9 @@ def found(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarg
         state=state,
         address=address,
     )
-    return DiscoveredMountTarget("r", target, NetworkAddress("r", address), "c", STANDARD.name, STANDARD.limits, {})
+    return DiscoveredMountTarget(
+        "acme", "r", target, NetworkAddress("r", address), "c", STANDARD.name, STANDARD.limits, {}
+    )
 
 
 def test_only_active_mount_targets_with_an_address_are_probed() -> None:
@@ -198,7 +201,7 @@ def test_only_active_mount_targets_with_an_address_are_probed() -> None:
 def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
     given = [found("a", "10.0.0.1"), found("b", "10.0.0.1"), found("c", ""), found("d", "")]
     assert [one.target.name for one in sharing_an_address(given)] == ["a", "b"]
-    text = configuration(Settings(), ["r"], given)
+    text = configuration(Settings(), {None: ["r"]}, given)
     assert "#   OCID_OF_THE_VCN: NAME  # a at 10.0.0.1, b at 10.0.0.1\n" in text
     assert yaml.safe_load(text).keys() == {"oci"}
 
@@ -207,11 +210,68 @@ def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
 def test_a_hostile_name_stays_a_name(name: str) -> None:
     one = found(name, "10.0.0.1")
     assert json.loads(json.dumps(http_sd([one])))[0]["labels"]["__meta_fss_mount_target"] == name
-    assert yaml.safe_load(configuration(Settings(), ["r"], [one])).keys() == {"oci"}
+    assert yaml.safe_load(configuration(Settings(), {None: ["r"]}, [one])).keys() == {"oci"}
 
 
 def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
     target = found("a", "10.0.0.1").target
-    fast = DiscoveredMountTarget("r", target, NetworkAddress("r", "10.0.0.1"), "c", "hpmt-80", Limits(), {})
-    assert "hpmt-80" in configuration(Settings(), ["r"], [fast])
-    assert "limits" not in configuration(Settings(), ["r"], [found("a", "10.0.0.1")])
+    fast = DiscoveredMountTarget("acme", "r", target, NetworkAddress("r", "10.0.0.1"), "c", "hpmt-80", Limits(), {})
+    assert "hpmt-80" in configuration(Settings(), {None: ["r"]}, [fast])
+    assert "limits" not in configuration(Settings(), {None: ["r"]}, [found("a", "10.0.0.1")])
+
+
+def two_accounts(folder: Path, region: Region, config: str) -> Path:
+    """A configuration of an account that answers and of one whose credentials are missing."""
+    path = folder / "two.yml"
+    path.write_text(
+        f"oci:\n  config_file: {config}\n  endpoint: {region.url}\n  accounts:\n"
+        "  - {name: acme}\n  - {name: beta, profile: NOBODY}\n"
+    )
+    return path
+
+
+def test_of_several_accounts_the_one_that_fails_is_named_and_the_others_are_listed(
+    region: Region, account_flags: Flags, tmp_path: Path
+) -> None:
+    path = two_accounts(
+        tmp_path, region, dict(zip(account_flags[::2], account_flags[1::2], strict=True))["--oci.config-file"]
+    )
+    answer = ask("discover", "--config.file", path, "--output", "json")
+    assert answer.code == 1
+    assert "incomplete: beta: " in answer.err
+    found = answer.document["mount_targets"]
+    assert {one["tenancy"] for one in found} == {"acme"}
+    assert len(found) == len(NAMES)
+    one = ask("discover", "--config.file", path, "--oci.account", "acme", "--output", "config")
+    assert one.code == 0
+    assert [account["name"] for account in yaml.safe_load(one.out)["oci"]["accounts"]] == ["acme"]
+
+
+def test_a_command_that_asks_one_account_wants_to_know_which(
+    region: Region, account_flags: Flags, tmp_path: Path
+) -> None:
+    path = two_accounts(
+        tmp_path, region, dict(zip(account_flags[::2], account_flags[1::2], strict=True))["--oci.config-file"]
+    )
+    answer = ask(
+        "alarms",
+        "plan",
+        "--config.file",
+        path,
+        "--compartment",
+        "ocid1.compartment.oc1..a",
+        "--topic",
+        "ocid1.onstopic.oc1..a",
+    )
+    assert answer.code == 2
+    assert "--oci.account: say which of acme, beta" in answer.err
+
+
+def test_doctor_says_which_account_a_finding_is_about(region: Region, account_flags: Flags, tmp_path: Path) -> None:
+    path = two_accounts(
+        tmp_path, region, dict(zip(account_flags[::2], account_flags[1::2], strict=True))["--oci.config-file"]
+    )
+    answer = ask("doctor", "--no-client", "--config.file", path, "--output", "json")
+    assert answer.code == 2
+    about = {(one["subject"].split()[0], one["check"]) for one in answer.document["findings"]}
+    assert {("beta", "credentials"), ("acme", "credentials"), ("acme", "clock")} <= about

@@ -90,6 +90,7 @@ class FakeCloud:
     asked: dict[Scope, int] = field(default_factory=dict)
     region: str = "eu-frankfurt-1"
     tenancy_id: str = TENANCY
+    tenancy: str = TENANCY
     clock_skew_seconds: float | None = 0.0
     limits: Mapping[str, float] = field(default_factory=lambda: {DOMAIN: 2.0})
     tree: Listing = field(default_factory=lambda: Listing(()))

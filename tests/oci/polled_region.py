@@ -92,4 +92,4 @@ class PolledRegion:
         (region,) = self.board.regions
         assert region.poll
         column = region.poll.sums["fss_mount_target_read_bytes_total"]
-        return {series.labels[2]: value for series, value in zip(column.series, column.values, strict=True)}
+        return {series.labels[3]: value for series, value in zip(column.series, column.values, strict=True)}

@@ -168,12 +168,12 @@ def test_new_oci_settings_leave_the_counters_as_they_are(
     regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
-    running._polling.ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
+    running._clouds[0]._polling.ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
     with caplog.at_level(logging.INFO):
         running.reload()()
     assert "polling starts again" in caplog.text
-    assert running._polling.ledgers["eu-frankfurt-1"] is kept
+    assert running._clouds[0]._polling.ledgers["eu-frankfurt-1"] is kept
 
 
 def test_a_ledger_directory_that_is_missing_is_a_mistake_of_the_settings(

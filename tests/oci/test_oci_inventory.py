@@ -143,7 +143,7 @@ def located(**addresses: str) -> Inventory:
 
 def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counted() -> None:
     here = located(a="10.0.0.1", b="10.0.0.2", unknown="", c="10.0.0.1")
-    places = joined_places({"eu": here}, Settings())
+    places = joined_places([("eu", here, Settings())])
     addresses = {name: place.address for name, place in places.items()}
     assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": ""}
     rows = dict(inventory_rows("eu", here, places, Settings()))
@@ -151,13 +151,22 @@ def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counte
 
 
 def test_equal_addresses_in_two_regions_are_two_places() -> None:
-    places = joined_places({"eu": located(a="10.0.0.1"), "us": located(b="10.0.0.1")}, Settings())
+    places = joined_places([("eu", located(a="10.0.0.1"), Settings()), ("us", located(b="10.0.0.1"), Settings())])
     assert places == {"a": NetworkAddress("eu", "10.0.0.1"), "b": NetworkAddress("us", "10.0.0.1")}
+
+
+def test_equal_addresses_in_two_tenancies_are_two_places_where_an_account_names_its_network() -> None:
+    named = Settings.model_validate({"oci": {"network": "office"}})
+    mine, theirs = located(a="10.0.0.1"), located(b="10.0.0.1")
+    places = joined_places([("eu", mine, Settings()), ("eu", theirs, named)])
+    assert places == {"a": NetworkAddress("eu", "10.0.0.1"), "b": NetworkAddress("office", "10.0.0.1")}
+    unnamed = joined_places([("eu", mine, Settings()), ("eu", theirs, Settings())])
+    assert {place.address for place in unnamed.values()} == {""}
 
 
 def test_an_account_can_name_its_network() -> None:
     named = Settings.model_validate({"oci": {"network": "office"}})
-    assert joined_places({"eu": located(a="10.0.0.1")}, named) == {"a": NetworkAddress("office", "10.0.0.1")}
+    assert joined_places([("eu", located(a="10.0.0.1"), named)]) == {"a": NetworkAddress("office", "10.0.0.1")}
 
 
 def in_vcns(**vcns: str) -> Inventory:
@@ -169,7 +178,7 @@ def in_vcns(**vcns: str) -> Inventory:
 def test_the_configuration_tells_the_vcns_of_a_region_apart() -> None:
     named = Settings.model_validate({"oci": {"networks": {"ocid1.vcn.oc1..b": "lab"}}})
     inventory = in_vcns(a="ocid1.vcn.oc1..a", b="ocid1.vcn.oc1..b")
-    assert joined_places({"eu": inventory}, named) == {
+    assert joined_places([("eu", inventory, named)]) == {
         "a": NetworkAddress("eu", "10.0.0.1"),
         "b": NetworkAddress("lab", "10.0.0.1"),
     }
@@ -177,14 +186,14 @@ def test_the_configuration_tells_the_vcns_of_a_region_apart() -> None:
 
 def test_a_mount_target_of_an_unknown_vcn_is_joined_with_nothing_where_vcns_are_told_apart() -> None:
     named = Settings.model_validate({"oci": {"networks": {"ocid1.vcn.oc1..b": "lab"}}})
-    places = joined_places({"eu": in_vcns(a="", b="ocid1.vcn.oc1..b")}, named)
+    places = joined_places([("eu", in_vcns(a="", b="ocid1.vcn.oc1..b"), named)])
     assert places == {"a": NetworkAddress("eu", ""), "b": NetworkAddress("lab", "10.0.0.1")}
 
 
 def test_the_configuration_can_give_a_mount_target_the_address_that_its_clients_mount() -> None:
     given = Settings(addresses={"ocid1.mounttarget.oc1..b": "192.0.2.7"})
     inventory = located(**{"a": "10.0.0.1", "ocid1.mounttarget.oc1..b": "10.0.0.1"})
-    addresses = {name: place.address for name, place in joined_places({"eu": inventory}, given).items()}
+    addresses = {name: place.address for name, place in joined_places([("eu", inventory, given)]).items()}
     assert addresses == {"a": "10.0.0.1", "ocid1.mounttarget.oc1..b": "192.0.2.7"}
 
 
@@ -192,7 +201,7 @@ def test_an_unknown_fact_has_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    found = inventory_rows("eu", inventory, joined_places({"eu": inventory}, Settings()), Settings())
+    found = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings())
     rows = {name: [one for one in named if one[1] is not None] for name, named in found}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
@@ -204,7 +213,7 @@ def test_two_exports_that_look_alike_are_one_series() -> None:
     """An export that is deleted and made anew is listed twice for a while."""
     exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
     inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    rows = dict(inventory_rows("eu", inventory, joined_places({"eu": inventory}, Settings()), Settings()))
+    rows = dict(inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings()))
     assert len(list(rows["fss_export_info"])) == 1
 
 

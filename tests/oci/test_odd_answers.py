@@ -42,6 +42,7 @@ class Says:
     headers: Mapping[str, str] = field(default_factory=dict)
     region: str = "eu-frankfurt-1"
     tenancy_id: str = TENANCY
+    tenancy: str = TENANCY
     clock_skew_seconds: float | None = None
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> SimpleNamespace:
@@ -109,7 +110,7 @@ def test_a_post_has_no_more_refused_streams_than_streams() -> None:
 
 
 def test_a_dimension_with_half_a_character_costs_one_stream() -> None:
-    labels = RegionLabels("r").of(METRICS["MountTargetReadThroughput"])
+    labels = RegionLabels("tenancy", "r").of(METRICS["MountTargetReadThroughput"])
     with pytest.raises(ValueError, match="surrogates"):
         labels.find({"resourceId": "\ud800"})
 

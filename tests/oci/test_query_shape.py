@@ -59,7 +59,7 @@ class Monitoring:
     """Answers every query with one point for each stream it selects, and refuses what is too much."""
 
     region = "eu-frankfurt-1"
-    tenancy_id = ROOT.compartment_id
+    tenancy = tenancy_id = ROOT.compartment_id
 
     def __init__(self, inventory: Inventory, longest: int | None = None, status: int = 413) -> None:
         self.inventory = inventory

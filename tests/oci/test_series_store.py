@@ -59,7 +59,7 @@ def inventory(mount_target: str = "mt-home") -> Inventory:
 
 
 def store(metric: str, *, start: int = NOON - 100 * MINUTE) -> SeriesStore:
-    owners = RegionLabels("eu-frankfurt-1")
+    owners = RegionLabels("tenancy", "eu-frankfurt-1")
     owners.use(inventory())
     made = SeriesStore(METRICS[metric], owners, ledger=Ledger(start), stamps=MinuteStamps())
     OWNERS[made] = owners
@@ -113,7 +113,7 @@ GOOD = stream({-1: 7.0}, resourceId=HOME)
 def test_a_stream_that_is_not_as_documented_costs_only_itself(broken: Any) -> None:
     made = store("MountTargetConnections")
     assert take(made, broken, GOOD) == {"broken": 1}
-    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+    assert shown(made) == {("tenancy", "eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_point_that_is_not_as_documented_costs_only_itself(broken: Any) -> Non
     made = store("MountTargetConnections")
     broken["aggregatedDatapoints"].insert(0, stream({-1: 7.0}, resourceId=HOME)["aggregatedDatapoints"][0])
     assert take(made, broken) == {"broken_point": 1}
-    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+    assert shown(made) == {("tenancy", "eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
 
 
 def test_a_negative_or_impossible_value_neither_lowers_a_counter_nor_makes_it_infinite() -> None:
@@ -152,13 +152,13 @@ def test_a_negative_or_impossible_value_neither_lowers_a_counter_nor_makes_it_in
 def test_what_is_no_number_is_no_point(value: float) -> None:
     made = store("MountTargetConnections")
     assert take(made, stream({-2: 5.0, -1: value}, resourceId=HOME)) == {"broken_point": 1}
-    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-2, 5.0)}
+    assert shown(made) == {("tenancy", "eu-frankfurt-1", HOME, "mt-home"): (-2, 5.0)}
 
 
 def test_a_minute_that_is_not_over_is_not_taken() -> None:
     made = store("MountTargetConnections")
     take(made, stream({0: 5.0, 1: 6.0}, resourceId=HOME))
-    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (0, 5.0)}
+    assert shown(made) == {("tenancy", "eu-frankfurt-1", HOME, "mt-home"): (0, 5.0)}
 
 
 def test_a_stream_without_points_is_no_series() -> None:
@@ -171,7 +171,7 @@ def test_an_answer_without_a_series_leaves_its_point() -> None:
     made = store("MountTargetConnections")
     take(made, GOOD)
     take(made)
-    assert shown(made) == {("eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
+    assert shown(made) == {("tenancy", "eu-frankfurt-1", HOME, "mt-home"): (-1, 7.0)}
     made.forget(NOON + 5 * MINUTE, 360)
     assert shown(made) != {}
     made.forget(NOON + 6 * MINUTE, 360)
@@ -192,13 +192,13 @@ def test_units_are_converted() -> None:
     take(health, stream({-1: 97.5}, resourceId=HOME, healthItem="SuccessRate"))
     take(locks, stream({-1: 30}, lockMode="GOVERNANCE"))
     assert list(shown(health).values()) == [(-1, 0.975)]
-    assert shown(locks) == {("eu-frankfurt-1", "GOVERNANCE"): (-1, 30 * 86_400.0)}
+    assert shown(locks) == {("tenancy", "eu-frankfurt-1", "GOVERNANCE"): (-1, 30 * 86_400.0)}
 
 
 def test_labels_stand_in_the_catalogues_order() -> None:
     made = store("FileSystemReadRequestsbySize")
     take(made, stream({-1: 3.0}, size="0B_to_8KiB", resourceId=PROJECTS, mountTargetId=HOME))
-    labels = ("eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
+    labels = ("tenancy", "eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
     assert shown(made) == {labels: (-1, 3.0)}
     (series,) = dict(made.points)[NOON - MINUTE].series
     assert series.text.startswith('\nfss_file_system_read_requests_per_second{file_system="projects",')
@@ -212,7 +212,7 @@ def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:
         stream({-1: 90.0}, resourceId="ocid1.replicationtarget.oc1..t", resourceName="copy", resourceType="target"),
         stream({-1: 90.0}, resourceId="ocid1.replication.oc1..gone", resourceName="gone", resourceType="replication"),
     )
-    assert {labels[2:] for labels in shown(made)} == {("to-zurich", "source"), ("copy", "target")}
+    assert {labels[3:] for labels in shown(made)} == {("to-zurich", "source"), ("copy", "target")}
 
 
 def test_a_renamed_replication_stays_one_series_with_the_points_of_both_names() -> None:
@@ -225,7 +225,7 @@ def test_a_renamed_replication_stays_one_series_with_the_points_of_both_names() 
     assert take(made, before, after, copy) == {}
     assert take(made, after) == {}
     assert sorted(added(made)) == [1.0, 12.0]
-    assert [series.labels[2] for series in made.sums.series] == ["to-zurich", "copy"]
+    assert [series.labels[3] for series in made.sums.series] == ["to-zurich", "copy"]
     use(made, inventory())
     assert take(made, after) == {}
     assert sorted(added(made)) == [1.0, 12.0]
@@ -255,9 +255,9 @@ def test_a_renamed_owner_renames_its_series_and_keeps_its_sum() -> None:
     made = store("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
     use(made, inventory("mt-renamed"))
-    assert {labels[2] for labels in shown(made)} == {"mt-renamed"}
+    assert {labels[3] for labels in shown(made)} == {"mt-renamed"}
     assert added(made) == [120.0]
-    assert [series.labels[2] for series in made.sums.series] == ["mt-renamed"]
+    assert [series.labels[3] for series in made.sums.series] == ["mt-renamed"]
 
 
 def test_an_owner_that_is_gone_takes_everything_with_it() -> None:

@@ -28,8 +28,11 @@ from fss_exporter.settings import load
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'
 
 
-def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(world: World) -> None:
-    assert set(world.families()) == {
+def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itself(
+    worlds: Callable[..., World],
+) -> None:
+    assert set(worlds().families()) == set(), "the tenancy is not known, so nothing can name it"
+    assert set(worlds(name="acme").families()) == {
         "fss_oci_api_budget_requests_per_second",
         "fss_oci_api_budget_wait_seconds_total",
     }
@@ -81,7 +84,7 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
 def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
     world = worlds()
     home = next(one.id for one in small().mount_targets if one.name == "mt-home")
-    world.collector.settings = load(
+    world.account.settings = load(
         None,
         {
             "limits.shapes": {"standard": {"encrypted_connections": 64.0}},
@@ -138,7 +141,7 @@ def test_prepared_text_is_used_again_and_what_is_gone_is_forgotten(world: World)
     assert len(first & second) == len(first)
 
 
-@given(st.lists(st.text(max_size=12), min_size=3, max_size=3))
+@given(st.lists(st.text(max_size=12), min_size=4, max_size=4))
 def test_shared_text_is_the_text(labels: list[str]) -> None:
     metric = CATALOGUE["fss_mount_target_iops"]
     shared, whole = SharedSeries(metric, labels), Series(metric, labels)

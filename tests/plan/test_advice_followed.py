@@ -21,7 +21,7 @@ from tests.region import Region
 from fss_exporter.catalogue.text import plain
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
-from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Endpoints, Settings
 from fss_toolbox.plan import prometheus_api
 
@@ -43,9 +43,8 @@ def polled(region: Region) -> PolledRegion:
 def history(poller: PolledRegion, clock: FastClock) -> Iterator[str]:
     """The gauges of the product's own /metrics in each minute, as OpenMetrics with times."""
     budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    collector = OciCollector(
-        poller.board, poller.polls, SelfMetrics(), budget=budget, settings=Settings(), now=poller.clock
-    )
+    account = PolledAccount(poller.board, poller.polls, SelfMetrics(), budget=budget, settings=Settings())
+    collector = OciCollector([account], now=poller.clock)
     lines: dict[str, list[str]] = defaultdict(list)
     for _ in range(MINUTES):
         clock.time = poller.now + 60

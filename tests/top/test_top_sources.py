@@ -23,7 +23,7 @@ from fss_toolbox.top.prometheus_source import PrometheusSource
 PROCFS = Path(__file__).parents[1] / "fixtures" / "procfs"
 JUDGE = judge("standard", None)
 MOUNT = 'network="r",address="10.0.0.2",server="10.0.0.2",export="/a",service="oci-fss"'
-TARGET = 'region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",network="r",address="10.0.0.2",shape="standard",state="ACTIVE"'
+TARGET = 'tenancy="t",region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",network="r",address="10.0.0.2",shape="standard",state="ACTIVE"'
 
 
 class Refusing:
@@ -86,9 +86,9 @@ def scrape(operations: int, iops: int = 0) -> str:
         f'fss_client_process_io_operations_total{{network="r",address="10.0.0.2",process="rm",pod_namespace="",pod_name="",unit="cron.service"}} {8 * operations}\n'
         + (
             f"fss_mount_target_info{{{TARGET}}} 1\n"
-            'fss_mount_target_iops_limit{region="r",mount_target_id="ocid1.mt.a"} 50000\n'
-            f'fss_mount_target_iops{{region="r",mount_target_id="ocid1.mt.a"}} {iops}\n'
-            'fss_oci_datapoint_age_seconds{region="r",oci_metric="MountTargetIOPS"} 70\n'
+            'fss_mount_target_iops_limit{tenancy="t",region="r",mount_target_id="ocid1.mt.a"} 50000\n'
+            f'fss_mount_target_iops{{tenancy="t",region="r",mount_target_id="ocid1.mt.a"}} {iops}\n'
+            'fss_oci_datapoint_age_seconds{tenancy="t",region="r",oci_metric="MountTargetIOPS"} 70\n'
             if iops
             else ""
         )
@@ -133,6 +133,7 @@ def test_another_page_than_the_exporters_is_refused(text: str) -> None:
 
 
 INFO = {
+    "tenancy": "t",
     "region": "r",
     "mount_target_id": "a",
     "mount_target": "mt-a",

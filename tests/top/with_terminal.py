@@ -32,7 +32,7 @@ def _page(scrapes: int) -> str:
         f'fss_client_estimated_io_operations_total{{{_MOUNT},class="metadata_write"}} {scrapes * 8000}',
     ]
     for name, (share, age) in _TARGETS.items():
-        of = f'region="r",mount_target_id="ocid1.{name}"'
+        of = f'tenancy="t",region="r",mount_target_id="ocid1.{name}"'
         lines += [
             f'fss_mount_target_info{{{of},mount_target="{name}",network="r",address="10.0.0.{len(name)}",shape="standard",state="ACTIVE"}} 1',
             f"fss_mount_target_iops_limit{{{of}}} 50000",

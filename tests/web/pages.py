@@ -41,7 +41,12 @@ def _escaped(text: str) -> str:
 
 
 def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
-    identity = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}", "mount_target": name}
+    identity = {
+        "tenancy": "acme",
+        "region": "eu-frankfurt-1",
+        "mount_target_id": f"ocid1.mounttarget.{name}",
+        "mount_target": name,
+    }
     info = identity | {"address": "10.80.1.10", "shape": "standard", "state": "ACTIVE"}
     return [
         ("fss_mount_target_info", info, 1),
@@ -52,7 +57,11 @@ def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
 def fresh(seconds: float = 60.0) -> list[Row]:
     """The age of what OCI published."""
     return [
-        ("fss_oci_datapoint_age_seconds", {"region": "eu-frankfurt-1", "oci_metric": metric}, seconds)
+        (
+            "fss_oci_datapoint_age_seconds",
+            {"tenancy": "acme", "region": "eu-frankfurt-1", "oci_metric": metric},
+            seconds,
+        )
         for metric in (
             "MountTargetIOPS",
             "MountTargetReadThroughput",
@@ -66,7 +75,7 @@ def fresh(seconds: float = 60.0) -> list[Row]:
 
 def last_known(name: str, seconds: float, **ratios: float) -> list[Row]:
     """The shares that the poller keeps after OCI stopped, with their age."""
-    own = {"region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}"}
+    own = {"tenancy": "acme", "region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}"}
     share = own | {"mount_target": name, "statistic": "mean", "source": "oci"}
     return [
         *(("fss_mount_target_utilisation_ratio", share | {"resource": one}, ratio) for one, ratio in ratios.items()),

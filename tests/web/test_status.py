@@ -73,7 +73,11 @@ def test_the_three_sources_of_iops_stand_apart() -> None:
 
 
 def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -> None:
-    aged = ("fss_oci_datapoint_age_seconds", {"region": "eu-frankfurt-1", "oci_metric": "mountTargetIOPS"}, 130.0)
+    aged = (
+        "fss_oci_datapoint_age_seconds",
+        {"tenancy": "acme", "region": "eu-frankfurt-1", "oci_metric": "mountTargetIOPS"},
+        130.0,
+    )
 
     html = render(page_of(*mount_target(iops=40_000, iops_limit=50_000), aged))
 
@@ -146,7 +150,7 @@ def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None
 
 
 def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
-    region = {"region": "eu-frankfurt-1"}
+    region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     listings = ("ListExports", "ListFileSystems", "ListMountTargets", "ListReplications", "ListVolumes")
     calls = (*((name, "503", 2.0) for name in listings), ("GetPrivateIp", "429", 1.0), ("ListVolumes", "404", 1.0))
     page = page_of(
@@ -165,7 +169,7 @@ def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
 
 
 def test_what_is_expected_and_not_seen_is_said() -> None:
-    region = {"region": "eu-frankfurt-1"}
+    region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     page = page_of(
         ("fss_expected", {"part": "mounts"}, 10.0),
         ("fss_seen", {"part": "mounts"}, 1.0),
@@ -182,8 +186,10 @@ def test_what_is_expected_and_not_seen_is_said() -> None:
 
 def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
     behind = mount_target()[0][1]
-    behind = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"file_system": "projects"}
-    target = {key: behind[key] for key in ("region", "mount_target_id", "mount_target")} | {"kind": "read"}
+    behind = {key: behind[key] for key in ("tenancy", "region", "mount_target_id", "mount_target")} | {
+        "file_system": "projects"
+    }
+    target = {key: behind[key] for key in ("tenancy", "region", "mount_target_id", "mount_target")} | {"kind": "read"}
     small, large = target | {"size": "0B_to_8KiB"}, target | {"size": "64KiB_to_1MiB"}
     row = only_row(
         page_of(
@@ -246,7 +252,11 @@ def test_any_page_number_is_a_page(query: str, shown: int) -> None:
 
 
 def test_mount_targets_are_counted_while_they_are_discovered() -> None:
-    complete = ("fss_oci_inventory_last_success_timestamp_seconds", {"region": "eu-frankfurt-1"}, 1.0)
+    complete = (
+        "fss_oci_inventory_last_success_timestamp_seconds",
+        {"tenancy": "acme", "region": "eu-frankfurt-1"},
+        1.0,
+    )
 
     assert "discovering: 1 so far" in render(page_of(*mount_target()))
     assert "discovering" not in render(page_of(*mount_target(), complete))
@@ -395,7 +405,7 @@ def test_a_known_address_has_the_display_name_and_its_own_ceiling() -> None:
 
 
 def test_a_failed_collector_region_and_metric_are_named() -> None:
-    region = {"region": "eu-frankfurt-1"}
+    region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     html = render(
         page_of(
             ("fss_collector_success", {"collector": "nfs"}, 0.0),
@@ -418,8 +428,12 @@ def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> N
     unwell = page_of(
         (skipped, {"reason": "truncated"}, 12.0),
         ("fss_nfs_unresolved_forwarder_addresses", {}, 1.0),
-        ("fss_oci_ambiguous_addresses", {"region": "eu-frankfurt-1"}, 2.0),
-        ("fss_oci_failed_calls", {"region": "eu-frankfurt-1", "operation": "ListExports", "reason": "503"}, 1.0),
+        ("fss_oci_ambiguous_addresses", {"tenancy": "acme", "region": "eu-frankfurt-1"}, 2.0),
+        (
+            "fss_oci_failed_calls",
+            {"tenancy": "acme", "region": "eu-frankfurt-1", "operation": "ListExports", "reason": "503"},
+            1.0,
+        ),
     )
 
     assert well.problems == ()

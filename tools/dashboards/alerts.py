@@ -20,7 +20,7 @@ _NAMED = (
 """Alerts have OCIDs: the label, and the source of its display name."""
 
 IDENTITY = (
-    "alertname, severity, job, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id,"
+    "alertname, severity, job, tenancy, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id,"
     " resource, resource_kind"
 )
 
@@ -48,12 +48,12 @@ class Value(NamedTuple):
     unit: str
 
 
-_SUBJECT = "region, mount_target_id, network, address"
+_SUBJECT = "tenancy, region, mount_target_id, network, address"
 _PERCENT = (100, " %")
 _MINUTES = (1 / 60, " min")
 
 
-def _share(expr: str, by: str = "region, mount_target_id") -> Value:
+def _share(expr: str, by: str = "tenancy, region, mount_target_id") -> Value:
     return Value(f"max by ({by}) ({expr})", *_PERCENT)
 
 
@@ -67,7 +67,7 @@ def _client_time(verdict: str) -> Value:
 
 
 def _with_subject(expr: str) -> str:
-    return f"{expr} * on (network, address) group_left (region, mount_target_id) address:fss_subject:info"
+    return f"{expr} * on (network, address) group_left (tenancy, region, mount_target_id) address:fss_subject:info"
 
 
 VALUES = {
@@ -77,10 +77,10 @@ VALUES = {
     "FssMountTargetConnectionsHigh": _share(
         'mount_target:fss_utilisation:ratio{resource="connections"}'
         ' or mount_target:fss_utilisation:at_least{resource="encrypted_connections"}',
-        "region, mount_target_id, resource",
+        "tenancy, region, mount_target_id, resource",
     ),
     "FssMountTargetCeilingForecast": _share(
-        "mount_target:fss_utilisation:forecast14d", "region, mount_target_id, resource"
+        "mount_target:fss_utilisation:forecast14d", "tenancy, region, mount_target_id, resource"
     ),
     "FssMountTargetFailing": _bad_minutes("availability"),
     "FssMountTargetSlow": _bad_minutes("latency"),
@@ -90,22 +90,22 @@ VALUES = {
         " hang",
     ),
     "FssFileSystemLoadUneven": Value(
-        "max by (region, file_system_id) (file_system:fss_utilisation_imbalance:ratio)", *_PERCENT
+        "max by (tenancy, region, file_system_id) (file_system:fss_utilisation_imbalance:ratio)", *_PERCENT
     ),
     "FssReplicationBehind": Value(
-        "max by (region, replication_id) (fss_replication_recovery_point_age_seconds)", *_MINUTES
+        "max by (tenancy, region, replication_id) (fss_replication_recovery_point_age_seconds)", *_MINUTES
     ),
     "FssOciDataLate": Value(
-        "min by (region) (fss_oci_datapoint_age_seconds"
+        "min by (tenancy, region) (fss_oci_datapoint_age_seconds"
         '{oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"})',
         *_MINUTES,
     ),
     "FssOciThrottled": Value(
-        'sum by (region) (rate(fss_oci_api_requests_total{outcome="throttled"}[$__rate_interval]))'
-        " / sum by (region) (rate(fss_oci_api_requests_total[$__rate_interval]))",
+        'sum by (tenancy, region) (rate(fss_oci_api_requests_total{outcome="throttled"}[$__rate_interval]))'
+        " / sum by (tenancy, region) (rate(fss_oci_api_requests_total[$__rate_interval]))",
         *_PERCENT,
     ),
-    "FssPollerClockSkew": Value("max by (region) (abs(fss_oci_clock_skew_seconds))", 1, " s"),
+    "FssPollerClockSkew": Value("max by (tenancy, region) (abs(fss_oci_clock_skew_seconds))", 1, " s"),
     "FssClientStalled": Value(_with_subject("client:fss_client_unanswered_seconds:now"), *_MINUTES),
     "FssClientSlow": _client_time("slow"),
     "FssClientErrors": _client_time("failing"),
@@ -118,12 +118,12 @@ VALUES = {
 """What the alerts judge, by name. The others say enough by their name."""
 
 _MATCHED = (
-    "alertname, job, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id, resource,"
+    "alertname, job, tenancy, region, network, address, instance, mount_target_id, file_system_id, replication_id, resource_id, resource,"
     " resource_kind"
 )
 
 
-_RESOURCES = "region, mount_target_id, file_system_id, replication_id, resource_id"
+_RESOURCES = "tenancy, region, mount_target_id, file_system_id, replication_id, resource_id"
 
 
 def _value_of(name: str, value: Value) -> str:
@@ -150,7 +150,7 @@ def with_subject(alerts: str, names_of: str = "6h") -> str:
         names_of: how long the name of a resource that a dead poller listed stays known.
     """
     rows = "\nor\n".join(
-        f'group by (region, {key}, subject) (label_replace(last_over_time({info}[{names_of}]), "subject", "$1", "{name}", "(.+)"))'
+        f'group by (tenancy, region, {key}, subject) (label_replace(last_over_time({info}[{names_of}]), "subject", "$1", "{name}", "(.+)"))'
         for key, name, info in _NAMED
     )
     names = f"topk by ({_RESOURCES}) (1,\n{rows}\n)"

@@ -66,11 +66,12 @@ _EXPECTED = table(
     "Less seen than expected",
     "Parts of which an exporter sees less than it should: mounts, the host's mount namespace, regions, compartments, metrics, permissions. The figures of "
     "what is missing are not known. doctor names the policy statement or the setting.",
-    Query(f"sum by (job, instance, region, part) (fss_seen{{{THESE}}} < fss_expected{{{THESE}}})", "seen"),
-    Query(f"sum by (job, instance, region, part) (fss_expected{{{THESE}}} > fss_seen{{{THESE}}})", "expected"),
+    Query(f"sum by (job, instance, tenancy, region, part) (fss_seen{{{THESE}}} < fss_expected{{{THESE}}})", "seen"),
+    Query(f"sum by (job, instance, tenancy, region, part) (fss_expected{{{THESE}}} > fss_seen{{{THESE}}})", "expected"),
     empty="Every exporter sees what it should.",
     columns={
         "instance": Column("Exporter", least=110),
+        "tenancy": Column("Tenancy", width=120, is_optional=True),
         "region": Column("Region", width=120, is_optional=True),
         "part": Column("Part", width=130),
         "seen": Column("Seen", unit="none", width=70),

@@ -16,17 +16,18 @@ REGIONS = table(
     "The last poll of each region: its age, whether OCI answered everything, how long it took, and how many requests OCI refused because the tenancy "
     "made too many a second. A duration near the poll interval: raise the budget or leave out compartments.",
     Query(poll_age(POLLED), "age"),
-    Query(f"min by (region) (fss_oci_poll_success{{{POLLED}}})", "complete"),
-    Query(f"max by (region) (fss_oci_poll_duration_seconds{{{POLLED}}})", "duration"),
-    Query(f"max by (region) (fss_oci_inventory_age_seconds{{{POLLED}}})", "inventory"),
+    Query(f"min by (tenancy, region) (fss_oci_poll_success{{{POLLED}}})", "complete"),
+    Query(f"max by (tenancy, region) (fss_oci_poll_duration_seconds{{{POLLED}}})", "duration"),
+    Query(f"max by (tenancy, region) (fss_oci_inventory_age_seconds{{{POLLED}}})", "inventory"),
     Query(
-        f'(sum by (region) (rate({_REQUESTS}{{outcome="throttled", {POLLED}}}[$__rate_interval]))'
-        f" or sum by (region) (fss_oci_poll_success{{{POLLED}}}) * 0)"
-        f" / (sum by (region) (rate({_REQUESTS}{{{POLLED}}}[$__rate_interval])) > 0)",
+        f'(sum by (tenancy, region) (rate({_REQUESTS}{{outcome="throttled", {POLLED}}}[$__rate_interval]))'
+        f" or sum by (tenancy, region) (fss_oci_poll_success{{{POLLED}}}) * 0)"
+        f" / (sum by (tenancy, region) (rate({_REQUESTS}{{{POLLED}}}[$__rate_interval])) > 0)",
         "throttled",
     ),
-    Query(f"max by (region) (abs(fss_oci_clock_skew_seconds{{{POLLED}}}))", "skew"),
+    Query(f"max by (tenancy, region) (abs(fss_oci_clock_skew_seconds{{{POLLED}}}))", "skew"),
     columns={
+        "tenancy": Column("Tenancy", width=120),
         "region": Column("Region"),
         "age": Column("Last poll", unit="s", steps=POLL_AGE_STEPS, width=120),
         "complete": Column("Complete", unit="bool_yes_no", steps=((None, "orange"), (1, "green")), width=100),
@@ -63,10 +64,11 @@ POLLING = Section(
         ),
         graph(
             "API budget in use",
-            "Requests per second as share of the budget of the exporter, and the share of time spent waiting for it. At 100 % polls take longer.",
+            "Requests per second as share of the budget of the account, and the share of time spent waiting for it. At 100 % polls take longer.",
             Query(
-                f"max by (instance) (sum by (job, instance) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval])))\n"
-                f"/ max by (instance) (fss_oci_api_budget_requests_per_second{{{THESE}}})",
+                "max by (instance) (\n"
+                f"sum by (job, instance, tenancy) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval]))\n"
+                f"/ on (job, instance, tenancy) fss_oci_api_budget_requests_per_second{{{THESE}}})",
                 "{{instance}}",
             ),
             Query(
@@ -88,11 +90,12 @@ POLLING = Section(
             "OCI metrics",
             "Each metric in each region: whether OCI answered the last query, how many streams it has, how old its newest minute is. Metrics that OCI "
             "sends only when something happens (latency, LDAP, quota) may be old. Throughput and connections may not.",
-            Query(f"min by (region, oci_metric) (fss_oci_metric_success{{{POLLED}}})", "success"),
-            Query(f"max by (region, oci_metric) (fss_oci_streams{{{POLLED}}})", "streams"),
-            Query(f"max by (region, oci_metric) (fss_oci_datapoint_age_seconds{{{POLLED}}})", "age"),
+            Query(f"min by (tenancy, region, oci_metric) (fss_oci_metric_success{{{POLLED}}})", "success"),
+            Query(f"max by (tenancy, region, oci_metric) (fss_oci_streams{{{POLLED}}})", "streams"),
+            Query(f"max by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds{{{POLLED}}})", "age"),
             columns={
                 "oci_metric": Column("OCI metric"),
+                "tenancy": Column("Tenancy", width=120),
                 "region": Column("Region", width=120),
                 "success": _ANSWERED,
                 "streams": Column("Streams", unit="none", width=85),
@@ -105,7 +108,7 @@ POLLING = Section(
         table(
             "Inventory",
             "Each inventory call in each region: whether OCI answered it in every compartment. No: the log names the missing policy statement.",
-            Query(f"min by (region, operation) (fss_oci_inventory_success{{{POLLED}}})", "success"),
+            Query(f"min by (tenancy, region, operation) (fss_oci_inventory_success{{{POLLED}}})", "success"),
             columns={
                 "operation": Column("Operation"),
                 "success": _ANSWERED,
@@ -118,7 +121,9 @@ POLLING = Section(
         table(
             "Resources",
             "How many resources the inventory holds. Fewer than you own: the configuration leaves out a compartment, or a policy is missing.",
-            Query(f"sum by (kind) (max by (region, kind) (fss_oci_inventory_resources{{{POLLED}}}))", "resources"),
+            Query(
+                f"sum by (kind) (max by (tenancy, region, kind) (fss_oci_inventory_resources{{{POLLED}}}))", "resources"
+            ),
             columns={
                 "kind": Column("Kind"),
                 "resources": Column("Count", unit="none", width=80),

@@ -144,11 +144,11 @@ def counted(found: str, source: str) -> str:
 
 def poll_age(selector: str) -> str:
     """Seconds since the last poll of each region of the last day, because a region with a dead poller must stay in sight."""
-    return f"time() - max by (region) (last_over_time(fss_oci_poll_timestamp_seconds{{{selector}}}[1d]))"
+    return f"time() - max by (tenancy, region) (last_over_time(fss_oci_poll_timestamp_seconds{{{selector}}}[1d]))"
 
 
 def data_age(selector: str) -> str:
     """Seconds since the newest minute of any mount target metric, in the region where it is oldest. With a dead poller: since the poll."""
     metrics = "(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"
-    ages = f'min by (region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}})'
+    ages = f'min by (tenancy, region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}})'
     return f"max({ages} or {poll_age(selector)})"

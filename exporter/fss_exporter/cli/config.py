@@ -1,12 +1,13 @@
 """`fss-exporter config`: look at a configuration file before a service does."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.flag_records import FilePath
-from fss_exporter.settings import Settings, load
+from fss_exporter.settings import Oci, Settings, load
 
 
 @click.group(cls=CommandGroup)
@@ -29,15 +30,21 @@ def _summary(settings: Settings) -> list[str]:
     latencies = settings.latency_objectives
     objectives = [*(" ".join(filter(None, which)) for which in latencies.given), *latencies.mount_targets]
     return [
-        f"polls {_listed(oci.regions, 'the region of the credentials')} as {oci.auth}",
-        f"compartments: {_listed(oci.compartments, 'all of the tenancy')}",
-        f"every {oci.poll_interval:g} s, at most {oci.calls_per_second:g} calls a second; points go stale after {oci.stale_after:g} s",
+        *(line for account in oci.each_account for line in _account_lines(account)),
+        f"every {oci.poll_interval:g} s; points go stale after {oci.stale_after:g} s",
         f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
         f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}",
         f"SLO objectives replaced: {_listed([*slos.given, *slos.mount_targets], 'none')}",
-        f"networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}",
         f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
     ]
+
+
+def _account_lines(oci: Oci) -> Iterator[str]:
+    name = f"{oci.name}: " if oci.name else ""
+    regions = _listed(oci.regions, "the region of the credentials")
+    yield f"{name}polls {regions} as {oci.auth}, at most {oci.calls_per_second:g} calls a second"
+    yield f"{name}compartments: {_listed(oci.compartments, 'all of the tenancy')}"
+    yield f"{name}networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}"
 
 
 def _listed(names: list[str] | tuple[str, ...], nothing: str) -> str:

@@ -128,8 +128,11 @@ class ExactFlags(KernelFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class AccountFlags(ConfigFlags):
-    """The flags of an OCI account."""
+    """The flags of an OCI account. Flags of the account replace what the file says of every account."""
 
+    accounts: tuple[str, ...] = flag(
+        "--oci.account", "Account of the configuration file, by name. Repeatable.  [default: all]", ()
+    )
     auth: str | None = flag(
         "--oci.auth", "How to sign in to OCI.  [default: config_file]", type=click.Choice(AUTH_KINDS)
     )
@@ -155,10 +158,22 @@ class AccountFlags(ConfigFlags):
 
         Raises:
             ConfigError: the file or a flag is wrong.
+            UsageError: the file has no account of this name.
         """
         from fss_exporter.settings import load  # noqa: PLC0415  # an agent without a configuration has no YAML
 
-        return load(self.config_file, self.overrides())
+        return load(self.config_file, self.overrides()).of_accounts(self.accounts)
+
+    def settings_of_account(self) -> "Settings":
+        """Return the settings of the only account, for a command that asks one account. Errors are those of `settings`.
+
+        Raises:
+            UsageError: there are several accounts.
+        """
+        accounts = self.settings().each_account
+        if len(accounts) > 1:
+            raise UsageError(f"--oci.account: say which of {', '.join(str(one.oci.name) for one in accounts)}")
+        return accounts[0]
 
 
 @dataclass(frozen=True, kw_only=True)

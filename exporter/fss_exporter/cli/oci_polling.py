@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Final
 
-from fss_exporter.background import EndLoop, Event, Worker
+from fss_exporter.background import EndLoop, Event, Worker, at_once
 from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
@@ -28,7 +28,7 @@ from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, 
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.oci.snapshot import SnapshotBoard
-from fss_exporter.oci.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Settings
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
@@ -85,7 +85,7 @@ class Polling:
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
-        self.board = SnapshotBoard()
+        self.board = SnapshotBoard(settings.oci.name or settings.oci.tenancy or "")
         self.account = Account(partial(read_credentials, settings.oci), self._connect, self._renew)
         self.settings = settings
         self.ledgers = {} if ledgers is None else ledgers
@@ -110,6 +110,7 @@ class Polling:
         )
 
     def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
+        self.board.tenancy = self.settings.oci.name or held.tenancy_id
         for region in regions_of(self.settings, held):
             self._sessions[region] = Session(
                 held,
@@ -131,7 +132,10 @@ class Polling:
         directory = self.settings.oci.ledger_directory
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
-        file = LedgerFile(directory / f"fss-exporter-{region}.ledger.json", region)
+        file = LedgerFile(
+            directory / f"{'-'.join(filter(None, ('fss-exporter', self.settings.oci.name, region)))}.ledger.json",
+            region,
+        )
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
@@ -172,57 +176,43 @@ class Polling:
         return MonitoredRegion(name, inventory, inventory_failures, poller)
 
 
-class Cloud:
-    """The poller as a part of the exporter. The loops live as long as the exporter. A reload replaces the work of the loops.
+class PolledCloud:
+    """The loops that poll one account. They live as long as the exporter. A reload replaces the work of the loops.
 
-    `now` is epoch seconds, and `clock` never goes back.
-
-    Raises:
-        UsageError: the settings are wrong.
+    `suffix` is the end of the names of the loops. `now` is epoch seconds, and `clock` never goes back.
     """
 
     def __init__(
         self,
-        load: Callable[[], Settings],
+        settings: Settings,
+        suffix: str,
         *,
-        now: Callable[[], float] = time.time,
-        clock: Callable[[], float] = time.monotonic,
-        wait: Callable[[float], bool | None] | None = None,
+        now: Callable[[], float],
+        clock: Callable[[], float],
+        wait: Callable[[float], bool | None] | None,
     ) -> None:
-        self._load = load
         self._polling_of = partial(Polling, now=now, clock=clock, wait=wait)
-        self._settings = _checked(load())
+        self._settings = settings
         self._self_metrics = SelfMetrics()
-        self._polling = self._polling_of(self._settings, self._self_metrics)
-        self.source = OciCollector(
-            self._polling.board,
-            self._polling.poller,
-            self._self_metrics,
-            budget=self._polling.budget,
-            settings=self._settings,
-            now=now,
+        self._polling = polling = self._polling_of(settings, self._self_metrics)
+        self.account = PolledAccount(
+            polling.board, polling.poller, self._self_metrics, budget=polling.budget, settings=settings
         )
         clocks = {"clock": clock, "wall_clock": now}
         self._inventory = Worker(
-            "oci_inventory",
+            f"oci_inventory{suffix}",
             lambda: self._round(lambda polling: polling.inventory.run_round()),
             interval=lambda: min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
             **clocks,
         )
         self._polls = Worker(
-            "oci",
+            f"oci{suffix}",
             lambda: self._round(lambda polling: polling.poller.run_round()),
             interval=lambda: self._settings.oci.poll_interval,
             **clocks,
         )
-        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **clocks)
+        self._publish = Worker(f"oci_publish{suffix}", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **clocks)
         self.loops = (self._inventory, self._polls, self._publish)
-
-    def start(self) -> None:
-        """Start the loops that list resources, poll metrics and, if the settings say so, publish metrics."""
-        give_large_blocks_back()
-        for loop in self.loops:
-            loop.start()
 
     def stop(self) -> None:
         """End the loops. A call under way gets a moment to end, and the poller drops the answer of a longer call."""
@@ -230,15 +220,11 @@ class Cloud:
         for loop in self.loops:
             loop.stop(_STOP_SECONDS)
 
-    def reload(self) -> Callable[[], None]:
-        """Read the settings and the credentials again, and return the function that puts the settings in force.
+    def reload(self, fresh: Settings) -> Callable[[], None]:
+        """Read the credentials again, and return the function that puts other settings in force.
 
         Polls go on undisturbed where only limits or objectives changed.
-
-        Raises:
-            UsageError: the settings are wrong; the ones in force stay.
         """
-        fresh = _checked(self._load())
         if fresh.oci != self._settings.oci:
             return partial(
                 self._replace, fresh, self._polling_of(fresh, self._self_metrics, ledgers=self._polling.ledgers)
@@ -247,14 +233,15 @@ class Cloud:
         return partial(self._adjust, fresh)
 
     def _adjust(self, fresh: Settings) -> None:
-        self._settings = self.source.settings = self._polling.settings = fresh
+        self._settings = self.account.settings = self._polling.settings = fresh
         self._polling.publisher.settings = fresh
         self._polling.inventory.unseen = named_targets(fresh)
 
     def _replace(self, fresh: Settings, polling: Polling) -> None:
         old, self._polling = self._polling, polling
-        self._settings = self.source.settings = fresh
-        self.source.replace_poller(self._polling.board, self._polling.poller, self._polling.budget)
+        account = self.account
+        self._settings = account.settings = fresh
+        account.board, account.poller, account.budget = polling.board, polling.poller, polling.budget
         old.stopping.set()
         for loop in self.loops:
             loop.wake()
@@ -276,6 +263,65 @@ class Cloud:
         except EndLoop:
             if polling is self._polling:
                 raise
+
+
+class Cloud:
+    """The poller as a part of the exporter: loops for each account, and one source of all families.
+
+    `now` is epoch seconds, and `clock` never goes back.
+
+    Raises:
+        UsageError: the settings are wrong.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Settings],
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool | None] | None = None,
+    ) -> None:
+        self._load = load
+        accounts = _checked(load()).each_account
+        self._names = [one.oci.name for one in accounts]
+        self._clouds = [
+            PolledCloud(one, f"/{one.oci.name}" if len(accounts) > 1 else "", now=now, clock=clock, wait=wait)
+            for one in accounts
+        ]
+        self.source = OciCollector([cloud.account for cloud in self._clouds], now=now)
+        self.loops = tuple(loop for cloud in self._clouds for loop in cloud.loops)
+
+    def start(self) -> None:
+        """Start the loops that list resources, poll metrics and, if the settings say so, publish metrics."""
+        give_large_blocks_back()
+        for loop in self.loops:
+            loop.start()
+
+    def stop(self) -> None:
+        """End the loops of all accounts at once."""
+        at_once([cloud.stop for cloud in self._clouds], _STOP_SECONDS * len(self._clouds[0].loops))
+
+    def reload(self) -> Callable[[], None]:
+        """Read the settings and the credentials again, and return the function that puts the settings in force.
+
+        Raises:
+            UsageError: the settings are wrong, or need a restart; the ones in force stay.
+        """
+        fresh = _checked(self._load()).each_account
+        if [one.oci.name for one in fresh] != self._names:
+            raise UsageError("oci: names of accounts changed, which takes a restart")
+        changes = [cloud.reload(one) for cloud, one in zip(self._clouds, fresh, strict=True)]
+
+        def put_in_force() -> None:
+            for change in changes:
+                change()
+
+        return put_in_force
+
+    def is_ready(self) -> bool:
+        """Return whether the first poll of each account has ended, well or not."""
+        return all(cloud.is_ready() for cloud in self._clouds)
 
 
 def _checked(settings: Settings) -> Settings:

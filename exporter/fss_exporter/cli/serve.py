@@ -143,7 +143,9 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
         )
     # a file that agents share with the poller asks the poller alone to publish
     if settings and settings.oci.publish and (flags.publish or flags.collect_oci):
-        yield _module("client_publishing", "--oci.publish").part(flags.settings, lambda: waiting_seconds(page))
+        yield _module("client_publishing", "--oci.publish").part(
+            flags.settings_of_account, lambda: waiting_seconds(page)
+        )
 
 
 def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:

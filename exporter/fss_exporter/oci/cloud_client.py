@@ -111,6 +111,7 @@ class CloudClient(Protocol):
 
     region: str  # its name
     tenancy_id: str  # OCID of the tenancy
+    tenancy: str  # value of the label: the name of the account, else the OCID
 
     @property
     def clock_skew_seconds(self) -> float | None:

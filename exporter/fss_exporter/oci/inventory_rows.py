@@ -41,14 +41,14 @@ def place_of(region: str, target: MountTarget, settings: Settings) -> NetworkAdd
     return NetworkAddress(network, "" if oci.networks and not target.vcn_id else address)
 
 
-def joined_places(inventories: Mapping[str, Inventory], settings: Settings) -> Mapping[str, NetworkAddress]:
-    """Return the place of each mount target for joins, by OCID, from the inventories by region.
+def joined_places(inventories: Iterable[tuple[str, Inventory, Settings]]) -> Mapping[str, NetworkAddress]:
+    """Return the place of each mount target for joins, by OCID, from inventories with their region and settings.
 
-    The address is empty if two mount targets share the place, in one region or in two.
+    The address is empty if two mount targets share the place, in one region or in two, in one tenancy or in two.
     """
     places = {
         target.id: place_of(region, target, settings)
-        for region, inventory in inventories.items()
+        for region, inventory, settings in inventories
         for target in inventory.mount_targets.values()
     }
     joined = used_once(places.values())

@@ -95,10 +95,10 @@ class LabelledStream:
 
 
 class RegionLabels:
-    """The labels of all streams of one region. Metrics with equal dimensions share the labels."""
+    """The labels of all streams of one region. Metrics with equal dimensions share the labels. `place` is tenancy and region."""
 
-    def __init__(self, region: str) -> None:
-        self._region = region
+    def __init__(self, *place: str) -> None:
+        self._place = place
         self._inventory = Inventory()
         self._by_dimensions: dict[tuple[str, ...], StreamLabels] = {}
 
@@ -107,7 +107,7 @@ class RegionLabels:
         shape = (metric.owner, *metric.dimensions)
         if shape not in self._by_dimensions:
             self._by_dimensions[shape] = StreamLabels(
-                self._region, _RULES[metric.owner], metric.dimensions, self._inventory
+                self._place, _RULES[metric.owner], metric.dimensions, self._inventory
             )
         return self._by_dimensions[shape]
 
@@ -121,8 +121,8 @@ class RegionLabels:
 class StreamLabels:
     """Labels of streams with equal dimensions."""
 
-    def __init__(self, region: str, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
-        self._region = region
+    def __init__(self, place: Labels, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
+        self._place = place
         self._rule = rule
         self._inventory = inventory
         self._known: dict[Key, LabelledStream] = {}
@@ -150,7 +150,7 @@ class StreamLabels:
     def labels(self, key: Key) -> Labels | None:
         """Return the labels of a key, None for a resource missing in the inventory."""
         owner = self._rule.labels(self._inventory, key)
-        return None if owner is None else (self._region, *owner, *key[len(self._rule.dimensions) :])
+        return None if owner is None else (*self._place, *owner, *key[len(self._rule.dimensions) :])
 
     def find(self, dimensions: Mapping[str, Any]) -> LabelledStream:
         """Return the stream with these dimensions.

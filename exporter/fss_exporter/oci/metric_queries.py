@@ -58,7 +58,7 @@ class MetricQueries:
 
     def __post_init__(self) -> None:
         self._resumed = dict(self.ledger.answered)
-        stamps, self._labels = MinuteStamps(), RegionLabels(self.client.region)
+        stamps, self._labels = MinuteStamps(), RegionLabels(self.client.tenancy, self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
             name: SeriesStore(metric, self._labels, ledger=self.ledger, stamps=stamps, receive=self.receivers.get(name))
             for name, metric in self.metrics.items()

@@ -136,10 +136,16 @@ class RegionSnapshot:
 
 
 class SnapshotBoard:
-    """The snapshots of all regions. Polls and inventories of any thread publish here."""
+    """The snapshots of all regions of an account. Polls and inventories of any thread publish here.
 
-    def __init__(self) -> None:
+    Attributes:
+        tenancy: value of the label. Empty until the credentials name the tenancy.
+        regions: the newest snapshots, by name of the region.
+    """
+
+    def __init__(self, tenancy: str = "") -> None:
         self._lock = threading.Lock()
+        self.tenancy = tenancy
         self.regions: tuple[RegionSnapshot, ...] = ()
 
     def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:

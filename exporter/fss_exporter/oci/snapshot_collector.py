@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
+from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import CATALOGUE, Family, family
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
@@ -16,58 +17,74 @@ from fss_exporter.settings import Settings
 
 
 @dataclass(eq=False, repr=False)
-class OciCollector:
-    """All families of the snapshots and of the poller itself."""
+class PolledAccount:
+    """What is known of one account. All but the counters may be replaced while the exporter runs."""
 
     board: SnapshotBoard  # the newest snapshots
     poller: MetricPoller  # makes them
     self_metrics: SelfMetrics  # counters of the poller itself
     _: KW_ONLY
     budget: CallBudget  # of calls
-    settings: Settings  # age, limits, objectives and addresses; may be replaced while the exporter runs
+    settings: Settings  # age, limits, objectives and addresses
+
+
+@dataclass(eq=False, repr=False)
+class OciCollector:
+    """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy."""
+
+    accounts: Sequence[PolledAccount]
+    _: KW_ONLY
     now: Callable[[], float]  # epoch seconds
     # series of the last scrape with their text, by exported name and labels
     _series: dict[tuple[str, tuple[str, ...]], Series] = field(default_factory=dict, init=False)
 
-    def replace_poller(self, board: SnapshotBoard, poller: MetricPoller, budget: CallBudget) -> None:
-        """Export the snapshots of another poller from now on."""
-        self.board, self.poller, self.budget = board, poller, budget
-
     @property
     def success(self) -> bool:
-        """Whether the last poll of every region had an answer to everything."""
-        return self.poller.success
+        """Whether the last poll of an account had an answer to everything. Each account has a loop that tells of it alone."""
+        return any(account.poller.success for account in self.accounts)
 
     @property
     def duration_seconds(self) -> float:
-        """How long the last poll took, all regions together."""
-        return self.poller.duration_seconds
+        """How long the last poll took, all regions of the slowest account together."""
+        return max(account.poller.duration_seconds for account in self.accounts)
 
     def collect(self) -> Iterable[Family]:
         """Return families of the newest snapshots. A family without samples is left out."""
-        regions, settings, now = self.board.regions, self.settings, self.now()
+        now = self.now()
+        polled = [(account, account.board.regions) for account in self.accounts]
+        places = joined_places(
+            (region.region, region.inventory.inventory, account.settings)
+            for account, regions in polled
+            for region in regions
+            if region.inventory.inventory
+        )
         families: dict[str, Family] = {}
-        for region in regions:
-            for name, column in _columns(region.poll, _oci_time(region.poll, now) - settings.oci.stale_after):
-                _extend(families, name, column.series, column.values)
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        poller_rows: dict[str, Rows] = {
-            **{name: sums.items() for name, sums in self.self_metrics.sums().items()},
-            "fss_oci_api_budget_wait_seconds_total": [((), self.budget.waited_seconds)],
-            "fss_oci_api_budget_requests_per_second": [((), self.budget.calls_per_second)],
-        }
-        for name, rows in (*_region_rows(regions, settings, now), *poller_rows.items()):
-            series, values = [], []
-            for labels, value in rows:
-                if value is None:
-                    continue
-                key = name, labels
-                fresh[key] = one = self._series.get(key) or SharedSeries(CATALOGUE[name], labels)
-                series.append(one)
-                values.append(value)
-            _extend(families, name, series, values)
+        for account, regions in polled:
+            stale_after = account.settings.oci.stale_after
+            for region in regions:
+                for name, column in _columns(region.poll, _oci_time(region.poll, now) - stale_after):
+                    _extend(families, name, column.series, column.values)
+            for name, rows in (*_region_rows(regions, account.settings, places, now), *_poller_rows(account)):
+                series, values = [], []
+                for labels, value in rows:
+                    if value is None:
+                        continue
+                    key = name, (account.board.tenancy, *labels)
+                    fresh[key] = one = self._series.get(key) or SharedSeries(CATALOGUE[name], key[1])
+                    series.append(one)
+                    values.append(value)
+                _extend(families, name, series, values)
         self._series = fresh
         return (found for found in families.values() if found.values)
+
+
+def _poller_rows(account: PolledAccount) -> Iterator[tuple[str, Rows]]:
+    """Yield what the poller knows about itself. Nothing before the credentials name the tenancy."""
+    if account.board.tenancy:
+        yield from ((name, sums.items()) for name, sums in account.self_metrics.sums().items())
+        yield "fss_oci_api_budget_wait_seconds_total", [((), account.budget.waited_seconds)]
+        yield "fss_oci_api_budget_requests_per_second", [((), account.budget.calls_per_second)]
 
 
 def _oci_time(poll: PollState | None, now: float) -> float:
@@ -94,10 +111,10 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
     yield from poll.sums.items()
 
 
-def _region_rows(regions: Sequence[RegionSnapshot], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
-    """Yield labels and values of all further metrics about the regions, by exported name."""
-    inventories = {region.region: region.inventory.inventory for region in regions if region.inventory.inventory}
-    places = joined_places(inventories, settings)
+def _region_rows(
+    regions: Sequence[RegionSnapshot], settings: Settings, places: Mapping[str, NetworkAddress], now: float
+) -> Iterator[tuple[str, Rows]]:
+    """Yield labels behind the tenancy, and values, of all further metrics about the regions, by exported name."""
     for region in regions:
         yield from _state_rows(region, now)
         yield from coverage_rows(region)

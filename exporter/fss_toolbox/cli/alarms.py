@@ -67,7 +67,7 @@ def render(flags: RenderFlags) -> None:
     """Write the alarms as API JSON, OCI CLI JSON or Terraform. What is not given stays a ${PLACEHOLDER}."""
     if flags.from_inventory and flags.stated:
         raise UsageError("--from-inventory and --mount-target both name the mount targets: give one")
-    settings = flags.settings()
+    settings = flags.settings_of_account()
     if flags.from_inventory:
         session = session_of(settings)
         scope = flags.scope(session.region)
@@ -147,7 +147,7 @@ def destroy(flags: DestroyFlags) -> int:
     compartment = flags.alarm_compartment or flags.compartment
     if not compartment:
         raise UsageError("--alarm-compartment: give the OCID of the compartment the alarms are in")
-    settings = flags.settings()
+    settings = flags.settings_of_account()
     service = Alarms(session_of(settings), settings.oci.auth)
     owned, _ = existing_alarms(service, compartment, flags.name)
     return _carried_out(removal(owned), service, yes=flags.yes)
@@ -155,7 +155,7 @@ def destroy(flags: DestroyFlags) -> int:
 
 def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     pack = options.pack()
-    settings = options.settings()
+    settings = options.settings_of_account()
     session = session_of(settings)
     scope = options.scope(session.region)
     with tables.progress() as progress:
@@ -176,7 +176,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         saved = alarm_plan.read_saved(str(file), file.read_bytes())
     except OSError as error:
         raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
-    settings = options.settings()
+    settings = options.settings_of_account()
     session = session_of(settings)
     if saved.region != session.region:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")

@@ -82,7 +82,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     """
     if flags.report_file is not None:
         check_new_file("--report", flags.report_file)
-    settings = flags.settings()
+    settings = flags.settings_of_account()
     mounts = mount_settings(settings)
     source = Procfs(flags.procfs, OWN_PID, mounts.address_map)
     mount = RequestCounts(flags.directory, source.read_in_time).superblock

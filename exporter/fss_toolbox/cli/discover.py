@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,13 +14,13 @@ from fss_exporter import units
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.cli.oci_polling import selection_of
-from fss_exporter.errors import CloudError, SourceError
+from fss_exporter.errors import CloudError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.settings import LimitOverrides, Settings
+from fss_exporter.settings import Account, LimitOverrides, Settings
 from fss_exporter.terminal_text import printable, printable_lines
 from fss_toolbox import discovery, tables
 from fss_toolbox.tables import Column, Figure
@@ -48,14 +48,25 @@ def discover(flags: DiscoverFlags) -> int:
     Exit code 1: a listing failed. The output has the rest.
     """
     settings = flags.settings()
-    sessions = sessions_of(settings, read_credentials(settings.oci))
-    selection = replace(selection_of(settings), services=(), optional_services=())
     found: list[discovery.DiscoveredMountTarget] = []
     failures: list[str] = []
-    for session in sessions:
-        inventory, failed = list_resources(session, selection)
-        found += discovery.found_in(session.region, inventory, settings)
-        failures += failed
+    regions: dict[str | None, list[str]] = {}
+    for account in settings.each_account:
+        name = f"{account.oci.name}: " if settings.oci.accounts else ""
+        try:
+            sessions = sessions_of(account, read_credentials(account.oci))
+        except (UsageError, CloudError) as error:
+            if not settings.oci.accounts:
+                raise
+            failures.append(f"{name}{error}")
+            continue
+        regions[account.oci.name] = [session.region for session in sessions]
+        selection = replace(selection_of(account), services=(), optional_services=())
+        for session in sessions:
+            inventory, failed = list_resources(session, selection)
+            tenancy = session.tenancy
+            found += discovery.found_in(tenancy, session.region, inventory, account)
+            failures += [f"{name}{failure}" for failure in failed]
     for failure in dict.fromkeys(failures):
         tables.note(f"incomplete: {failure}")
     if failures and not found:
@@ -67,7 +78,7 @@ def discover(flags: DiscoverFlags) -> int:
     elif flags.output == "http_sd":
         click.echo(tables.as_json(discovery.http_sd(found)))
     else:
-        click.echo(configuration(settings, [session.region for session in sessions], found), nl=False)
+        click.echo(configuration(settings, regions, found), nl=False)
     return 1 if failures else 0
 
 
@@ -86,6 +97,7 @@ def list_resources(session: Session, selection: InventorySelection) -> tuple[Inv
     return refresh.state.inventory or Inventory(), list(failures.values())
 
 
+_TENANCY = Figure(Column("tenancy", left=True), lambda one: one.tenancy)
 _FIGURES = (
     Figure(Column("mount target", left=True), lambda one: one.target.name),
     Figure(Column("region", 6, left=True), lambda one: one.region),
@@ -107,7 +119,8 @@ _FIGURES = (
 
 def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
     out = tables.console()
-    tables.show_figures(out, _FIGURES, found)
+    has_several = len({one.tenancy for one in found}) > 1
+    tables.show_figures(out, (_TENANCY, *_FIGURES) if has_several else _FIGURES, found)
     tables.say(
         out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
     )
@@ -121,6 +134,7 @@ def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
 def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
     target = one.target
     return {
+        "tenancy": one.tenancy,
         "region": one.region,
         "id": target.id,
         "name": target.name,
@@ -136,23 +150,12 @@ def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
     }
 
 
-def configuration(settings: Settings, regions: Sequence[str], found: Sequence[discovery.DiscoveredMountTarget]) -> str:
-    """Return a configuration of `serve` for the found resources, as YAML."""
-    oci: dict[str, Any] = {"auth": settings.oci.auth}
-    if settings.oci.auth == "config_file":
-        oci |= {"config_file": str(settings.oci.config_file), "profile": settings.oci.profile}
-    oci["regions"] = list(regions)
-    chosen = {
-        "tenancy": settings.oci.tenancy,
-        "compartments": list(settings.oci.compartments),
-        "endpoint": settings.oci.endpoint,
-        "endpoints": settings.oci.endpoints.model_dump(exclude_none=True),
-        "network": settings.oci.network,
-        "networks": settings.oci.networks,
-        "include": settings.oci.include.model_dump() if settings.oci.include.tags else None,
-        "exclude": settings.oci.exclude.model_dump() if settings.oci.exclude.tags else None,
-    }
-    oci |= {name: value for name, value in chosen.items() if value}
+def configuration(
+    settings: Settings, regions: Mapping[str | None, list[str]], found: Sequence[discovery.DiscoveredMountTarget]
+) -> str:
+    """Return a configuration of `serve` for the found resources, as YAML. `regions` are by name of the account."""
+    accounts = {account.name: _account(account, regions.get(account.name)) for account in settings.oci.each_account}
+    oci = {"accounts": list(accounts.values())} if settings.oci.accounts else accounts[settings.oci.name]
     parts = [
         "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
         _dumped({"oci": oci}),
@@ -160,6 +163,26 @@ def configuration(settings: Settings, regions: Sequence[str], found: Sequence[di
         _about_addresses(discovery.sharing_an_address(found)),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _account(account: Account, regions: list[str] | None) -> dict[str, Any]:
+    """Return the settings of one account, with the regions that were found. None for an account that did not answer."""
+    oci: dict[str, Any] = {"name": account.name} if account.name else {}
+    oci["auth"] = account.auth
+    if account.auth == "config_file":
+        oci |= {"config_file": str(account.config_file), "profile": account.profile}
+    chosen = {
+        "regions": list(account.regions) if regions is None else regions,
+        "tenancy": account.tenancy,
+        "compartments": list(account.compartments),
+        "endpoint": account.endpoint,
+        "endpoints": account.endpoints.model_dump(exclude_none=True),
+        "network": account.network,
+        "networks": account.networks,
+        "include": account.include.model_dump() if account.include.tags else None,
+        "exclude": account.exclude.model_dump() if account.exclude.tags else None,
+    }
+    return oci | {name: value for name, value in chosen.items() if value}
 
 
 def _dumped(document: dict[str, Any]) -> str:

@@ -121,10 +121,10 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
     if not wanted:
         return [], []
     try:
-        from fss_toolbox.cli.doctor_account import ask_account  # noqa: PLC0415  # an agent has no OCI SDK
+        from fss_toolbox.cli.doctor_account import ask_accounts  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
         return [], [found("credentials.no-sdk", module=missing.name, install=INSTALL_OCI)]
-    return ask_account(settings, flags.wait_s or 0.0)
+    return ask_accounts(settings, flags.wait_s or 0.0)
 
 
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:

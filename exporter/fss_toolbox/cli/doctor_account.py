@@ -1,6 +1,7 @@
 """The account's part of `doctor`: credentials, regions and their answers. The module needs the OCI SDK."""
 
 import time
+from dataclasses import replace
 
 from fss_exporter.cli.account import regions_of, sessions_of
 from fss_exporter.cli.oci_polling import selection_of
@@ -12,6 +13,20 @@ from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
 from fss_toolbox.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_toolbox.doctor.account_probe import LIST_SUBSCRIPTIONS, Probe, ask_subscriptions
 from fss_toolbox.doctor.findings import Finding, found
+
+
+def ask_accounts(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
+    """Return the answers and findings of each account. Among several, the subject of a finding begins with the name."""
+    asked = [(one.oci.name, ask_account(one, wait_seconds)) for one in settings.each_account]
+    if len(asked) == 1:
+        return asked[0][1]
+    facts = [one for _, (of_account, _) in asked for one in of_account]
+    findings = [
+        replace(finding, subject=" ".join(filter(None, (name, finding.subject))))
+        for name, (_, of_account) in asked
+        for finding in of_account
+    ]
+    return facts, findings
 
 
 def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:

@@ -23,7 +23,9 @@ _AGE: Final = "fss_mount_target_data_age_seconds"
 _RATIO: Final = 'fss_mount_target_utilisation_ratio{statistic="mean"}'
 _CLIENTS: Final = "address:fss_client_estimated_iops:rate5m"
 # A poller that answers decides which mount targets exist. Of a silent poller the last hour counts.
-_TARGETS: Final = f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (region) group by (region) ({_INFO}))"
+_TARGETS: Final = (
+    f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (tenancy, region) group by (tenancy, region) ({_INFO}))"
+)
 _AGES: Final = (
     f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
     f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"

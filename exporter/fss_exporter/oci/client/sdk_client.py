@@ -45,6 +45,7 @@ class SdkClient:
     def __init__(self, session: Session) -> None:
         self.region = session.region
         self.tenancy_id = session.tenancy_id
+        self.tenancy = session.tenancy
         self._session = session
 
     @property

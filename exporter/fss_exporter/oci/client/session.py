@@ -63,6 +63,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.tenancy_id = self.held.tenancy_id
+        self.tenancy = self.settings.name or self.tenancy_id  # value of the label
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.

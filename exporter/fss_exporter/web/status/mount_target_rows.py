@@ -11,7 +11,9 @@ from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNIN
 from fss_exporter.samples import Labels, Samples
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 
-Ages = Mapping[tuple[str, ...], float]  # Age in seconds of the newest minute, by region and OCI metric in lower case
+Ages = Mapping[
+    tuple[str, ...], float
+]  # Age in seconds of the newest minute, by tenancy, region and OCI metric in lower case
 
 _GAUGES = (
     (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", FigureSource.MEASURED),
@@ -92,7 +94,7 @@ def _row(labels: Labels, usages: list[Usage], ceilings: frozenset[Quantity]) -> 
 def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
     """Return everything that OCI says, by OCID of the mount target."""
     ages: Ages = {
-        (labels["region"], labels["oci_metric"].lower()): value
+        (labels["tenancy"], labels["region"], labels["oci_metric"].lower()): value
         for labels, value in samples.all("fss_oci_datapoint_age_seconds")
     }
     usages: dict[str, list[Usage]] = defaultdict(list)
@@ -101,7 +103,7 @@ def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
         upper = samples.by(f"{name}_upper_bound", "mount_target_id")
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
-            figure = KnownFigure(value, source, ages.get((labels["region"], oci_metric.lower())))
+            figure = KnownFigure(value, source, ages.get((labels["tenancy"], labels["region"], oci_metric.lower())))
             bounds = (lower[key], upper[key]) if key in lower and key in upper else None
             usages[key[0]].append(Usage(quantity, figure, limits[quantity].get(key), bounds))
     for mount_target, last in _last_known(samples, limits):
@@ -131,7 +133,9 @@ def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
         for labels, value in samples.all(name):
             usage = Usage(
                 Quantity.LATENCY,
-                KnownFigure(value, FigureSource.MEASURED, ages.get((labels["region"], oci_metric.lower()))),
+                KnownFigure(
+                    value, FigureSource.MEASURED, ages.get((labels["tenancy"], labels["region"], oci_metric.lower()))
+                ),
                 objectives.get((labels["mount_target_id"], kind, labels.get("size", ""))),
                 note=f"{kind} {_SIZES.get(labels[detail], labels[detail])} on {labels['file_system']}",
                 warning_ratio=LATENCY_WARNING_RATIO,

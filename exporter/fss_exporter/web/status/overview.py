@@ -1,7 +1,7 @@
 """Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
@@ -67,14 +67,28 @@ def _known_addresses(samples: Samples) -> dict[str, client_rows.KnownAddress]:
     return known
 
 
+_PLACE = ("tenancy", "region")
+
+
+def _names_of(samples: Samples) -> Callable[[str, str], str]:
+    """Return a function that names a region, and the tenancy if there are several."""
+    tenancies = {tenancy for (tenancy,) in samples.by("fss_oci_inventory_success", "tenancy")}
+
+    def name(tenancy: str, region: str) -> str:
+        return f"{tenancy} {region}" if region and len(tenancies) > 1 else region
+
+    return name
+
+
 def _discovering(samples: Samples) -> tuple[str, ...]:
-    complete = samples.by("fss_oci_inventory_last_success_timestamp_seconds", "region")
-    regions = {
-        labels["region"]
+    complete = samples.by("fss_oci_inventory_last_success_timestamp_seconds", *_PLACE)
+    places = {
+        (labels["tenancy"], labels["region"])
         for name in ("fss_mount_target_info", "fss_oci_poll_success")
         for labels, _ in samples.all(name)
     }
-    return tuple(sorted(region for region in regions if (region,) not in complete))
+    name_of = _names_of(samples)
+    return tuple(sorted(name_of(*place) for place in places if place not in complete))
 
 
 def _collectors(samples: Samples, now: float) -> tuple[CollectorRow, ...]:
@@ -91,23 +105,30 @@ def _seconds_since(moment: float | None, now: float) -> float | None:
 
 
 def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
-    ended = samples.by("fss_oci_poll_timestamp_seconds", "region")
-    durations = samples.by("fss_oci_poll_duration_seconds", "region")
-    inventory = samples.by("fss_oci_inventory_age_seconds", "region")
-    of_metrics = samples.by("fss_oci_metric_success", "region", "oci_metric")
+    ended = samples.by("fss_oci_poll_timestamp_seconds", *_PLACE)
+    durations = samples.by("fss_oci_poll_duration_seconds", *_PLACE)
+    inventory = samples.by("fss_oci_inventory_age_seconds", *_PLACE)
+    of_metrics = samples.by("fss_oci_metric_success", *_PLACE, "oci_metric")
+    name_of = _names_of(samples)
     rows = []
-    for key, success in sorted(samples.by("fss_oci_poll_success", "region").items()):
-        ages = [age for labels, age in samples.all("fss_oci_datapoint_age_seconds") if labels["region"] == key[0]]
+    for key, success in sorted(samples.by("fss_oci_poll_success", *_PLACE).items()):
+        ages = [
+            age
+            for labels, age in samples.all("fss_oci_datapoint_age_seconds")
+            if (labels["tenancy"], labels["region"]) == key
+        ]
         rows.append(
             RegionRow(
-                region=key[0],
+                region=name_of(*key),
                 success=success == 1,
                 polled_seconds_ago=_seconds_since(ended.get(key), now),
                 duration_seconds=durations.get(key),
                 inventory_age_seconds=inventory.get(key),
                 newest_data_age_seconds=min(ages, default=None),
                 oldest_data_age_seconds=max(ages, default=None),
-                failed_metrics=tuple(sorted(name for (of, name), ok in of_metrics.items() if of == key[0] and not ok)),
+                failed_metrics=tuple(
+                    sorted(name for (*of, name), ok in of_metrics.items() if (*of,) == key and not ok)
+                ),
             )
         )
     return tuple(rows)
@@ -125,21 +146,22 @@ def _problems(samples: Samples) -> tuple[str, ...]:
         problems.append(
             f"{forwarders:.0f} in-transit TLS forwarder addresses are not in address_map of the configuration."
         )
-    for (region,), count in sorted(samples.by("fss_oci_ambiguous_addresses", "region").items()):
+    name_of = _names_of(samples)
+    for place, count in sorted(samples.by("fss_oci_ambiguous_addresses", *_PLACE).items()):
         if count:
             problems.append(
-                f"{count:.0f} mount targets in {region} cannot be told apart by their address: not joined with clients."
+                f"{count:.0f} mount targets in {name_of(*place)} cannot be told apart by their address: not joined with clients."
             )
     problems += _failed_calls(samples)
-    expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
-    for (region, part), count in sorted(expected.items()):
-        if seen.get((region, part), 0.0) < count:
-            where = f" in {region}" if region else ""
-            problems.append(
-                f"{seen.get((region, part), 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}."
-            )
-    for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
-        problems.append(f"OCI refuses {permission} in {region}. fss-exporter doctor prints the policy statement.")
+    expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_expected", "fss_seen"))
+    for key, count in sorted(expected.items()):
+        if seen.get(key, 0.0) < count:
+            tenancy, region, part = key
+            where = f" in {name_of(tenancy, region)}" if region else ""
+            problems.append(f"{seen.get(key, 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}.")
+    for tenancy, region, permission in sorted(samples.by("fss_oci_permission_missing", *_PLACE, "permission")):
+        where = name_of(tenancy, region)
+        problems.append(f"OCI refuses {permission} in {where}. fss-exporter doctor prints the policy statement.")
     return tuple(problems)
 
 
@@ -150,14 +172,15 @@ _NAMED = 3  # so many operations with the same failure are named
 def _failed_calls(samples: Samples) -> Iterator[str]:
     """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
     failed: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    for (region, operation, reason), calls in samples.by(
-        "fss_oci_failed_calls", "region", "operation", "reason"
+    name_of = _names_of(samples)
+    for (tenancy, region, operation, reason), calls in samples.by(
+        "fss_oci_failed_calls", *_PLACE, "operation", "reason"
     ).items():
         kind = "metric query" if operation == _QUERY else "listing" if operation.startswith("List") else "lookup"
-        failed[region, kind, reason][operation] = calls
-    for (region, kind, reason), operations in sorted(failed.items()):
+        failed[name_of(tenancy, region), kind, reason][operation] = calls
+    for (place, kind, reason), operations in sorted(failed.items()):
         calls = sum(operations.values())
         plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
         names = sorted(operations)
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"{calls:,.0f} {plural} failed in {region}: {reason} ({', '.join(names[:_NAMED])}{more})."
+        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({', '.join(names[:_NAMED])}{more})."

@@ -61,9 +61,9 @@ class _Builder:
 
 
 @cache
-def small() -> records.Tenancy:
+def small(tenancy: str = "fssdemo") -> records.Tenancy:
     """Return the tenancy of the demo: three compartments, two availability domains, five mount targets."""
-    build = _Builder("fssdemo")
+    build = _Builder(tenancy)
     compartments = {name: build.compartment(name) for name in _DATA["compartments"]}
     zones = {zone: f"qIZq:{REGION.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
     places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
@@ -86,7 +86,7 @@ def small() -> records.Tenancy:
         for name, row in _rows("lustre", places)
     ]
     return build.finished(
-        "fssdemo",
+        tenancy,
         zones.values(),
         compartments=tuple(compartments.values()),
         subnets=tuple(subnets.values()),

@@ -19,9 +19,8 @@ from fss_exporter.model.thresholds import (
     SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
 )
-from fss_exporter.oci import mql
 from fss_exporter.oci.metric_table import SERVICE_METRICS
-from fss_exporter.oci.mql import Comparison, Query
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.figures import (
     CEILING_ALARMS,
@@ -30,6 +29,7 @@ from fss_toolbox.alarms.figures import (
     ServiceCeilingAlarm,
     spell,
 )
+from fss_toolbox.mql import Comparison, Query
 
 BY_KEY = {alarm.key: alarm for alarm in PACK}
 

@@ -11,7 +11,7 @@ from tests.for_each import for_each
 from tests.rules.pack import CORE_FILES, rules_of
 from tools.alarm_files import rendered
 
-from fss_exporter.oci import mql
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
 TWIN_TAG = "prometheus-alert"

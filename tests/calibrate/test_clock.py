@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 import pytest
 from tests.calibrate.demo_tables import idle_mount_target, minutes_of
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.clock import NOW
 from tests.region import Region
 
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
@@ -20,16 +18,6 @@ from fss_toolbox.cli.calibrate import measured_rows
 STEPS = chosen_steps(["GETATTR", "LOOKUP", "RENAME", "WRITE 64 KiB", "READ 4 KiB", "READ 1 MiB"])
 PLAN = CalibrationPlan(STEPS, 2, 2000.0)
 HIDDEN = {**costs_by_kind(), "RENAME": 6.0, "READ 1 MiB": 17.0}
-
-
-@pytest.fixture
-def fast_clock() -> FastClock:
-    return FastClock(NOW + 17)
-
-
-@pytest.fixture
-def region_options(fast_clock: FastClock) -> dict[str, Any]:
-    return {"now": fast_clock}
 
 
 def measured(
@@ -87,6 +75,33 @@ def test_minutes_that_oci_names_by_their_start_are_found(minutes: int, region: R
     assert "OCI names each minute by its start" in str(fit)
     assert_inside_the_stated_errors(rows)
     assert rows["RENAME"].cost.verdict == "differs"
+
+
+def test_a_recorded_naming_decides_where_the_minutes_cannot(region: Region, fast_clock: FastClock) -> None:
+    """An idle step alone costs the same in each minute."""
+    minutes = minutes_of(
+        CalibrationPlan(STEPS[:1], 2, 2000.0), SimulatedClient(region, "mt-idle", fast_clock, HIDDEN), fast_clock
+    )
+    io_operations = idle_mount_target(region, fast_clock).io_operations(minutes, 900)
+    for recorded, taken, words in (
+        (None, "end", "taken as the end"),
+        ("end", "end", "taken as the end, as recorded"),
+        ("start", "start", "taken as the start, as recorded"),
+    ):
+        _, fit = rows_by_iops(minutes, io_operations, recorded=recorded)  # type: ignore[arg-type]  # a table of the test
+        assert fit is not None
+        assert (fit.clock.named_by, fit.is_certain) == (taken, False)
+        assert str(fit).endswith(words)
+
+
+def test_minutes_that_contradict_the_record_win_and_tell_it(region: Region, fast_clock: FastClock) -> None:
+    region.add_fault("by-start")
+    minutes = minutes_of(PLAN, SimulatedClient(region, "mt-idle", fast_clock, HIDDEN), fast_clock)
+    io_operations = idle_mount_target(region, fast_clock).io_operations(minutes, 900)
+    _, fit = rows_by_iops(minutes, io_operations, recorded="end")
+    assert fit is not None
+    assert fit.clock.named_by == "start"
+    assert "The record says end: make a new record" in str(fit)
 
 
 @pytest.mark.parametrize("ahead_s", [-3, 3])

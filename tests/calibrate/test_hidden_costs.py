@@ -34,16 +34,6 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.cli.calibrate import measured_rows
 
 
-@pytest.fixture
-def fast_clock() -> FastClock:
-    return FastClock(NOW + 17)
-
-
-@pytest.fixture
-def region_options(fast_clock: FastClock) -> dict[str, Any]:
-    return {"now": fast_clock}
-
-
 def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
     return {row.step: row.cost.verdict for row in rows if row.step != "idle"}
 

@@ -208,7 +208,7 @@ def test_what_the_account_has_is_written_down_without_ocids(
     for target in region.tenancy.mount_targets:
         assert target.name not in text
     (written,) = json.loads(text)["regions"]
-    assert written["observed_throughput"] == {"0": 1, "1": 2, "20": 1, "absent": 1}
+    assert written["observed_throughputs"] == {"0": 1, "1": 2, "20": 1, "absent": 1}
     assert written["metric_names_ignore_case"] in {True, False}
     assert written["adding_two_metrics"]
     assert written["order_of_and_and_or"] == "&& binds tighter"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.region.evaluate import evaluate
 
-from fss_exporter.oci.mql import QueriedMetric, parse
 from fss_toolbox.demo.region.evaluate import RawStream
+from fss_toolbox.mql import QueriedMetric, parse
 
 HOSTS: Mapping[str, Mapping[int, float]] = {
     "a": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0, 5: 5.0, 6: 6.0},

@@ -14,7 +14,7 @@ from tests.cli.prompt import ROOT, ask
 from tests.processes import require
 
 from fss_exporter.model.limits import SHAPES
-from fss_exporter.oci import mql
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
 

@@ -14,6 +14,7 @@ from fss_toolbox.doctor.account_facts import (
     Subscription,
     Subscriptions,
     Tried,
+    minutes_named_by,
 )
 from fss_toolbox.doctor.findings import Finding, Severity, exit_code
 
@@ -21,7 +22,15 @@ OK = Tried(CallOutcome.OK)
 READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)
 IOPS = MetricFacts("MountTargetIOPS", "MountTargetIOPS", 5, {}, (), 5, 70.0, 14)
 FINE = RegionFacts(
-    "r", {"ListMountTargets": OK, "ListMetrics": OK}, 0.4, 3, {"1": 3}, {}, (READS, IOPS), 15, names_ignore_case=None
+    "r",
+    {"ListMountTargets": OK, "ListMetrics": OK},
+    0.4,
+    3,
+    {"1": 3},
+    {},
+    (READS, IOPS),
+    15,
+    metric_names_ignore_case=None,
 )
 
 
@@ -47,14 +56,14 @@ def test_a_region_that_answers_is_fine() -> None:
 )
 def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity: Severity) -> None:
     refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...")
-    (only,) = found(replace(FINE, tried={**FINE.tried, operation: refused}), "permissions")
+    (only,) = found(replace(FINE, operations={**FINE.operations, operation: refused}), "permissions")
     assert (only.severity, only.subject) == (severity, f"r {operation}")
     assert "Allow group" in only.message
 
 
 def test_a_refused_service_that_no_setting_names_is_advice_with_the_statement() -> None:
     refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...", is_optional=True)
-    findings = list(check_region(replace(FINE, tried={**FINE.tried, "ListLustreFileSystems": refused})))
+    findings = list(check_region(replace(FINE, operations={**FINE.operations, "ListLustreFileSystems": refused})))
     (advice,) = [one for one in findings if one.severity is not Severity.OK]
     assert (advice.severity, advice.check) == (Severity.ADVICE, "permissions")
     assert "Allow group" in advice.message
@@ -63,7 +72,7 @@ def test_a_refused_service_that_no_setting_names_is_advice_with_the_statement() 
 
 def test_a_refused_signature_is_no_matter_of_policies() -> None:
     refused = Tried(CallOutcome.REFUSED, "401 NotAuthenticated: This host's clock is 900 s behind OCI's: set it.")
-    (only,) = found(replace(FINE, tried={"ListMountTargets": refused}), "permissions")
+    (only,) = found(replace(FINE, operations={"ListMountTargets": refused}), "permissions")
     assert only.fix.startswith("correct the credentials or this host's clock")
 
 
@@ -101,7 +110,7 @@ def test_no_answer_is_about_the_network() -> None:
 
 def test_one_answer_that_comes_too_late_is_no_problem_of_the_account() -> None:
     late = Tried.of(LateAnswer("ListMetrics in r: no answer from h: TimeoutError", operation="ListMetrics"))
-    facts = replace(FINE, tried={**FINE.tried, "ListMetrics": late})
+    facts = replace(FINE, operations={**FINE.operations, "ListMetrics": late})
     (only,) = [one for one in check_region(facts) if one.severity is not Severity.OK]
     assert (only.check, only.severity, only.subject) == ("api", Severity.WARNING, "r ListMetrics")
     assert only.message.startswith("could not be asked: ")
@@ -136,7 +145,7 @@ def test_no_mount_targets_is_a_warning() -> None:
 def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
     assert [one.severity for one in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
     refused = {"ListMetrics": Tried(CallOutcome.REFUSED, "x")}
-    assert found(replace(FINE, metrics=(), tried=refused), "metrics") == []
+    assert found(replace(FINE, metrics=(), operations=refused), "metrics") == []
 
 
 def test_a_tenancy_without_mount_target_iops_has_a_finding_with_the_consequence() -> None:
@@ -199,13 +208,14 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
     ],
 )
 def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: list[tuple[Severity, str]]) -> None:
-    findings = found(replace(FINE, lags=lags), "ingestion-lag")
+    findings = found(replace(FINE, ingestion_lags=lags), "ingestion-lag")
     assert [(one.severity, one.message) for one in findings] == told
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(40.0, True), (70.0, False), (None, False)])
 def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seconds: float | None, told: bool) -> None:
-    facts = replace(FINE, lags=(Lag("A", 0.0, seconds),))
+    lags = (Lag("A", 0.0, seconds),)
+    facts = replace(FINE, ingestion_lags=lags, minutes_named_by=minutes_named_by(lags))
     messages = [one.message for one in found(facts, "discovered")]
     assert (
         "points are stamped with the end of their minute: yes, some could be read within a minute" in messages
@@ -241,9 +251,9 @@ def test_undocumented_behaviour_is_reported_without_names() -> None:
         FINE,
         metrics=(replace(READS, dimensions=dimensions), IOPS),
         observed_throughputs={"absent": 2, "20": 1},
-        names_ignore_case=False,
-        arithmetic="3 streams",
-        join_order="&& binds tighter",
+        metric_names_ignore_case=False,
+        adding_two_metrics="3 streams",
+        order_of_and_and_or="&& binds tighter",
         limit_names=("mount-target-count",),
     )
     assert [one.message for one in found(facts, "discovered")] == [

@@ -3,9 +3,12 @@
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, strategies as st
 
-from fss_toolbox.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried, record
+from fss_exporter.errors import UsageError
+from fss_toolbox.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried, minutes_named_by
+from fss_toolbox.doctor.account_record import AccountRecord, read_record, record_json
 
 ONE = "ocid1.mounttarget.oc1.eu_frankfurt_1.aaaaaaaafuyipt4am32q"
 TWO = "ocid1.mounttarget.oc1.eu_frankfurt_1.bbbbbbbbfuyipt4am32q"
@@ -24,17 +27,37 @@ FACTS = RegionFacts(
         )
     },
     metrics=(MetricFacts("MetadataIOPS", "MetadataIOPS", 2, DIMENSIONS), MetricFacts("X", "", 1, DIMENSIONS)),
-    lags=(Lag("MetadataIOPS", 66.0, 71.0),),
+    ingestion_lags=(Lag("MetadataIOPS", 66.0, 71.0),),
 )
 
 
+def written(*regions: RegionFacts) -> str:
+    return record_json(AccountRecord(1, "1.0", "2026-11-25T22:00:00Z", regions))
+
+
+def test_a_record_reads_back_as_it_was_written_but_for_names_and_addresses() -> None:
+    facts = replace(FACTS, availability_domains={"10.0.0.1": "AD-1"}, limit_names=("mount-target-count",))
+    text = written(facts)
+    assert "10.0.0.1" not in text
+    (read,) = read_record("a", text.encode()).regions
+    assert read == replace(facts, availability_domains={}, operations=read.operations, metrics=read.metrics)
+    assert read.operations["ListMountTargets"].outcome is CallOutcome.REFUSED
+    assert written(read) == text
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2}', "\x00", '{"version": 1, "regions": [7]}'])
+def test_a_file_that_is_no_record_is_refused_with_its_name(text: str) -> None:
+    with pytest.raises(UsageError, match=r"facts\.json: not a record of doctor --record"):
+        read_record("facts.json", text.encode())
+
+
 def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
-    document = json.loads(record("1.0", (FACTS,)))
+    document = json.loads(written(FACTS))
     (region,) = document["regions"]
     first, second = region["metrics"]
     assert first["dimensions"]["mountTargetId"] == ["<mounttarget 1>", "<mounttarget 2>"]
     assert first["dimensions"] == second["dimensions"]
-    assert region["ingestion_lag_seconds"] == [{"metric": "MetadataIOPS", "at_least": 66.0, "at_most": 71.0}]
+    assert region["ingestion_lags"] == [{"metric": "MetadataIOPS", "at_least": 66.0, "at_most": 71.0}]
     assert first["dimensions"]["mtResourceName"] == ["<name 1>"]
     assert first["dimensions"]["size"] == ["0B_to_8KiB"]
     assert region["operations"]["ListMountTargets"]["error"].endswith("in compartment id <filesystem 1>")
@@ -42,7 +65,7 @@ def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
 
 def test_an_ocid_at_the_end_of_a_sentence_keeps_its_stand_in() -> None:
     tried = {"A": Tried(CallOutcome.FAILED, f"{ONE} is gone. Look for {ONE}.")}
-    document = json.loads(record("1.0", (RegionFacts("r", tried),)))
+    document = json.loads(written(RegionFacts("r", tried)))
     assert document["regions"][0]["operations"]["A"]["error"] == ("<mounttarget 1> is gone. Look for <mounttarget 1>.")
 
 
@@ -52,19 +75,13 @@ def test_the_record_has_no_ocid_in_any_text(ocid: str, around: str) -> None:
         "r",
         {"GetSubnet": Tried(CallOutcome.FAILED, f"{around} {ocid} {around}")},
         metrics=(MetricFacts("X", "", 1, {ocid: (ocid,), "resourceName": (ocid,)}, error=f"'{ocid}'"),),
-        arithmetic=ocid,
+        adding_two_metrics=ocid,
     )
-    assert ocid not in record("1", (facts,))
+    assert ocid not in written(facts)
 
 
-def test_the_record_says_how_minutes_are_named_only_where_a_wait_told_it() -> None:
+def test_a_wait_says_how_minutes_are_named_only_if_a_point_came_within_a_minute() -> None:
     """A point that comes 70 s after its time stamp is late, or stamped with the start of its minute."""
-
-    def named_by(*lags: Lag) -> str:
-        document = json.loads(record("1", (replace(FACTS, lags=lags),)))
-        name: str = document["regions"][0]["minutes_named_by"]
-        return name
-
-    assert named_by() == ""
-    assert named_by(Lag("A", 66.0, 71.0)) == ""
-    assert named_by(Lag("A", 66.0, 71.0), Lag("B", 10.0, 15.0)) == "end"
+    assert minutes_named_by(()) == ""
+    assert minutes_named_by([Lag("A", 66.0, 71.0)]) == ""
+    assert minutes_named_by([Lag("A", 66.0, 71.0), Lag("B", 10.0, 15.0)]) == "end"

@@ -5,8 +5,9 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.oci import mql
+from fss_toolbox import mql
 from fss_toolbox.alarms import figures, pack
+from fss_toolbox.alarms.desired import respelled
 from fss_toolbox.alarms.figures import CEILING_ALARMS, SERVICE_CEILING_ALARMS
 
 LONG = (
@@ -14,10 +15,12 @@ LONG = (
 )
 
 
-def test_names_of_metrics_are_spelled_anew_everywhere() -> None:
-    fitted = mql.respelled(mql.parse(LONG), {"a": "a", "c": "See"})
-    assert [metric.name for metric in mql.metrics(fitted)] == ["a", "B", "See"]
-    assert str(mql.respelled(mql.parse(LONG), {})) == LONG
+def test_names_of_metrics_are_spelled_anew_everywhere_and_nowhere_else() -> None:
+    fitted = respelled(LONG, {"a": "a", "c": "See"})
+    assert [metric.name for metric in mql.metrics(mql.parse(fitted))] == ["a", "B", "See"]
+    assert respelled(LONG, {}) == LONG
+    quoted = 'A[5m]{x = "A[5m]"}.max() > 3'
+    assert respelled(quoted, {"a": "a"}) == 'a[5m]{x = "A[5m]"}.max() > 3'
 
 
 def test_a_figure_in_a_text_that_is_no_placeholder_stays() -> None:

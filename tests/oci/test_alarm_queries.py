@@ -9,9 +9,9 @@ from tests.clock import NOW, Clock
 from tests.demo.sdk import Clients, clients
 from tests.region import Region, shared_account, small
 
-from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
 from fss_exporter.oci.metric_table import SERVICE_METRICS
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
 MQL = Path(__file__).parents[2] / "mql"

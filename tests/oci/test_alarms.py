@@ -11,7 +11,7 @@ from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
-from fss_exporter.oci import mql
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS

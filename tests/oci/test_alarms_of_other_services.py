@@ -11,9 +11,9 @@ from tests.oci.test_alarms_apply import session_in
 from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
-from fss_exporter.oci import mql
 from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_exporter.oci.selection import TagFilter
+from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
 from fss_toolbox.alarms.alarm_plan import plan
 from fss_toolbox.alarms.apply import Alarms, apply, existing_alarms

@@ -10,6 +10,7 @@ from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 from fss_toolbox.alarms import alarm_plan, pack, render, show
 from fss_toolbox.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal
 from fss_toolbox.alarms.desired import Estate, desired
+from fss_toolbox.mql import JoinOrder
 
 
 def stored(alarms: Iterable[pack.Alarm]) -> list[Existing]:
@@ -68,6 +69,22 @@ class TestPlan:
     def test_the_same_thing_said_otherwise_is_no_change(self, spelled_otherwise: dict[str, Any]) -> None:
         assert self.alarms[0].key == "kerberos-errors"
         assert self.plan_with(**spelled_otherwise).changes == ()
+
+    @pytest.mark.parametrize(
+        ("order", "changes"),
+        [("&& binds tighter", 0), ("|| binds tighter", 1), ("read from left to right", 1), (None, 1)],
+    )
+    def test_a_query_without_parentheses_is_the_same_only_if_the_account_is_known_to_read_it_so(
+        self, order: JoinOrder | None, changes: int
+    ) -> None:
+        slow = next(alarm for alarm in stored(self.alarms) if alarm.name == "fss-mount-target-slow")
+        joined = str(slow.body["query"])
+        assert ") || (" in joined
+        bare = joined.removeprefix("(").removesuffix(")").replace(") || (", " || ")
+        present = [edited(slow, query=bare), *(alarm for alarm in stored(self.alarms) if alarm.ocid != slow.ocid)]
+        assert [change.name for step in plan(self.alarms, present, {}, order).changes for change in step.changes] == [
+            "query"
+        ] * changes
 
     @pytest.mark.parametrize(
         ("field", "value"),

@@ -1,5 +1,6 @@
 """MQL: what parses, what it means as a tree, and where the finger points when it does not."""
 
+import re
 import string
 from typing import Any
 
@@ -7,14 +8,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci import mql
-from fss_exporter.oci.mql import (
+from fss_toolbox import mql
+from fss_toolbox.mql import (
     Arithmetic,
     Comparison,
     Constant,
     Duration,
     Expression,
     Join,
+    JoinOrder,
     QueriedMetric,
     Query,
     Selector,
@@ -188,9 +190,32 @@ def test_what_no_document_has_is_refused_with_its_place(text: str, column: int) 
     assert refused.value.column == column
 
 
-def test_and_binds_tighter_than_or() -> None:
-    one, two, three = (parse(f"A[{n}m].max() > 1") for n in (1, 2, 3))
-    assert parse(f"{one} || {two} && {three}") == Join(one, "||", Join(two, "&&", three))
+@pytest.mark.parametrize(
+    ("order", "or_first", "and_first"),
+    [
+        ("&& binds tighter", "A || (B && C)", "(A && B) || C"),
+        ("|| binds tighter", "(A || B) && C", "A && (B || C)"),
+        ("read from left to right", "(A || B) && C", "(A && B) || C"),
+        ("read from right to left", "A || (B && C)", "A && (B || C)"),
+    ],
+)
+def test_a_mixture_of_and_and_or_is_read_in_the_order_of_the_service(
+    order: JoinOrder, or_first: str, and_first: str
+) -> None:
+    def read(shape: str) -> str:
+        return str(parse(re.sub(r"\b([ABC])\b", r"\1[1m].max() > 1", shape), order)).replace("[1m].max() > 1", "")
+
+    assert read("A || B && C") == or_first
+    assert read("A && B || C") == and_first
+    assert read("A || (B && C)") == "A || (B && C)"
+    assert read("(A || B) && C") == "(A || B) && C"
+
+
+def test_a_mixture_of_and_and_or_without_a_known_order_is_refused_at_the_second_operator() -> None:
+    with pytest.raises(MqlError, match="add parentheses") as refused:
+        parse("A[1m].max() > 1 || B[1m].max() > 1 && C[1m].max() > 1")
+    assert refused.value.column == 36
+    assert parse("A[1m].max() > 1 || (B[1m].max() > 1 && C[1m].max() > 1)")
 
 
 def test_parentheses_without_a_statistic_only_group() -> None:
@@ -229,34 +254,6 @@ def test_metrics_and_queries_are_found_inside_everything() -> None:
     tree = parse("(A[1m].max() > 80).grouping().sum() + B[5m].mean() > 1 || C[1m].absent()")
     assert [metric.name for metric in mql.metrics(tree)] == ["A", "B", "C"]
     assert len(list(mql.queries(tree))) == 4
-
-
-class TestBuilding:
-    """Names come from a tenancy: they must not be able to change what a query means."""
-
-    def test_one_value_is_matched_exactly_and_several_as_alternatives(self) -> None:
-        one = mql.query("A", 5, "max", where={"r": ["x"]})
-        several = mql.query("A", 5, "max", where={"r": ["y", "x", "x"]}, group_by=["r"])
-        assert str(one) == 'A[5m]{r = "x"}.max()'
-        assert str(mql.Comparison(several, ">=", (0.8,))) == 'A[5m]{r =~ "x|y"}.groupBy(r).max() >= 0.8'
-
-    @pytest.mark.parametrize("value", ['x"}.max() > 0 || A[5m]{r = "', "a\nb"])
-    def test_a_value_that_would_end_the_string_is_refused(self, value: str) -> None:
-        with pytest.raises(MqlError):
-            mql.query("A", 5, "max", where={"r": value})
-
-    @pytest.mark.parametrize("values", [["a|b"], ["a*", "b"], [""], []])
-    def test_a_value_among_several_cannot_widen_the_selection(self, values: list[str]) -> None:
-        with pytest.raises(MqlError):
-            mql.query("A", 5, "max", where={"r": values})
-
-    @pytest.mark.parametrize(
-        "arguments",
-        [("A b", 5, "max"), ("A", 0, "max"), ("A", 61, "max"), ("A", 5, "median"), ("A", 5, "percentile")],
-    )
-    def test_what_mql_does_not_know_cannot_be_built(self, arguments: tuple[str, int, str]) -> None:
-        with pytest.raises(MqlError):
-            mql.query(*arguments)
 
 
 names = st.from_regex(r"[A-Za-z][A-Za-z0-9_.-]{0,8}", fullmatch=True)

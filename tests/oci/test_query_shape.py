@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 from tests.clock import NOON
 
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci import mql
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Stream
@@ -19,6 +18,7 @@ from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.query_extent import QueryShards, Window
+from fss_toolbox import mql
 
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
 TOO_LARGE = TooMuchData("2,001 streams", operation="SummarizeMetricsData", status=400)

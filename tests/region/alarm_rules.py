@@ -14,10 +14,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from fss_toolbox.demo.region import refusal
-from fss_toolbox.demo.region.alarms_api import query_mistakes
 from fss_toolbox.demo.region.demo_tenancy import Tenancy
 from fss_toolbox.demo.region.inventory_api import epoch
-from fss_toolbox.demo.region.monitoring_api import MonitoringApi, parsed_query
+from fss_toolbox.demo.region.monitoring_api import MonitoringApi
 from fss_toolbox.demo.region.refusal import Refusal
 
 Alarm = Mapping[str, Any]  # Body of an alarm in camelCase, defaults filled in
@@ -59,7 +58,6 @@ def _check_destinations(destinations: list[str], tenancy: Tenancy) -> None:
 
 
 def _mistakes(alarm: Alarm) -> Iterator[str]:
-    yield from query_mistakes(alarm)
     durations = (
         ("pendingDuration", alarm["pendingDuration"], 1, 60),
         ("evaluationSlackDuration", alarm["evaluationSlackDuration"], 3, 120),
@@ -98,7 +96,7 @@ def _firing(rule: Alarm, monitoring: MonitoringApi, minutes: range) -> set[int]:
     """Return places in `minutes` at which a rule fires."""
     pending = minutes_of(rule["pendingDuration"]) or 1
     scope = monitoring.scope(rule["metricCompartmentId"], subtree=rule["metricCompartmentIdInSubtree"])
-    query = parsed_query(rule["query"])
+    query = monitoring.parsed(rule["query"])
     fired = set()
     for stream in monitoring.results(query, rule["namespace"], rule.get("resourceGroup"), scope, minutes):
         breached = 0

@@ -11,14 +11,13 @@ from typing import Any
 from tests.region import alarm_rules
 from tests.region.alarm_rules import Alarm
 
-from fss_exporter.oci.mql import metrics
 from fss_toolbox.demo.region import alarms_api, monitoring_api
 from fss_toolbox.demo.region.alarms_api import StoredAlarm
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
-from fss_toolbox.demo.region.monitoring_api import parsed_query
 from fss_toolbox.demo.region.refusal import Refusal
 from fss_toolbox.demo.region.wire import paged
+from fss_toolbox.mql import metrics
 
 _HOUR, _DAY = 60, 1440
 # Minutes a status and a history look back. Documented for a history are 90 days.
@@ -52,6 +51,7 @@ class AlarmsApi(alarms_api.AlarmsApi):
 
     def check(self, alarm: Alarm) -> None:
         alarm_rules.check_alarm(alarm, self.monitoring.activity.tenancy)
+        super().check(alarm)
 
     def create(self, call: Call) -> ApiAnswer:
         """CreateAlarm. A retry token makes a repeated call answer with the alarm of the first."""
@@ -102,7 +102,7 @@ class AlarmsApi(alarms_api.AlarmsApi):
         scope = self.monitoring.scope(alarm["metricCompartmentId"], subtree=alarm["metricCompartmentIdInSubtree"])
         return any(
             dimensions.items() <= stream.dimensions.items()
-            for metric in metrics(parsed_query(alarm["query"]))
+            for metric in metrics(self.monitoring.parsed(alarm["query"]))
             for stream in self.monitoring.selected_streams(
                 metric, alarm["namespace"], alarm.get("resourceGroup"), scope
             )

@@ -10,7 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-from fss_exporter.oci.mql import (
+from fss_toolbox.demo.region.evaluate import (
+    STATISTICS,
+    Observation,
+    Raw,
+    RawStream,
+    ResultStream,
+    Source,
+    merged_streams,
+)
+from fss_toolbox.mql import (
     Arithmetic,
     Comparison,
     Constant,
@@ -21,15 +30,6 @@ from fss_exporter.oci.mql import (
     Query,
     Stage,
     Statistic,
-)
-from fss_toolbox.demo.region.evaluate import (
-    STATISTICS,
-    Observation,
-    Raw,
-    RawStream,
-    ResultStream,
-    Source,
-    merged_streams,
 )
 
 DEFAULT_ABSENCE = Duration(2, "h")  # Absence detection period of `absent()`, documented

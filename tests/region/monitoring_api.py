@@ -2,9 +2,9 @@
 
 from tests.region.evaluate import evaluate
 
-from fss_exporter.oci.mql import Expression
 from fss_toolbox.demo.region import monitoring_api
 from fss_toolbox.demo.region.evaluate import ResultStream
+from fss_toolbox.mql import Expression
 
 
 class MonitoringApi(monitoring_api.MonitoringApi):

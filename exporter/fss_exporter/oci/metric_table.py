@@ -61,7 +61,7 @@ class OciMetric:
         where: dict[str, str | tuple[str, ...]] = {**self.where}
         if ids:
             where[self.split_by] = ids
-        return str(mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by))
+        return mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by)
 
 
 MOST_STREAMS: Final = 2_000

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.errors import MqlError, UsageError
-from fss_exporter.oci import mql
+from fss_toolbox import mql
 from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, Alarm, has_alarm_fields
 
 StepKind = Literal["create", "update", "unchanged", "delete", "clash"]
@@ -109,8 +109,17 @@ def ours(tags: Mapping[str, str] | None, name: str) -> bool:
     return tags.get(PACK_TAG) == name and KEY_TAG in tags
 
 
-def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[str, str]) -> Plan:
-    """Compare the wanted alarms with the pack's alarms (`owned`) and all others (`foreign`, OCID by display name)."""
+def plan(
+    wanted: Sequence[Alarm],
+    owned: Iterable[Existing],
+    foreign: Mapping[str, str],
+    order: mql.JoinOrder | None = None,
+) -> Plan:
+    """Compare the wanted alarms with the pack's alarms (`owned`) and all others (`foreign`, OCID by display name).
+
+    `order` is how the service reads `&&` and `||` without parentheses. If it is not known, a mixture without parentheses
+    differs from each query with parentheses.
+    """
     present: dict[str, list[Existing]] = defaultdict(list)
     for existing in owned:
         present[str(existing.body["freeformTags"][KEY_TAG])].append(existing)
@@ -120,7 +129,7 @@ def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[st
             present.pop(alarm.key, []), key=lambda one: (str(one.body.get("timeCreated", "")), one.ocid)
         )
         if oldest_first:
-            steps.append(_compare(alarm, oldest_first[0]))
+            steps.append(_compare(alarm, oldest_first[0], order))
             steps += [_deletion(double, f"a second one beside {oldest_first[0].ocid}") for double in oldest_first[1:]]
         elif alarm.name in foreign:
             reason = f"{foreign[alarm.name]} has this name and not our tags"
@@ -129,8 +138,8 @@ def plan(wanted: Sequence[Alarm], owned: Iterable[Existing], foreign: Mapping[st
             steps.append(Step("create", alarm.name, alarm.body))
     for gone in present.values():
         steps += [_deletion(existing, "no longer wanted here") for existing in gone]
-    order: tuple[StepKind, ...] = ("create", "update", "delete", "unchanged", "clash")
-    return Plan(tuple(sorted(steps, key=lambda step: (order.index(step.kind), step.name, step.ocid))))
+    shown: tuple[StepKind, ...] = ("create", "update", "delete", "unchanged", "clash")
+    return Plan(tuple(sorted(steps, key=lambda step: (shown.index(step.kind), step.name, step.ocid))))
 
 
 def removal(owned: Iterable[Existing]) -> Plan:
@@ -143,8 +152,8 @@ def _deletion(existing: Existing, reason: str) -> Step:
     return Step("delete", existing.name, ocid=existing.ocid, etag=existing.etag, reason=reason)
 
 
-def _compare(alarm: Alarm, existing: Existing) -> Step:
-    changes = tuple(_differences(alarm.body, existing.body))
+def _compare(alarm: Alarm, existing: Existing, order: mql.JoinOrder | None) -> Step:
+    changes = tuple(_differences(alarm.body, existing.body, order))
     kept = tuple(
         FieldChange(name, value, None)
         for name, value in existing.body.items()
@@ -158,22 +167,24 @@ def _compare(alarm: Alarm, existing: Existing) -> Step:
     return Step("update", alarm.name, body, existing.ocid, existing.etag, changes, kept)
 
 
-def _differences(wanted: Mapping[str, Any], actual: Mapping[str, Any]) -> Iterator[FieldChange]:
+def _differences(
+    wanted: Mapping[str, Any], actual: Mapping[str, Any], order: mql.JoinOrder | None
+) -> Iterator[FieldChange]:
     for name in _SETTABLE:
         old, new = actual.get(name), wanted.get(name)
         if name == "freeformTags":
             old = {key: (old or {}).get(key) for key in new or {}}
-        if _meaning(name, new) != _meaning(name, old):
+        if _meaning(name, new, order) != _meaning(name, old, order):
             yield FieldChange(name, old, _DEFAULTS.get(name) if new is None else new)
 
 
-def _meaning(name: str, value: Any) -> object:  # a JSON value
+def _meaning(name: str, value: Any, order: mql.JoinOrder | None) -> object:  # a JSON value
     """Return a value in a form in which two spellings of the same meaning are equal."""
     if value is None:
         value = _DEFAULTS.get(name)
     if name == "query" and isinstance(value, str):
         try:
-            return mql.parse(value)
+            return mql.parse(value, order)
         except MqlError:
             return value
     if name.endswith("Duration") and isinstance(value, str):
@@ -182,7 +193,9 @@ def _meaning(name: str, value: Any) -> object:  # a JSON value
     if name == "destinations":
         return frozenset(value or ())
     if name == "overrides":
-        return [{key: _meaning(key, item) for key, item in rule.items() if item is not None} for rule in value or ()]
+        return [
+            {key: _meaning(key, item, order) for key, item in rule.items() if item is not None} for rule in value or ()
+        ]
     return value
 
 

@@ -4,22 +4,24 @@ MQL can neither divide by a ceiling nor select by shape. With different ceilings
 with the OCIDs of the mount targets. With a common ceiling, the alarm names no mount target and covers future mount targets.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
-from fss_exporter.oci import mql
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import is_success
+from fss_exporter.oci.mql import NAME
 from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_toolbox.alarms import figures
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
 from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
 
+_METRIC: Final = re.compile(rf"{NAME.pattern}(?=\s*\[)", re.ASCII)
 _REPLACED = frozenset((*CEILING_ALARMS, "mount-target-slow", "mount-target-failing"))
 """Templates whose place an alarm on published metrics takes."""
 
@@ -158,19 +160,10 @@ def _common(template: Alarm, estate: Estate) -> Figures:
 
 def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str]) -> str:
     """Return `|A|B` for known failures that the patterns of the template do not match."""
-    query = str(template.body["query"])
-    if f"${{{placeholder}}}" not in query:
+    patterned = re.search(rf'{metric}\[[^{{]*{{errorType =~ "([^"$]*)\${{{placeholder}}}"', str(template.body["query"]))
+    if patterned is None:
         return ""
-    plain = fill(
-        template, {"KERBEROS_FAILURES": "", "LDAP_FAILURES": "", "LEAST_ERRORS": str(figures.LEAST_ERRORS)}
-    ).body["query"]
-    patterns = [
-        pattern
-        for one in mql.metrics(mql.parse(plain))
-        for selector in one.selectors
-        if one.name == metric and selector.dimension == "errorType"
-        for pattern in selector.value.split("|")
-    ]
+    patterns = patterned[1].split("|")
     missed = [value for value in seen if not (is_success(value) or any(fnmatchcase(value, one) for one in patterns))]
     return "".join(f"|{pattern}" for pattern in map(_pattern, missed) if pattern.strip("*"))
 
@@ -200,7 +193,15 @@ def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -
     """Return a rule with the tenancy's names of metrics and a link to the runbook."""
     changed = dict(rule)
     if "query" in rule:
-        changed["query"] = str(mql.respelled(mql.parse(str(rule["query"])), spellings))
+        changed["query"] = respelled(str(rule["query"]), spellings)
     if "body" in rule:
         changed["body"] = str(rule["body"]).replace(f" {RUNBOOK}#", f" {runbook}#")
     return changed
+
+
+def respelled(query: str, spellings: Mapping[str, str]) -> str:
+    """Return a query with a tenancy's spelling of metrics, by the name in lower case. Other names stay."""
+    # Every second part is between quotes, and so the value of a dimension.
+    parts = query.split('"')
+    parts[::2] = [_METRIC.sub(lambda name: spellings.get(name[0].lower(), name[0]), part) for part in parts[::2]]
+    return '"'.join(parts)

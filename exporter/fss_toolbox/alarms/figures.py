@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Final, Literal
 
 from fss_exporter.model import thresholds
@@ -143,16 +142,12 @@ def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]
     """
     where = {"resourceId": ids} if ids else {}
 
-    def reaches(metric: str, part: float) -> mql.Comparison:
+    def reaches(metric: str, part: float) -> str:
         amount = mql.query(metric, WINDOW_MINUTES, "sum", where=where, group_by=("resourceId",))
-        return mql.Comparison(amount, ">=", (round(part * threshold, 9),))
+        return f"{amount} >= {literal(part * threshold)}"
 
-    mixed = [mql.Join(reaches(read, part), "&&", reaches(write, 1 - part)) for part in (0.75, 0.5, 0.25)]
-    return _any_of([*mixed, reaches(read, 1), reaches(write, 1)])
-
-
-def _any_of(terms: Sequence[mql.Expression]) -> str:
-    return str(reduce(lambda left, right: mql.Join(left, "||", right), terms))
+    mixed = [f"({reaches(read, part)} && {reaches(write, 1 - part)})" for part in (0.75, 0.5, 0.25)]
+    return " || ".join((*mixed, reaches(read, 1), reaches(write, 1)))
 
 
 def replication_figures(interval_seconds: float) -> Figures:
@@ -220,16 +215,15 @@ def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
     floor of requests. Metadata have a stream for each operation, so the fastest of them counts.
     """
     group_by = ("mountTargetId", "resourceId")
-    terms: list[mql.Expression] = []
+    terms: list[str] = []
     for (kind, size), seconds in objectives.items():
         latency, requests = _LATENCY_AND_REQUESTS[kind]
         where = {"size": size} if size else {}
         taken, sent = ("mean", "mean") if size else ("min", "max")
         time = mql.query(latency, WINDOW_MINUTES, taken, where=where, group_by=group_by)
         rate = mql.query(requests, WINDOW_MINUTES, sent, where=where, group_by=group_by)
-        slow = mql.Comparison(time, ">=", (round(ratio * seconds, 9),))
-        terms.append(mql.Join(slow, "&&", mql.Comparison(rate, ">=", (LEAST_REQUESTS,))))
-    return _any_of(terms)
+        terms.append(f"({time} >= {literal(ratio * seconds)} && {rate} >= {literal(LEAST_REQUESTS)})")
+    return " || ".join(terms)
 
 
 def resources(ids: Iterable[str]) -> Figures:

@@ -20,10 +20,10 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 from fss_exporter.errors import MqlError, UsageError
-from fss_exporter.oci import mql
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE, METRICS, SERVICE_METRICS
 from fss_exporter.oci.published_metrics import PUBLISHED_METRICS
+from fss_toolbox import mql
 
 PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
@@ -88,14 +88,17 @@ def has_alarm_fields(body: Any) -> bool:  # a JSON value
     return all(isinstance(items, list) and all(isinstance(one, kind) for one in items) for items, kind in lists)
 
 
-def load(folder: Traversable) -> tuple[Alarm, ...]:
-    """Return every alarm of a folder, by name. One UsageError names all wrong files and queries."""
+def load(folder: Traversable, order: mql.JoinOrder | None = None) -> tuple[Alarm, ...]:
+    """Return every alarm of a folder, by name. One UsageError names all wrong files and queries.
+
+    `order` is how the service reads `&&` and `||` without parentheses. None refuses a mixture without parentheses.
+    """
     alarms: list[Alarm] = []
     mistakes: list[str] = []
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)
     for file in files:
         try:
-            alarms.append(read(file.name, file.read_bytes()))
+            alarms.append(read(file.name, file.read_bytes(), order))
         except OSError as error:
             mistakes.append(f"{file.name}: cannot be read: {error.strerror}")
         except UsageError as error:
@@ -109,8 +112,8 @@ def load(folder: Traversable) -> tuple[Alarm, ...]:
     return tuple(alarms)
 
 
-def read(source: str, text: str | bytes) -> Alarm:
-    """Read one alarm file. `source` is the name of the file in messages.
+def read(source: str, text: str | bytes, order: mql.JoinOrder | None = None) -> Alarm:
+    """Read one alarm file. `source` is the name of the file in messages, `order` that of `load`.
 
     Raises:
         UsageError: the content is no alarm, or the alarm has mistakes.
@@ -127,14 +130,14 @@ def read(source: str, text: str | bytes) -> Alarm:
     if not isinstance(key, str) or not key:
         raise UsageError(f"{source}: freeformTags.{KEY_TAG} is missing. The tag names the alarm")
     alarm = Alarm(key, body)
-    if mistakes := list(check(alarm)):
+    if mistakes := list(check(alarm, order)):
         # a query and the mark below its column are lines of their own
         lines = [mistake if mistake.startswith(" ") else f"{source}: {mistake}" for mistake in mistakes]
         raise UsageError(lines[0], tuple(lines[1:]))
     return alarm
 
 
-def check(alarm: Alarm) -> Iterator[str]:
+def check(alarm: Alarm, order: mql.JoinOrder | None = None) -> Iterator[str]:
     """Yield each mistake with the field. OCI accepts some mistakes for an alarm that can never fire."""
     for field in _REQUIRED:
         if alarm.body.get(field) in (None, "", []):
@@ -144,7 +147,7 @@ def check(alarm: Alarm) -> Iterator[str]:
         yield f"overrides: rule names are not unique: {', '.join(names)}"
     for name, rule in alarm.rules():
         place = "" if rule is alarm.body else f"overrides[{name}]."
-        yield from _check_rule(place, rule, str(alarm.body.get("namespace")))
+        yield from _check_rule(place, rule, str(alarm.body.get("namespace")), order)
     yield from _check_title(str(alarm.body.get("notificationTitle") or ""))
 
 
@@ -157,7 +160,7 @@ def _check_title(title: str) -> Iterator[str]:
         yield f"notificationTitle: longer than {_LONGEST_TITLE} characters"
 
 
-def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator[str]:
+def _check_rule(place: str, rule: Mapping[str, Any], namespace: str, order: mql.JoinOrder | None) -> Iterator[str]:
     if "severity" in rule and rule["severity"] not in _SEVERITIES:
         yield f"{place}severity: {rule['severity']!r} is none of {', '.join(_SEVERITIES)}"
     if "pendingDuration" in rule and not _PENDING.fullmatch(str(rule["pendingDuration"])):
@@ -168,7 +171,7 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str) -> Iterator
     if _PLACEHOLDER.fullmatch(query):
         return
     try:
-        expression = mql.parse(query)
+        expression = mql.parse(query, order)
     except MqlError as error:
         first, *others = error.lines
         yield f"{place}query: {first}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fss_toolbox.calibrate.calibration_run import CountedMinute
 from fss_toolbox.calibrate.calibration_steps import IDLE, CalibrationStep, costs_by_kind
 from fss_toolbox.calibrate.fitted_costs import BACKGROUND, FittedCost
-from fss_toolbox.calibrate.oci_clock import NAMINGS, ClockFit, OciClock, fit_clock
+from fss_toolbox.calibrate.oci_clock import NAMINGS, ClockFit, Naming, OciClock, fit_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,15 @@ def rows_by_iops(
     io_operations: Mapping[int, float],
     steps: Sequence[CalibrationStep] = (),
     refused: Container[int] = (),
+    recorded: Naming | None = None,
 ) -> tuple[list[CalibrationRow], ClockFit | None]:
     """Return results from the I/O operations by OCI's name of the minute, and the clock that fits. None if OCI has no minute.
 
-    Minutes that OCI lacks are left out, and so are `refused` minutes of OCI.
+    Minutes that OCI lacks are left out, and so are `refused` minutes of OCI. `recorded` is the naming of minutes that a record
+    has.
     """
     table = costs_by_kind(steps)
-    fit = fit_clock(minutes, io_operations, table, refused)
+    fit = fit_clock(minutes, io_operations, table, refused, recorded)
     if fit is None:
         return [], None
     rows = []
@@ -48,12 +50,16 @@ def rows_by_iops(
 
 
 def rows_by_requests(
-    minutes: Sequence[CountedMinute], published: Mapping[tuple[str, int], float], steps: Sequence[CalibrationStep] = ()
+    minutes: Sequence[CountedMinute],
+    published: Mapping[tuple[str, int], float],
+    steps: Sequence[CalibrationStep] = (),
+    recorded: Naming | None = None,
 ) -> list[CalibrationRow]:
     """Return results of a tenancy without MountTargetIOPS, from OCI's requests by step and OCI's name of the minute.
 
     The measured figure is OCI's requests divided by the client's requests. 1 shows that OCI counts the same requests. The
-    cost stays unknown. Of both namings of minutes the one that is nearer to the requests of the client counts.
+    cost stays unknown. The recorded naming of minutes counts, else the one that is
+    nearer to the requests of the client.
     """
     table = costs_by_kind(steps)
     work = _work_by_step(minutes)
@@ -65,7 +71,7 @@ def rows_by_requests(
             for minute in own
         )
 
-    clock = min((OciClock(naming, 0) for naming in NAMINGS), key=misfit)
+    clock = min((OciClock(naming, 0) for naming in ([recorded] if recorded else NAMINGS)), key=misfit)
     rows = []
     for step, own in work.items():
         compared = [minute for minute in own if (step, clock.name_of(minute.minute)) in published]

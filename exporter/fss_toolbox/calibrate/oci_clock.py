@@ -7,7 +7,7 @@ naming leaves the smallest misfit between these costs and OCI's I/O operations.
 
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from fss_toolbox.calibrate.calibration_run import CountedMinute
@@ -49,6 +49,7 @@ class ClockFit:
     other_misfit: float | None  # of the other naming with its best clock. None where OCI has too few minutes
     costs: CostFit
     minutes: tuple[int, ...]  # minutes of OCI that were compared, by OCI's name
+    recorded: Naming | None = None  # naming that an earlier record has. None without a record
 
     @property
     def is_certain(self) -> bool:
@@ -58,11 +59,17 @@ class ClockFit:
     def __str__(self) -> str:
         other = "start" if self.clock.named_by == "end" else "end"
         if not self.is_certain:
-            return f"these minutes cannot tell whether OCI names a minute by its end or start: taken as the {self.clock.named_by}"
+            source = "" if self.recorded is None else ", as recorded"
+            return (
+                "these minutes cannot tell whether OCI names a minute by its end or start: "
+                f"taken as the {self.clock.named_by}{source}"
+            )
         text = (
             f"OCI names each minute by its {self.clock.named_by}: the costs fit within {self.misfit / 60:.1f} IOPS, "
             f"and within {(self.other_misfit or 0.0) / 60:.1f} IOPS if it were the {other}"
         )
+        if self.recorded not in (None, self.clock.named_by):
+            text += f". The record says {self.recorded}: make a new record, with doctor --record FILE --wait 90s"
         if self.clock.ahead_s:
             where = "ahead of" if self.clock.ahead_s > 0 else "behind"
             text += f". OCI's clock is about {abs(self.clock.ahead_s)} s {where} this host's: set this host's clock"
@@ -74,20 +81,23 @@ def fit_clock(
     io_operations: Mapping[int, float],
     table: Mapping[str, float],
     refused: Container[int] = (),
+    recorded: Naming | None = None,
 ) -> ClockFit | None:
-    """Return the clock that fits best, the documented one where others are no better.
+    """Return the clock that fits best, the recorded or documented one where others are no better.
 
     Args:
         minutes: minutes of this host, without a gap.
         io_operations: by OCI, by OCI's name of the minute.
         table: cost of each kind.
         refused: OCI's names of minutes that say nothing.
+        recorded: naming that an earlier record has.
 
     Returns:
         None if OCI has no whole minute.
     """
     best: dict[Naming, ClockFit] = {}
     tried: dict[tuple[tuple[int, tuple[tuple[str, float], ...]], ...], tuple[float, CostFit]] = {}
+    expected = recorded or NAMINGS[0]
     for clock in (OciClock(naming, ahead) for naming in NAMINGS for ahead in AHEAD_SECONDS):
         laid = requests_by_oci_minute(minutes, clock)
         names = tuple(name for name in laid if name in io_operations and name not in refused)
@@ -104,12 +114,11 @@ def fit_clock(
             best[clock.named_by] = ClockFit(clock, misfit, None, costs, names)
     if not best:
         return None
-    # The documented naming comes first, and `min` takes the first of two that are equal.
     chosen = min(best.values(), key=lambda fit: fit.misfit)
-    if "end" in best and best["end"].misfit <= chosen.misfit + _ALIKE:
-        chosen = best["end"]
+    if expected in best and best[expected].misfit <= chosen.misfit + _ALIKE:
+        chosen = best[expected]
     other = [fit.misfit for naming, fit in best.items() if naming != chosen.clock.named_by]
-    return ClockFit(chosen.clock, chosen.misfit, min(other, default=None), chosen.costs, chosen.minutes)
+    return replace(chosen, other_misfit=min(other, default=None), recorded=recorded)
 
 
 def requests_by_oci_minute(minutes: Sequence[CountedMinute], clock: OciClock) -> dict[int, dict[str, float]]:

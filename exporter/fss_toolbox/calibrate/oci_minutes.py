@@ -108,7 +108,7 @@ class OciMinutes:
 
     def _points(self, metric: str, statistic: str, where: Mapping[str, str], first: int, last: int) -> dict[int, float]:
         """Return the values of all streams together. Damaged points are left out."""
-        query = str(mql.query(metric, 1, statistic, where=where, group_by=()))
+        query = mql.query(metric, 1, statistic, where=where, group_by=())
         request = MetricRequest(Scope(self._target.compartment_id), NAMESPACE, query, first * 60, last * 60 + 60)
         stamps, points = MinuteStamps(), {}
         for stream in filter(None, self._client.summarize(request)):

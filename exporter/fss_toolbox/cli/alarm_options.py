@@ -23,6 +23,9 @@ from fss_exporter.settings import Settings
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
 from fss_toolbox.alarms.tenancy import event_types, spellings, watched
+from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.doctor.account_facts import RegionFacts
+from fss_toolbox.doctor.account_record import error_types, join_order, spellings as recorded_spellings
 
 
 def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
@@ -32,7 +35,7 @@ def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> s
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlarmFlags(AccountFlags):
+class AlarmFlags(AccountFlags, FactsFlags):
     """The flags of all `alarms` commands. None for a flag that is not given."""
 
     compartment: str | None = flag("--compartment", "Compartment of the mount targets.", metavar="OCID")
@@ -53,10 +56,10 @@ class AlarmFlags(AccountFlags):
         type=FilePath(exists=True, file_okay=False, path_type=Path),
     )
 
-    def pack(self) -> tuple[Alarm, ...]:
-        """Return the shipped pack, or the operator's own."""
+    def pack(self, facts: RegionFacts | None) -> tuple[Alarm, ...]:
+        """Return the shipped pack, or the operator's own, in the recorded order of `&&` and `||`."""
         shipped = resources.files("fss_toolbox") / "assets" / "mql" / "templates" / "alarms"
-        return load_pack(self.pack_folder or shipped)
+        return load_pack(self.pack_folder or shipped, join_order(facts))
 
     def scope(self, region: str) -> AlarmScope:
         """Return the place of the alarms, or raise UsageError for a missing compartment or topic, or a topic elsewhere."""
@@ -105,9 +108,11 @@ class AlarmFlags(AccountFlags):
             error_types=event_types(session, where, in_subtree=subtree),
         )
 
-    def planned_estate(self, settings: Settings) -> Estate:
-        """Return the resources and settings from the configuration alone."""
+    def planned_estate(self, settings: Settings, facts: RegionFacts | None = None) -> Estate:
+        """Return the resources and settings from the configuration, and the names of metrics and errors from a record."""
         return Estate(
+            spellings={} if facts is None else recorded_spellings(facts),
+            error_types={} if facts is None else error_types(facts),
             shape_limits={name: settings.limits.of_shape(name, shape.limits) for name, shape in SHAPES.items()},
             objectives=settings.latency_objectives.seconds,
             published=self.published or settings.oci.publish,

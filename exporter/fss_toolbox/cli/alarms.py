@@ -20,6 +20,7 @@ from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, du
 from fss_toolbox.alarms.desired import desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
+from fss_toolbox.doctor.account_record import join_order
 
 CHANGES: Final = 2
 """Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
@@ -71,11 +72,16 @@ def render(flags: RenderFlags) -> None:
     if flags.from_inventory:
         session = session_of(settings)
         scope = flags.scope(session.region)
-        estate = flags.estate(settings, session, scope, flags.pack())
+        facts = flags.recorded_region(session.region)
+        pack = flags.pack(facts)
+        estate = flags.estate(settings, session, scope, pack)
     else:
         scope = flags.planned_scope()
-        estate = replace(flags.planned_estate(settings), targets=stated_targets(flags.stated, settings))
-    wanted = desired(flags.pack(), scope, estate)
+        facts = flags.only_recorded_region(settings)
+        pack = flags.pack(facts)
+        estate = replace(flags.planned_estate(settings, facts), targets=stated_targets(flags.stated, settings))
+    wanted = desired(pack, scope, estate)
+    _note_missing_iops(wanted, estate.spellings)
     _write(wanted, flags.form, flags.output)
     left = sorted({name for alarm in wanted for name in placeholders(alarm)})
     if left:
@@ -154,9 +160,10 @@ def destroy(flags: DestroyFlags) -> int:
 
 
 def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
-    pack = options.pack()
     settings = options.settings_of_account()
     session = session_of(settings)
+    facts = options.recorded_region(session.region)
+    pack = options.pack(facts)
     scope = options.scope(session.region)
     with tables.progress() as progress:
         progress.phase(f"{session.region}: listing mount targets and metrics")
@@ -167,7 +174,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         service = Alarms(session, settings.oci.auth, progress.step)
         owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
     _note_missing_iops(wanted, estate.spellings)
-    planned = alarm_plan.plan(wanted, owned, foreign)
+    planned = alarm_plan.plan(wanted, owned, foreign, join_order(facts))
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
 

@@ -29,17 +29,20 @@ from fss_toolbox.calibrate import calibration_run as runs, calibration_steps as 
 from fss_toolbox.calibrate.calibration_report import document, overrides
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
 from fss_toolbox.calibrate.nfs_requests import NfsRequests, RequestCounts
-from fss_toolbox.calibrate.oci_clock import ClockFit
+from fss_toolbox.calibrate.oci_clock import ClockFit, Naming
 from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_toolbox.cli.discover import list_resources
+from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.tables import Column, Figure, Row
 
+_NO_IOPS: Final = "this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost"
 _MOUNT_OPTIONS: Final = ("vers", "rsize", "wsize", "proto", "nconnect", "sec", "local_lock")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateFlags(CompartmentFlags, ExactFlags):
+class CalibrateFlags(CompartmentFlags, ExactFlags, FactsFlags):
     """The flags of `calibrate`; times in seconds."""
 
     directory: Path = argument(type=FilePath(file_okay=False, exists=True, path_type=Path))
@@ -91,6 +94,9 @@ def calibrate(flags: CalibrateFlags) -> int:
     largest = (int(mount.record.options.get(name, LARGEST_TRANSFER_BYTES)) for name in ("rsize", "wsize"))
     chosen = steps.chosen_steps(flags.steps, steps.steps_of(*largest))
     plan = steps.CalibrationPlan(chosen, flags.minutes, flags.max_iops or steps.default_max_iops(ceiling))
+    facts = flags.recorded_region(session.region)
+    if facts is not None and not _has_iops(facts):
+        tables.note(_NO_IOPS)
     if flags.dry_run:
         _show_plan(plan, target)
         return 0
@@ -105,7 +111,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     counting = None if flags.exact == "off" else exact(flags, source.read_in_time, mounts)
     done = _send_requests(flags.directory, plan, source, counting, clock)
     _tell_refused(done)
-    rows, fit = measured_rows(cloud, plan, done, own_connections, flags.patience_s)
+    naming = (facts and facts.minutes_named_by) or None
+    rows, fit = measured_rows(cloud, plan, done, own_connections, flags.patience_s, naming)
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options, fit))
     _print(rows, report, flags.output)
@@ -144,10 +151,12 @@ def measured_rows(
     done: list[runs.CountedMinute],
     own_connections: int | None,
     patience_s: float,
+    recorded: Naming | None = None,
 ) -> tuple[list[CalibrationRow], ClockFit | None]:
     """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric, and then the clock that fits.
 
     A minute with more than `own_connections` to the mount target is left out. None for connections of other clients.
+    `recorded` is the naming of minutes that a record has.
 
     Raises:
         SourceError: OCI has none of the minutes.
@@ -158,7 +167,7 @@ def measured_rows(
         others = set() if own_connections is None else cloud.minutes_with_others(done, own_connections, patience_s)
         if refused := others & io_operations.keys():
             tables.note(f"{len(refused)} minutes are left out: other clients were connected")
-        rows, fit = rows_by_iops(done, io_operations, plan.steps, refused)
+        rows, fit = rows_by_iops(done, io_operations, plan.steps, refused, recorded)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:
             tables.note(
@@ -167,8 +176,8 @@ def measured_rows(
         if fit is not None:
             tables.note(str(fit))
     else:
-        tables.note("this tenancy has no MountTargetIOPS: the table compares numbers of requests, not their cost")
-        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps)
+        tables.note(_NO_IOPS)
+        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps, recorded)
     if not rows:
         raise SourceError("OCI Monitoring has no good minute of this calibration. Try again, or a longer --wait")
     return rows, fit
@@ -221,6 +230,10 @@ def _show_plan(plan: steps.CalibrationPlan, target: MountTarget) -> None:
         f"until OCI has the last one. {steps.STORED_BYTES / 2**20:.0f} MiB are stored meanwhile: {max(plan.usd, 0.01):.2f} USD "
         "at most. File Storage does not bill requests.",
     )
+
+
+def _has_iops(facts: RegionFacts) -> bool:
+    return any(metric.documented == "MountTargetIOPS" and metric.streams != 0 for metric in facts.metrics)
 
 
 def _cost(column: Column, text: Callable[[CalibrationRow], str]) -> Figure:

@@ -1,6 +1,7 @@
 """`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,13 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
+from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
 from fss_toolbox.doctor.findings import Finding, document, exit_code, found, show
 from fss_toolbox.doctor.kernel_counting import check_exact, check_load_by_process
+from fss_toolbox.doctor.record_checks import check_record
 from fss_toolbox.doctor.running_exporter import METRICS_URL, check_running
 
 if TYPE_CHECKING:
@@ -36,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
+class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags, FactsFlags):
     """The flags of `doctor`; times in seconds."""
 
     client: bool = flag("--client/--no-client", "Look at this client.", default=True)
@@ -56,7 +60,7 @@ class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags):
     @property
     def names_an_account(self) -> bool:
         """Whether a flag or a configuration names an account."""
-        return any((self.config_file, self.record, self.wait_s is not None, *self.overrides().values()))
+        return any((self.config_file, self.record, self.facts, self.wait_s is not None, *self.overrides().values()))
 
 
 @click.command()
@@ -70,7 +74,10 @@ def doctor(flags: DoctorFlags) -> int:
     """
     settings = flags.settings()
     _check_flags(flags)
+    earlier = flags.earlier_record()
     regions, about_account = _account(flags, settings)
+    if earlier is not None:
+        about_account += (finding for answers in regions for finding in check_record(earlier, answers))
     if not flags.client and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
     about_client: list[Finding] = []
@@ -101,9 +108,11 @@ def _check_flags(flags: DoctorFlags) -> None:
     for name, url in (("--metadata-url", flags.metadata_url), ("--exporter-url", flags.exporter_url)):
         if url:
             check_url(name, url)
+    if flags.account is False:
+        for name, value in (("--record", flags.record), ("--facts", flags.facts)):
+            if value is not None:
+                raise UsageError(f"{name} is about the account: leave out --no-account")
     if flags.record is not None:
-        if flags.account is False:
-            raise UsageError("--record writes what the account has: leave out --no-account")
         check_new_file("--record", flags.record)
     if flags.wait_s is not None and flags.account is False:
         raise UsageError("--wait waits for metrics of the account: leave out --no-account")
@@ -128,7 +137,6 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
 
 
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
-    from fss_toolbox.doctor.account_facts import record  # noqa: PLC0415  # only where there is an account
-
-    write_file("--record", path, record(__version__, regions))
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    write_file("--record", path, record_json(AccountRecord(1, __version__, now, tuple(regions))))
     tables.note(f"{path}: written. Read the file before you attach it")

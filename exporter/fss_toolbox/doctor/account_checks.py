@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
+from fss_exporter.oci.client.sdk_client import mount_target_limit
 from fss_toolbox.doctor.account_facts import (
     CallOutcome,
     Lag,
@@ -54,14 +55,15 @@ def check_region(facts: RegionFacts) -> Iterator[Finding]:
     yield from _operations(facts)
     yield from _clock(facts)
     yield from _resources(facts)
+    yield from _limits(facts)
     yield from _metrics(facts)
     yield from _lag(facts)
     yield from _discovered(facts)
 
 
 def _operations(facts: RegionFacts) -> Iterator[Finding]:
-    answered = sorted(name for name, tried in facts.tried.items() if tried.outcome is CallOutcome.OK)
-    for name, tried in facts.tried.items():
+    answered = sorted(name for name, tried in facts.operations.items() if tried.outcome is CallOutcome.OK)
+    for name, tried in facts.operations.items():
         if tried.outcome is not CallOutcome.OK:
             finding = found(_failure(tried), f"{facts.region} {name}", error=tried.error)
             severity = finding.severity if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, finding.severity)
@@ -95,8 +97,15 @@ def _resources(facts: RegionFacts) -> Iterator[Finding]:
         yield found(f"inventory.{case}", facts.region, count=facts.mount_targets)
 
 
+def _limits(facts: RegionFacts) -> Iterator[Finding]:
+    if facts.limit_names:
+        name = mount_target_limit(facts.limit_names)
+        names = ", ".join(facts.limit_names)
+        yield found("limits.known" if name else "limits.unknown", facts.region, name=name, names=names)
+
+
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
-    listed = facts.tried.get("ListMetrics")
+    listed = facts.operations.get("ListMetrics")
     is_whole = listed is not None and listed.outcome is CallOutcome.OK
     if not is_whole and not facts.metrics:
         return
@@ -128,8 +137,8 @@ def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
     steady = [metric for metric in facts.metrics if metric.is_steady]
     ages = [(one.newest_age_seconds, one.spelling) for one in steady if one.newest_age_seconds is not None]
-    if facts.lags:
-        yield from _measured(facts.region, facts.lags)
+    if facts.ingestion_lags:
+        yield from _measured(facts.region, facts.ingestion_lags)
     elif ages:
         message = f"newest minutes ended {_span(ages)} ago. --wait 90s measures how late a minute comes"
         yield _judged(facts.region, max(ages)[0], message)
@@ -170,10 +179,10 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
         "points are stamped with the end of their minute": _stamped_at_the_end(facts),
         "streams without points are answered": _answers_empty_streams(facts),
         "observedThroughput of mount targets": ", ".join(throughputs),
-        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.names_ignore_case],
-        "two metrics added in one query": facts.arithmetic,
-        "&& and || without parentheses": facts.join_order,
-        "names of limits": ", ".join(facts.limit_names),
+        "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.metric_names_ignore_case],
+        "two metrics added in one query": facts.adding_two_metrics,
+        "&& and || without parentheses": facts.order_of_and_and_or,
+        "names of limits": ", ".join(facts.limit_names or ()),
     }
     for what, answer in answers.items():
         if answer:

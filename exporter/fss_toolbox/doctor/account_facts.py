@@ -1,20 +1,23 @@
-"""The answers of an account, as input of the checks, and as JSON for a bug report without OCIDs, names or addresses. Pure."""
+"""The answers of an account, as input of the checks and of the record. Pure."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Self
+from typing import Final, Literal, Self
 
 from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 
-_OCID = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
-_NAMES = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
+OCID: Final = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
+NAMES: Final = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
 
-_YOUNG_SECONDS = 55.0
+_YOUNG_SECONDS: Final = 55.0
 # Most seconds after the time stamp of a point that cannot be stamped with the start of its minute, with five for clocks.
+
+
+MinuteName = Literal["end", "start"]
+"""Whether OCI names a minute by its end or by its start. Documents disagree."""
 
 
 class CallOutcome(Enum):
@@ -113,7 +116,7 @@ class RegionFacts:
     """The answers of the OCI APIs in one region."""
 
     region: str  # its name
-    tried: Mapping[str, Tried] = field(default_factory=dict)  # every API operation that was called
+    operations: Mapping[str, Tried] = field(default_factory=dict)  # every API operation that was called
     # seconds that the clock of this host is ahead of OCI. None without an answer
     clock_ahead_seconds: float | None = None
     mount_targets: int | None = None  # number. None if the listing failed
@@ -122,86 +125,26 @@ class RegionFacts:
     availability_domains: Mapping[str, str] = field(default_factory=dict)  # of mount targets, by address
     metrics: tuple[MetricFacts, ...] = ()  # every metric of the namespace
     asked_minutes: int = 0  # how many minutes each metric was asked for
-    lags: tuple[Lag, ...] = ()  # measured ingestion lags; empty without a wait
+    ingestion_lags: tuple[Lag, ...] = ()  # measured, seconds; empty without a wait
+    minutes_named_by: MinuteName | Literal[""] = ""  # how OCI names a minute. Empty if no wait told it
     # whether MQL takes a metric name in another case; None where that could not be tried
-    names_ignore_case: bool | None = None
-    arithmetic: str = ""  # result of a query that adds two metrics. Empty without a try
-    join_order: str = ""  # which of && and || binds tighter in MQL. Empty without a try
-    limit_names: tuple[str, ...] = ()  # names of the service limits of File Storage
+    metric_names_ignore_case: bool | None = None
+    adding_two_metrics: str = ""  # result of a query that adds two metrics. Empty without a try
+    order_of_and_and_or: str = (
+        ""  # which of && and || binds tighter in MQL, a `JoinOrder` or a refusal. Empty without a try
+    )
+    limit_names: tuple[str, ...] | None = None  # names of the service limits of File Storage. None for a refused call
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 
-    @property
-    def minutes_named_by(self) -> str:
-        """`end` if a point could be read within a minute of its time stamp. Empty if no wait told it.
 
-        A point that comes later says nothing: OCI can be slow, or name the minute by its start.
-        """
-        young = any(lag.at_most is not None and lag.at_most < _YOUNG_SECONDS for lag in self.lags)
-        return "end" if young else ""
+def minutes_named_by(lags: Iterable[Lag]) -> Literal["end", ""]:
+    """Return `end` if a point could be read within a minute of its time stamp. Empty if no wait told it.
+
+    A point that comes later says nothing: OCI can be slow, or name the minute by its start.
+    """
+    return "end" if any(lag.at_most is not None and lag.at_most < _YOUNG_SECONDS for lag in lags) else ""
 
 
 def holds_names(dimension: str, values: Iterable[str]) -> bool:
     """Return whether the values of a dimension are OCIDs or names that people chose."""
-    return bool(_NAMES.search(dimension)) or any(_OCID.match(value) for value in values)
-
-
-def record(version: str, regions: Iterable[RegionFacts]) -> str:
-    """Return the facts as JSON, scrubbed. An OCID or name has the same stand-in everywhere."""
-    scrub = _Scrubber()
-    document = {"fss_exporter": version, "regions": [_region(facts, scrub) for facts in regions]}
-    return json.dumps(scrub.everything(document), indent=2, ensure_ascii=False) + "\n"
-
-
-def _region(facts: RegionFacts, scrub: "_Scrubber") -> dict[str, Any]:
-    return {
-        "region": facts.region,
-        "operations": {
-            name: {"outcome": tried.outcome.value, "error": tried.error} for name, tried in facts.tried.items()
-        },
-        "clock_ahead_seconds": facts.clock_ahead_seconds,
-        "mount_targets": facts.mount_targets,
-        "observed_throughput": dict(facts.observed_throughputs),
-        "asked_minutes": facts.asked_minutes,
-        "minutes_named_by": facts.minutes_named_by,
-        "ingestion_lag_seconds": [asdict(lag) for lag in facts.lags],
-        "metric_names_ignore_case": facts.names_ignore_case,
-        "adding_two_metrics": facts.arithmetic,
-        "order_of_and_and_or": facts.join_order,
-        "limit_names": list(facts.limit_names),
-        "metrics": [_metric(metric, scrub) for metric in facts.metrics],
-    }
-
-
-def _metric(metric: MetricFacts, scrub: "_Scrubber") -> dict[str, Any]:
-    dimensions = {
-        name: [scrub.name(value) if _NAMES.search(name) else value for value in values]
-        for name, values in metric.dimensions.items()
-    }
-    return asdict(metric) | {"dimensions": dimensions}
-
-
-class _Scrubber:
-    """Stand-ins, numbered in the order of appearance."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def name(self, value: str) -> str:
-        return self._known.setdefault(f"name {value}", f"<name {self._count('name ') + 1}>")
-
-    def everything(self, value: Any) -> Any:
-        """Return the document with every OCID in any text replaced."""
-        if isinstance(value, str):
-            return _OCID.sub(self._ocid, value)
-        if isinstance(value, dict):
-            return {self.everything(key): self.everything(part) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.everything(part) for part in value]
-        return value
-
-    def _ocid(self, match: re.Match[str]) -> str:
-        kind = match[1]
-        return self._known.setdefault(f"ocid {match[0]}", f"<{kind} {self._count(f'ocid ocid1.{kind}.') + 1}>")
-
-    def _count(self, prefix: str) -> int:
-        return sum(1 for known in self._known if known.startswith(prefix))
+    return bool(NAMES.search(dimension)) or any(OCID.match(value) for value in values)

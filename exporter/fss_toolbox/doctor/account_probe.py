@@ -66,11 +66,12 @@ class Probe:
         metrics = probe.ask()
         targets = tuple(inventory.mount_targets.values()) if inventory else ()
         is_listed = self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK)
+        lags = self._lags(probe, metrics)
         reported = (target.observed_throughput_gbps for target in targets)
         throughputs = Counter("absent" if gbps is None else str(gbps) for gbps in reported)
         return facts.RegionFacts(
             region=self.session.region,
-            tried=self._tried,
+            operations=self._tried,
             clock_ahead_seconds=self.session.clock_skew_seconds,
             mount_targets=len(targets) if inventory and is_listed else None,
             all_addresses=len(targets) <= _ALL_LOOKED_UP,
@@ -78,10 +79,11 @@ class Probe:
             availability_domains={target.address: target.availability_domain for target in targets if target.address},
             metrics=metrics,
             asked_minutes=ASKED_MINUTES,
-            lags=self._lags(probe, metrics),
-            names_ignore_case=probe.ignores_case(metrics),
-            arithmetic=probe.adds_up(metrics),
-            join_order=probe.join_order(metrics),
+            ingestion_lags=lags,
+            minutes_named_by=facts.minutes_named_by(lags),
+            metric_names_ignore_case=probe.ignores_case(metrics),
+            adding_two_metrics=probe.adds_up(metrics),
+            order_of_and_and_or=probe.join_order(metrics),
             limit_names=probe.limit_names(),
         )
 

@@ -10,6 +10,7 @@ from fss_exporter.oci.cloud_client import MetricRequest, Scope, dimensions_of, e
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_toolbox.doctor.account_facts import MetricFacts
+from fss_toolbox.mql import JoinOrder
 from fss_toolbox.tables import Progress
 
 ASKED_MINUTES: Final = 15
@@ -104,15 +105,18 @@ class MetricProbe:
             answers.append(all(values))
         return JOIN_ORDERS[answers[0], answers[1]]
 
-    def limit_names(self) -> tuple[str, ...]:
-        """Return the names of the service limits of File Storage. Empty for a refused call."""
+    def limit_names(self) -> tuple[str, ...] | None:
+        """Return the names of the service limits of File Storage. None for a refused call."""
         try:
             pages = self.session.pages(
                 "limits", "list_limit_values", compartment_id=self.session.tenancy_id, service_name="filesystem"
             )
-            return tuple(sorted({str(row["name"]) for page in pages for row in page if isinstance(row, dict)}))
-        except (CloudError, KeyError):
-            return ()
+            names = {str(row["name"]) for page in pages for row in page if isinstance(row, dict) and row.get("name")}
+        except CloudError as error:
+            self.note("ListLimitValues", error)
+            return None
+        self.note("ListLimitValues", None)
+        return tuple(sorted(names))
 
     def _listed(self, wanted: dict[str, object]) -> tuple[list[dict[str, Any]], bool]:
         """Return the first page of ListMetrics in each scope, up to 1,000 rows, and whether there are more pages."""
@@ -179,7 +183,7 @@ class MetricProbe:
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-JOIN_ORDERS: Final = {
+JOIN_ORDERS: Final[dict[tuple[bool, bool], JoinOrder]] = {
     (True, True): "&& binds tighter",
     (False, False): "|| binds tighter",
     (True, False): "read from left to right",

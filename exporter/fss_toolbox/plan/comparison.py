@@ -128,7 +128,7 @@ def _history(load: Load) -> str:
     if not load.days:
         return "not known, because this load has no history"
     if not load.growth:
-        return f"not known, because Prometheus has {load.days} days of this mount target and a trend needs {LEAST_DAYS}"
+        return f"not known, because Prometheus has {load.days} {'day' if load.days == 1 else 'days'} of this mount target and a trend needs {LEAST_DAYS}"
     return (
         f"a straight line through the busiest five minutes of each of {load.days} days. No date: the line does not rise,"
         " or not within ten years"

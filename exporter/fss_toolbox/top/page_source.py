@@ -10,7 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, went_back
 from fss_exporter.errors import SourceError
-from fss_exporter.model.estimate import Bounds
 from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import served_ceilings
 from fss_exporter.web.status.client_rows import iops_by_address
@@ -19,12 +18,12 @@ from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
 from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
-from fss_toolbox.top.picture import LoadPart, Parts, Picture
+from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, process_parts
 
 if TYPE_CHECKING:
     from fss_toolbox.iostat.traffic_report import Report
 
-_PROCESS = ("address", "process", "pod_namespace", "pod_name", "unit")
+_PROCESS = ("address", *PROCESS_LABELS)
 _NO_PROCESSES = "no load by process on this page. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
 
@@ -108,16 +107,4 @@ def _processes(before: Samples, after: Samples, seconds: float) -> Iterator[tupl
 
     calls = rates("fss_client_process_operations_total", *_PROCESS)
     payload = rates("fss_client_process_bytes_total", *_PROCESS, "direction")
-    for key, iops in rates("fss_client_process_io_operations_total", *_PROCESS).items():
-        _, process, namespace, pod, unit = key
-        yield (
-            key,
-            LoadPart(
-                process,
-                Bounds.exact(iops),
-                calls.get(key),
-                payload.get((*key, "read")),
-                payload.get((*key, "write")),
-                detail=f"{namespace}/{pod}".strip("/") or unit,
-            ),
-        )
+    yield from process_parts(rates("fss_client_process_io_operations_total", *_PROCESS), calls, payload)

@@ -1,6 +1,6 @@
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
@@ -27,6 +27,31 @@ class LoadPart:
     written_bytes: float | None = None
     rtt_seconds: float | None = None  # mean time from transmission to reply
     detail: str = ""  # e.g. the mount points of a mount, or the pod or unit of a process
+
+
+PROCESS_LABELS: Final = ("process", "pod_namespace", "pod_name", "unit")
+"""Labels of a process in the metrics of an agent."""
+
+ByLabels = Mapping[tuple[str, ...], float]  # by the values of labels
+
+
+def process_parts(
+    iops: ByLabels, operations: ByLabels, payload: ByLabels
+) -> Iterator[tuple[tuple[str, ...], LoadPart]]:
+    """Yield the load of each process, a second. A key ends with `PROCESS_LABELS`, a key of payload then has the direction."""
+    for key, cost in iops.items():
+        process, namespace, pod, unit = key[-len(PROCESS_LABELS) :]
+        yield (
+            key,
+            LoadPart(
+                process,
+                Bounds.exact(cost),
+                operations.get(key),
+                payload.get((*key, "read")),
+                payload.get((*key, "write")),
+                detail=f"{namespace}/{pod}".strip("/") or unit,
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES, SOURCE
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.plan.history import client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus
-from fss_toolbox.top.picture import LoadPart, Parts, Picture, operations_of
+from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, operations_of, process_parts
 
 _INFO: Final = "fss_mount_target_info"
 _AGE: Final = "fss_mount_target_data_age_seconds"
@@ -38,7 +38,6 @@ _FIGURES: Final = {
     "written_bytes": ("fss_client_written_bytes_total", _MOUNT),
     "rtt": ("fss_client_rtt_seconds_total", _MOUNT),
 }
-_PROCESS: Final = ("process", "pod_namespace", "pod_name", "unit")
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
@@ -136,24 +135,15 @@ class PrometheusSource:
             )
 
     def _processes(self, of: str) -> Iterator[LoadPart]:
-        names = ", ".join(_PROCESS)
+        names = ", ".join(PROCESS_LABELS)
         every = f"instance, network, address, {names}"
         costs = f"sum by ({names}) (max by ({every}) (rate(fss_client_process_io_operations_total{of}[5m])))"
-        calls = self._by(costs.replace("io_operations", "operations"), *_PROCESS)
+        calls = self._by(costs.replace("io_operations", "operations"), *PROCESS_LABELS)
         payload = (
             f"sum by ({names}, direction) (max by ({every}, direction) (rate(fss_client_process_bytes_total{of}[5m])))"
         )
-        payloads = self._by(payload, *_PROCESS, "direction")
-        for key, iops in self._by(costs, *_PROCESS).items():
-            process, namespace, pod, unit = key
-            yield LoadPart(
-                process,
-                Bounds.exact(iops),
-                calls.get(key),
-                payloads.get((*key, "read")),
-                payloads.get((*key, "write")),
-                detail=f"{namespace}/{pod}".strip("/") or unit,
-            )
+        payloads = self._by(payload, *PROCESS_LABELS, "direction")
+        return (part for _, part in process_parts(self._by(costs, *PROCESS_LABELS), calls, payloads))
 
     def close(self) -> None:
         """Leave nothing behind."""

@@ -1,18 +1,18 @@
 """Monitoring (20180401), alarms: Create, Get, Update, Delete, List. The region keeps alarms and evaluates none."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from fss_exporter.oci.mql import is_trigger
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
 from fss_toolbox.demo.region.demo_tenancy import ocid
 from fss_toolbox.demo.region.inventory_api import etag, rfc3339
-from fss_toolbox.demo.region.monitoring_api import MonitoringApi, parsed_query
+from fss_toolbox.demo.region.monitoring_api import MonitoringApi
 from fss_toolbox.demo.region.wire import paged
+from fss_toolbox.mql import is_trigger
 
 DEFAULTS: dict[str, Any] = {
     "metricCompartmentIdInSubtree": False,
@@ -79,8 +79,9 @@ class AlarmsApi:
 
     def check(self, alarm: Mapping[str, Any]) -> None:
         """Refuse an alarm with a query that cannot trigger. A `Refusal` (400) names the mistake."""
-        for mistake in query_mistakes(alarm):
-            raise refusal.invalid(mistake)
+        for query in (alarm["query"], *(override.get("query") for override in alarm["overrides"])):
+            if query is not None and not is_trigger(self.monitoring.parsed(query)):
+                raise refusal.invalid(f"field query: an alarm needs a threshold or absent(), and {query} has none")
 
     def create(self, call: Call) -> ApiAnswer:
         """CreateAlarm."""
@@ -147,13 +148,6 @@ class AlarmsApi:
             bodies.sort(key=lambda body: body[call.query.sort_by], reverse=call.query.sort_order == "DESC")
         summaries = [{name: value for name, value in body.items() if name not in _ONLY_IN_GET} for body in bodies]
         return paged(summaries, call.query, self.monitoring.limits.page)
-
-
-def query_mistakes(alarm: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each query of an alarm that has no trigger. A `Refusal` (400) if a text is no query."""
-    for query in (alarm["query"], *(override.get("query") for override in alarm["overrides"])):
-        if query is not None and not is_trigger(parsed_query(query)):
-            yield f"field query: an alarm needs a threshold or absent(), and {query} has none"
 
 
 def _complete(given: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from fss_toolbox.mql import JoinOrder
+
 SIZE_BUCKETS: Mapping[str, int] = {"0B_to_8KiB": 8192, "8KiB_to_64KiB": 65536, "64KiB_to_1MiB": 1 << 20}
 """Largest size in bytes of each value of dimension `size`. Documented: "File System Metrics"."""
 
@@ -217,6 +219,9 @@ class Tenancy:
     topics: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
     publishes_iops: bool = True  # whether the undocumented `MountTargetIOPS` is published
+    # order in which Monitoring reads `&&` and `||` without parentheses. None refuses a mixture
+    join_order: JoinOrder | None = "&& binds tighter"
+    limit_names: tuple[str, ...] = ("mount-target-count",)  # names of the service limits of File Storage
     lustre_file_systems: tuple[LustreFileSystem, ...] = ()
     volumes: tuple[Volume, ...] = ()
 

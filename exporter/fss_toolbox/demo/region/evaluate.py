@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fss_exporter.oci.mql import Expression, QueriedMetric, Query
 from fss_toolbox.demo.region import refusal
+from fss_toolbox.mql import Expression, QueriedMetric, Query
 
 Observation = tuple[float, int]
 Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a minute

@@ -16,7 +16,6 @@ from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler, rea
 from fss_toolbox.demo.region.demo_tenancy import Tenancy
 from fss_toolbox.demo.region.wire import paged
 
-_MOUNT_TARGET_LIMIT = "mount-target-count"
 _NOT_FILTERS = {"limit", "page"}
 Body = dict[str, Any]
 _MODELS: Mapping[str, Body] = read_table(files(__package__).joinpath("resources.yml"))
@@ -212,13 +211,16 @@ class InventoryApi:
         return self._page((one for one in self._private_ips() if one.has("subnetId", subnet_id)), call)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
-        """List the limit of mount targets by availability domain. A tenancy of more than 100 has a raised limit."""
+        """List the limits by availability domain. A tenancy of more than 100 has a raised limit."""
         self._check_tenancy(call.query.compartment_id)
-        if (call.query.service_name, call.query.name or _MOUNT_TARGET_LIMIT) != ("filesystem", _MOUNT_TARGET_LIMIT):
-            return ApiAnswer([])
         count = len(self.tenancy.mount_targets)
-        limit = {"name": _MOUNT_TARGET_LIMIT, "scopeType": "AD", "value": 100 if count <= 100 else 2 * count}
-        rows = [limit | {"availabilityDomain": zone} for zone in self.tenancy.availability_domains]
+        limit = {"scopeType": "AD", "value": 100 if count <= 100 else 2 * count}
+        rows = [
+            {"name": name, "availabilityDomain": zone, **limit}
+            for name in self.tenancy.limit_names
+            for zone in self.tenancy.availability_domains
+            if (call.query.service_name, call.query.name or name) == ("filesystem", name)
+        ]
         return paged(rows, call.query, self.largest_page)
 
     def _list_zones(self, call: Call) -> ApiAnswer:

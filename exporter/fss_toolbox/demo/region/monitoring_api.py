@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
@@ -17,6 +16,7 @@ from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
 from fss_toolbox.demo.region.point_store import Definition, PointStore
 from fss_toolbox.demo.region.posted_metrics import PostedMetrics
 from fss_toolbox.demo.region.wire import paged
+from fss_toolbox.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class MonitoringApi:
         """SummarizeMetricsData: one array element for each stream that has a point. It has no pages."""
         query, details = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        expression = parsed_query(details.query)
+        expression = self.parsed(details.query)
         minutes = self._window(details, expression)
         found = self.results(expression, details.namespace, details.resource_group, scope, minutes)
         points = sum(len(one.points) for one in found)
@@ -132,6 +132,13 @@ class MonitoringApi:
                 f"The query yields {points} data points, more than {self.limits.points}: shorten the time range."
             )
         return ApiAnswer([_metric_data(details, one) for one in found])
+
+    def parsed(self, text: str) -> Expression:
+        """Return a query in the tenancy's order of `&&` and `||`, or 400 with the place of the mistake."""
+        try:
+            return parse(text, self.activity.tenancy.join_order)
+        except MqlError as wrong:
+            raise refusal.invalid(f"field query: {wrong}") from None
 
     def results(
         self, expression: Expression, namespace: str, group: str | None, scope: frozenset[str], minutes: range
@@ -183,14 +190,6 @@ class MonitoringApi:
         first = max(-int(-start // 60), self.minute - days * 1440)
         last = min(-int(-end // 60), self.minute + 1)
         return range(first + -first % step, last, step)
-
-
-def parsed_query(text: str) -> Expression:
-    """Return a query, or 400 with the place of the mistake."""
-    try:
-        return parse(text)
-    except MqlError as wrong:
-        raise refusal.invalid(f"field query: {wrong}") from None
 
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:

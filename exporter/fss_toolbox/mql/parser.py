@@ -1,7 +1,6 @@
 """Parse MQL text to a tree by recursive descent, with a method for each line of the grammar. `expression` reads all binary operators.
 
-    expression  := conjunction ( "||" conjunction )*
-    conjunction := comparison ( "&&" comparison )*
+    expression  := comparison ( ("&&" | "||") comparison )*
     comparison  := sum [ operator number | ["not"] "in" "(" number "," number ")" ]
     sum         := product ( ("+" | "-") product )*
     product     := operand ( ("*" | "/" | "%") operand )*
@@ -17,7 +16,8 @@ from collections.abc import Callable
 from typing import Final, NoReturn, TypeVar
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql import ast
+from fss_exporter.oci.mql import DIMENSION, NAME
+from fss_toolbox.mql import ast
 
 T = TypeVar("T")
 
@@ -30,13 +30,17 @@ _WORD_GOES_ON: Final = re.compile(r"\w")
 _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person writes comes near
 
 
-def parse(text: str) -> ast.Expression:
+def parse(text: str, order: ast.JoinOrder | None = None) -> ast.Expression:
     """Parse an MQL expression.
+
+    Args:
+        text: the expression.
+        order: how the service reads a mixture of `&&` and `||` without parentheses. None refuses a mixture.
 
     Raises:
         MqlError: the text is invalid. `column` is the 1-based column of the first unreadable character.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, order)
     node = reader.expression()
     if reader.skip_space() < len(text):
         reader.fail("expected an operator (> >= < <= == != in, + - * / %, && ||) or the end")
@@ -48,8 +52,10 @@ def parse(text: str) -> ast.Expression:
 class _Reader:
     """The position in a text, and a method for each rule of the grammar."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, order: ast.JoinOrder | None) -> None:
         self.text = text
+        self.order = order
+        self.levels = (*ast.JOIN_LEVELS[order], *ast.LEVELS[1:]) if order else ast.LEVELS
         self.at = 0
         self.operators = 0
 
@@ -103,14 +109,28 @@ class _Reader:
     # -- rules
 
     def expression(self, level: int = 0) -> ast.Expression:
-        """Read the operators of a level of `ast.LEVELS` and of all tighter levels."""
-        if level == len(ast.LEVELS):
+        """Read the operators of a level and of all tighter levels."""
+        if level == len(self.levels):
             return self.operand()
         left = self.expression(level + 1)
-        node = ast.Join if level < ast.LEVELS.index(()) else ast.Arithmetic
-        while sign := self.operator(*ast.LEVELS[level]):
-            left = node(left, sign, self.expression(level + 1))
-        return left if ast.LEVELS[level] else self.comparison(left)
+        if self.levels[level] == ast.COMPARED:
+            return self.comparison(left)
+        if level < self.levels.index(ast.COMPARED):
+            return self.join(left, level)
+        while sign := self.operator(*self.levels[level]):
+            left = ast.Arithmetic(left, sign, self.expression(level + 1))
+        return left
+
+    def join(self, left: ast.Expression, level: int) -> ast.Expression:
+        """Read the conditions that a level of `&&` and `||` joins."""
+        first = None
+        while sign := self.operator(*self.levels[level]):
+            first = first or sign
+            if sign != first and self.order is None:
+                self.fail("no document gives the order of && and ||: add parentheses", self.at - len(sign))
+            right_first = self.order == "read from right to left"
+            left = ast.Join(left, sign, self.expression(level if right_first else level + 1))
+        return left
 
     def comparison(self, left: ast.Expression) -> ast.Expression:
         if sign := self.take(*ast.COMPARISONS):
@@ -144,10 +164,10 @@ class _Reader:
 
     def metric(self) -> ast.QueriedMetric:
         start = self.skip_space()
-        name = self.match(ast.NAME, "a metric, a number or a nested query in parentheses").group()
+        name = self.match(NAME, "a metric, a number or a nested query in parentheses").group()
         group = None
         if self.take("::"):
-            group, name = name, self.match(ast.NAME, "a metric after the resource group").group()
+            group, name = name, self.match(NAME, "a metric after the resource group").group()
         self.need("[", f"{name}, with an interval as in [5m]")
         interval = self.duration("an interval as in 5m")
         self.need("]", "the interval")
@@ -195,7 +215,7 @@ class _Reader:
         return ast.Duration(int(hours[1]), "h")
 
     def dimension(self) -> str:
-        return self.match(ast.DIMENSION, "the name of a dimension").group()
+        return self.match(DIMENSION, "the name of a dimension").group()
 
     def several(self, read: Callable[[], T], separator: str = ",") -> tuple[T, ...]:
         found = [read()]
@@ -205,7 +225,7 @@ class _Reader:
 
     def statistic(self) -> ast.Statistic:
         start = self.skip_space()
-        name = self.match(ast.NAME, "a statistic").group()
+        name = self.match(NAME, "a statistic").group()
         self.build(start, lambda: ast.Statistic(name, 0.5 if name == "percentile" else None))
         self.need("(", name)
         inside = self.skip_space()

@@ -7,24 +7,34 @@ Language (MQL) Reference" (read 2026-09-05).
     Expression = Constant | Query | Arithmetic | Comparison | Join
 """
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from fss_exporter.errors import MqlError
+from fss_exporter.oci.mql import DIMENSION, NAME, number
 
-NAME: Final = re.compile(r"[A-Za-z][\w.$-]*", re.ASCII)
-DIMENSION: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+JoinOrder = Literal["&& binds tighter", "|| binds tighter", "read from left to right", "read from right to left"]
+"""How a service reads `&&` and `||` without parentheses. No document says it. `doctor --record` finds it out."""
+
+JOIN_LEVELS: Final[Mapping[JoinOrder, tuple[tuple[str, ...], ...]]] = {
+    "&& binds tighter": (("||",), ("&&",)),
+    "|| binds tighter": (("&&",), ("||",)),
+    "read from left to right": (("&&", "||"),),
+    "read from right to left": (("&&", "||"),),
+}
+"""Operators that join conditions, the loosest first."""
 
 STATISTICS: Final = frozenset(
     {"absent", "avg", "count", "first", "increment", "last", "max", "mean", "min", "percentile", "rate", "sum"}
 )
 COMPARISONS: Final = (">", ">=", "<", "<=", "==", "!=")
 RANGES: Final = ("in", "not in")
-LEVELS: Final = (("||",), ("&&",), (), ("+", "-"), ("*", "/", "%"))
-"""Binary operators, the loosest first. The empty level is that of comparisons. The reference defines no order."""
+COMPARED: Final[tuple[str, ...]] = ()
+"""The level of comparisons."""
+
+LEVELS: Final = (("&&", "||"), COMPARED, ("+", "-"), ("*", "/", "%"))
+"""Binary operators, the loosest first. Arithmetic binds as in every other language. The reference defines no order."""
 
 _MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
 _INTERVALS: Final = {"m": range(1, 61), "h": range(1, 25), "d": range(1, 2)}
@@ -32,12 +42,6 @@ _INTERVALS: Final = {"m": range(1, 61), "h": range(1, 25), "d": range(1, 2)}
 
 def _refuse(message: str, text: str) -> None:
     raise MqlError(message, query=text, column=1)
-
-
-def number(value: float) -> str:
-    """Return a number in plain decimal notation, because MQL has no exponents."""
-    text = format(Decimal(repr(float(value))), "f")
-    return text.removesuffix(".0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +226,7 @@ def _level(node: Expression) -> int:
         case Join(operator=operator) | Arithmetic(operator=operator):
             return next(level for level, operators in enumerate(LEVELS) if operator in operators)
         case Comparison():
-            return LEVELS.index(())
+            return LEVELS.index(COMPARED)
         case _:
             return len(LEVELS)
 

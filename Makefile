@@ -27,7 +27,7 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
 test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
 
 test-rules: .venv/dev servers promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
 	@PROMTOOL=$$(tools/promtool3) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)

@@ -1,8 +1,10 @@
-"""How long each group of the client rules takes for a fleet: a real prometheus, generated clients, seconds.
+"""What the rules cost in a real prometheus: by the number of clients, and by the number of mount targets.
 
 Every client mounts four exports and has every operation in use. One group at a time: what its rules select is generated, five
 minutes of it with time stamps so that one scrape loads them, and prometheus evaluates the group as in production. In a
 larger database the same series are found through the same index, and other groups run at other moments of the minute.
+
+With --mount-targets, a real poller polls the demo region, and all groups run together on what the poller exports.
 """
 
 import argparse
@@ -17,25 +19,37 @@ import threading
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
+from tools.bench_oci import start, watch
 from tools.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_region, selected
+
+from fss_toolbox.demo.region import Region, large
 
 ROOT = Path(__file__).parent.parent
 RULE_FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml", "node_exporter.yml")
 PARTS = 20
 BUDGET_S = 5.0
 STEP_S, SAMPLES = 30, 11
+ROUND_S = 3  # between two evaluations of all groups together
 
 QUIET = re.compile("[^{]*(ratio|errors|retransmissions|unanswered)")  # 0 on a fleet that is well: no alert fires
+
+
+class Growing(NamedTuple):
+    """A series, its first value, and how much it grows with each sample."""
+
+    series: str
+    first: float
+    growth: float
 
 
 class _Server(ThreadingHTTPServer):
@@ -48,11 +62,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(clients: int, names: Mapping[str, Selected], samples: int) -> Iterator[tuple[int, set[int]]]:
+def serving(of_part: Callable[[int], Iterable[Growing]], samples: int) -> Iterator[tuple[int, set[int]]]:
     """The series on a loopback port, one path for each part; and the parts that were fetched."""
     fetched: set[int] = set()
-    start = int(time.time()) - 60
-    stamps = {number: (start + number * STEP_S) * 1000 for number in range(3 - samples, 3)}
+    begin = int(time.time()) - 60
+    stamps = {number: (begin + number * STEP_S) * 1000 for number in range(3 - samples, 3)}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -62,13 +76,10 @@ def serving(clients: int, names: Mapping[str, Selected], samples: int) -> Iterat
             self.end_headers()
             if part in fetched:
                 return
-            lines = [line for client in range(part, clients, PARTS) for line in of_client(client, names)]
-            lines += of_region(names) if part == 0 else ()
-            quiet = [line for line in lines if QUIET.match(line)]
-            busy = [line for line in lines if not QUIET.match(line)]
+            series = list(of_part(part))
             for number, stamp in stamps.items():
-                self.wfile.write("".join(f"{line} {1000 + number * 3000} {stamp}\n" for line in busy).encode())
-                self.wfile.write("".join(f"{line} 0 {stamp}\n" for line in quiet).encode())
+                text = "".join(f"{one.series} {one.first + number * one.growth} {stamp}\n" for one in series)
+                self.wfile.write(text.encode())
             fetched.add(part)
 
         def log_message(self, *_: object) -> None:
@@ -82,8 +93,49 @@ def serving(clients: int, names: Mapping[str, Selected], samples: int) -> Iterat
         server.shutdown()
 
 
+def of_fleet(clients: int, names: Mapping[str, Selected]) -> Callable[[int], Iterator[Growing]]:
+    """What a group selects of a fleet, by part."""
+
+    def of_part(part: int) -> Iterator[Growing]:
+        lines = [line for client in range(part, clients, PARTS) for line in of_client(client, names)]
+        lines += of_region(names) if part == 0 else ()
+        yield from (Growing(line, 0, 0) if QUIET.match(line) else Growing(line, 1000, 3000) for line in lines)
+
+    return of_part
+
+
+def of_poller(mount_targets: int, names: Iterable[str]) -> list[Growing]:
+    """What a poller exports of the demo region with so many mount targets, as far as rules select it."""
+    series: list[Growing] = []
+    with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, 4)) as region:
+        exporter = start(region, Path(folder))
+        try:
+            while True:
+                watch(region, exporter, lambda _: None)
+                before, series = series, _selected_series(exporter.url, set(names))
+                if len(series) == len(before) and any(one.growth for one in series):  # counters begin at 0
+                    return series
+        finally:
+            exporter.process.terminate()
+            exporter.process.wait(10)
+
+
+def _selected_series(url: str, names: Container[str]) -> list[Growing]:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        lines = answer.read().decode().splitlines()
+    series = []
+    for line in lines:
+        text, _, value = line.rpartition(" ")
+        name, _, labels = text.rstrip("}").partition("{")
+        if name in names:
+            is_growing = name.endswith("_total") and float(value) > 0 and 'verdict="bad"' not in labels
+            scraped = f'{labels}{"," * bool(labels)}job="fss",instance="poller:10949"'
+            series.append(Growing(f"{name}{{{scraped}}}", float(value), 60 if is_growing else 0))
+    return series
+
+
 def configuration(port: int, rules: Path) -> str:
-    """Scrape every part, evaluate one group."""
+    """Scrape every part, evaluate the rules."""
     scrape = {"honor_labels": True, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]}
     return yaml.safe_dump(
         {
@@ -173,7 +225,11 @@ def evaluations(url: str, rounds: int) -> tuple[list[float], float]:
 
 def _scraped_parts(url: str) -> int:
     """Scraped parts so far. The generated series of a group may hold an `up` too, of another job."""
-    query = urllib.parse.urlencode({"query": 'count(up{job=~"part-.*"})'})
+    return _count(url, 'count(up{job=~"part-.*"})')
+
+
+def _count(url: str, expression: str) -> int:
+    query = urllib.parse.urlencode({"query": expression})
     result = ask(f"{url}/api/v1/query?{query}")["data"]["result"]
     return int(result[0]["value"][1]) if result else 0
 
@@ -182,7 +238,8 @@ def measure(group: Mapping[str, Any], clients: int, rounds: int) -> Measured:
     """Load what a group selects, and let it be evaluated."""
     names = selected(group)
     ranges = any("[" in rule["expr"] for rule in group["rules"])
-    with tempfile.TemporaryDirectory() as folder, serving(clients, names, SAMPLES if ranges else 3) as (port, fetched):
+    fleet = of_fleet(clients, names)
+    with tempfile.TemporaryDirectory() as folder, serving(fleet, SAMPLES if ranges else 3) as (port, fetched):
         directory = Path(folder)
         (directory / "rules.yml").write_text(yaml.safe_dump({"groups": [{**group, "interval": "2s"}]}))
         (directory / "prometheus.yml").write_text(configuration(port, directory / "rules.yml"))
@@ -195,6 +252,40 @@ def measure(group: Mapping[str, Any], clients: int, rounds: int) -> Measured:
             return Measured(series, *evaluations(url, rounds))
 
 
+@dataclass(frozen=True)
+class Pack:
+    """All groups together: raw and recorded series, and CPU seconds of one evaluation, garbage collection included."""
+
+    raw: int
+    recorded: int
+    cpu_s: float
+
+
+def measure_pack(groups: Iterable[Mapping[str, Any]], series: list[Growing], rounds: int) -> Pack:
+    """Load the series, and let all groups be evaluated until nothing new is recorded, and then for some rounds."""
+    # A group that has an interval of its own runs each four minutes.
+    timed = [{**group, "interval": f"{ROUND_S * (4 if 'interval' in group else 1)}s"} for group in groups]
+    each_round = sum(0.25 if "interval" in group else 1 for group in groups)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(lambda part: series[part::PARTS], SAMPLES) as (port, fetched),
+    ):
+        directory = Path(folder)
+        (directory / "rules.yml").write_text(yaml.safe_dump({"groups": timed}))
+        (directory / "prometheus.yml").write_text(configuration(port, directory / "rules.yml"))
+        with prometheus(directory) as url:
+            while len(fetched) < PARTS or _scraped_parts(url) < PARTS:
+                time.sleep(0.5)
+            recorded, before = -1, -2
+            while recorded != before:
+                time.sleep(6 * ROUND_S)
+                before, recorded = recorded, _count(url, 'count({__name__=~".+:.+"})')
+            cpu, done = counter(url, "process_cpu_seconds_total"), _done(url)
+            time.sleep(4 * rounds * ROUND_S)
+            cpu, done = counter(url, "process_cpu_seconds_total") - cpu, _done(url) - done
+    return Pack(len(series), recorded, cpu / done * each_round)
+
+
 def _any_series(names: Mapping[str, Selected]) -> bool:
     """Whether a fleet and its mount targets have any of these."""
     return any(of_client(0, names)) or any(of_region(names))
@@ -205,14 +296,27 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3, help="evaluations of each group after loading")
     parser.add_argument("--group", default="", help="only groups whose name holds this")
+    parser.add_argument("--mount-targets", type=int, help="measure all groups on what a poller of so many exports")
+    parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="directory of the files")
     options = parser.parse_args()
-    groups = [
+    every = [
         (name, group)
         for name in RULE_FILES
-        for group in yaml.safe_load((ROOT / "rules" / name).read_text(encoding="utf-8"))["groups"]
-        if options.group in group["name"] and _any_series(selected(group))
+        for group in yaml.safe_load((options.rules / name).read_text(encoding="utf-8"))["groups"]
+        if options.group in group["name"]
     ]
     say = partial(print, flush=True)
+    if options.mount_targets:
+        packed = [group for _, group in every]
+        names = {name for group in packed for name in selected(group)}
+        pack = measure_pack(packed, of_poller(options.mount_targets, names), options.rounds)
+        say(f"{options.mount_targets} mount targets, a poller, no agents, {os.cpu_count()} cores")
+        say(
+            f"{pack.raw:,} raw series that rules select, {pack.recorded / options.mount_targets:.1f} recorded for each mount target"
+        )
+        say(f"{pack.cpu_s:.2f} s of CPU for one evaluation of all rules")
+        return
+    groups = [(name, group) for name, group in every if _any_series(selected(group))]
     say(f"{options.clients} clients x {MOUNTS} mounts, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     say(
         "wall: median and worst of the evaluations; cpu: of one, garbage collection included, whatever else the machine does"

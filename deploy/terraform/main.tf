@@ -24,11 +24,9 @@ module "pack" {
   name        = var.name
   published   = var.published
   runbook_url = var.runbook_url
+  # A shape that the pack does not know gets the standard alarms.
   mount_targets = {
-    standard = [for ocid, gbps in local.gbps : ocid if !contains([20, 40, 80], gbps)]
-    hpmt-20  = [for ocid, gbps in local.gbps : ocid if gbps == 20]
-    hpmt-40  = [for ocid, gbps in local.gbps : ocid if gbps == 40]
-    hpmt-80  = [for ocid, gbps in local.gbps : ocid if gbps == 80]
+    for ocid, gbps in local.gbps : contains(module.pack.shapes, "hpmt-${gbps}") ? "hpmt-${gbps}" : "standard" => ocid...
   }
 }
 

@@ -11,6 +11,7 @@ from tests.for_each import for_each
 from tests.rules.pack import CORE_FILES, rules_of
 from tools.alarm_files import rendered
 
+from fss_exporter.model.limits import SHAPES, STANDARD
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
@@ -20,7 +21,7 @@ TWIN_TAG = "prometheus-alert"
 FILES = sorted(file for folder in ("alarms", "other-services") for file in (MQL / folder).glob("*.json"))
 RUNBOOK = " docs/runbook.md#"
 OCIDS = {"ALARM_COMPARTMENT_OCID", "METRIC_COMPARTMENT_OCID", "TOPIC_OCID"} | {
-    f"HPMT_{gbps}_MOUNT_TARGET_OCIDS" for gbps in (20, 40, 80)
+    f"{name.upper().replace('-', '_')}_MOUNT_TARGET_OCIDS" for name in SHAPES if name != STANDARD.name
 }
 
 each_alarm = for_each("alarm", PACK)

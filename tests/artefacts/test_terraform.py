@@ -5,11 +5,12 @@ from pathlib import Path
 
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 
-from fss_exporter.model.limits import SHAPES, STANDARD
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.oci.iam import NEEDS, statement
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE
 
 MODULE = Path(__file__).parents[2] / "deploy" / "terraform"
+READ_ALARMS = sorted((MODULE.parents[1] / "mql" / "alarms").glob("fss-mount-target-read-*.json"))
 DOCTOR = {"ListRegionSubscriptions"}  # docs/commands/doctor.md
 ALARM_OPERATIONS = {"CreateAlarm", "UpdateAlarm", "DeleteAlarm", "GetAlarm", "ListAlarms", "PublishMessage"}
 OTHER_SERVICES = {
@@ -87,26 +88,13 @@ def test_the_alarm_resource_has_every_field_of_the_pack() -> None:
     assert set(re.findall(r"^\s+(\w+)\s+= overrides", rule, re.MULTILINE)) == set(AlarmOverride().attribute_map)
 
 
-def test_a_mount_target_gets_the_alarms_of_its_shape_in_the_model() -> None:
-    text = (MODULE / "main.tf").read_text()
-    shapes = {
-        name: int(gbps) for name, gbps in re.findall(r"^ +([\w-]+) += \[for .* if gbps == (\d+)\]", text, re.MULTILINE)
-    }
-    (others,) = re.findall(r"^ +standard += .* if !contains\(\[([\d, ]+)\], gbps\)", text, re.MULTILINE)
+def test_the_module_types_no_list_of_shapes() -> None:
+    """The shapes are those of the files of alarms, which are made from the model."""
+    text = "".join((MODULE / name).read_text() for name in ("main.tf", "pack/main.tf"))
+    in_text = set(re.findall(r"hpmt-\d+", re.sub(r'description += ".*"', "", text)))
 
-    assert shapes == {shape.name: shape.observed_throughput_gbps for shape in SHAPES.values() if shape != STANDARD}
-    assert {int(gbps) for gbps in others.split(",")} == set(shapes.values())
-
-
-def test_the_pack_takes_and_fills_in_every_shape_of_the_model() -> None:
-    text = (MODULE / "pack" / "main.tf").read_text()
-    lists = [set(re.findall(r'"([^"]+)"', names)) for names in re.findall(r'\[("standard", [^]]*)\]', text)]
-    filled = dict(re.findall(r'(\w+)_MOUNT_TARGET_OCIDS += join\("\|", local\.ocids\["([^"]+)"\]\)', text))
-
-    assert lists
-    assert [names for names in lists if names != set(SHAPES)] == []
-    assert {shape for shape in SHAPES if shape != STANDARD.name} <= set(filled.values())
-    assert {name: shape.upper().replace("-", "_") for name, shape in filled.items()} == {name: name for name in filled}
+    assert in_text == set()
+    assert {file.stem.removeprefix("fss-mount-target-read-") for file in READ_ALARMS} == set(SHAPES)
 
 
 def test_every_variable_is_described_and_used() -> None:

@@ -2,37 +2,15 @@
 
 import json
 import re
-import threading
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any, Self
 
 import pytest
 import yaml
-from tests.processes import PATIENCE_S, answers, exporter, get, process, prometheus, require, wait_for
+from tests.e2e.alerting import Receiver, alertmanager, faster, prometheus_configuration, routes_to
+from tests.processes import PATIENCE_S, exporter, get, prometheus, wait_for
 from tests.region import Region, shared_account
-
-ROOT = Path(__file__).parents[2]
-FASTER = 100
-"""All durations of rules and routes are divided by it, as any user can by editing them; nothing else is touched."""
-
-_FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-def faster(text: str) -> str:
-    """A file with its durations divided: values of `for` and its like, and the windows of range selectors."""
-
-    def shorter(match: re.Match[str]) -> str:
-        seconds = int(match["number"]) * _SECONDS[match["unit"]]
-        return f"{match['before']}{max(2, seconds // FASTER)}s"
-
-    keys = "for|keep_firing_for|group_wait|group_interval|repeat_interval"
-    return re.sub(rf"(?P<before>\b(?:{keys}): |\[|offset )(?P<number>\d+)(?P<unit>[smhd])\b", shorter, text)
 
 
 def exporter_configuration(region: Region, directory: Path) -> Path:
@@ -51,92 +29,6 @@ def raise_ceiling(configuration: Path) -> None:
     configuration.write_text(yaml.safe_dump(document), encoding="utf-8")
 
 
-def prometheus_configuration(directory: Path, target: str, alertmanager: str) -> str:
-    """The shipped rules with shorter durations, each second, on two scrapes a second."""
-    for name in _FILES:
-        text = (ROOT / "rules" / name).read_text(encoding="utf-8")
-        (directory / name).write_text(faster(text), encoding="utf-8")
-    static = {"static_configs": [{"targets": [target.removeprefix("http://")]}]}
-    return yaml.safe_dump(
-        {
-            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "1s"},
-            "rule_files": [str(directory / name) for name in _FILES],
-            "alerting": {"alertmanagers": [{"static_configs": [{"targets": [alertmanager.removeprefix("http://")]}]}]},
-            "scrape_configs": [{"job_name": "fss", **static}],
-        }
-    )
-
-
-def documented_routes() -> str:
-    """The Alertmanager configuration of docs/alertmanager.md."""
-    text = (ROOT / "docs" / "alertmanager.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return str(block)
-
-
-@contextmanager
-def alertmanager(directory: Path, configuration: str) -> Iterator[str]:
-    """A real Alertmanager on its own; its URL."""
-    (directory / "alertmanager.yml").write_text(configuration, encoding="utf-8")
-    log = directory / "alertmanager.log"
-    command = [
-        require("prometheus-alertmanager", "prometheus-alertmanager"),
-        f"--config.file={directory / 'alertmanager.yml'}",
-        f"--storage.path={directory / 'alertmanager'}",
-        "--web.listen-address=127.0.0.1:0",
-        "--cluster.listen-address=",
-    ]
-    with process(command, log):
-        url = wait_for(lambda: _address(log), f"alertmanager to listen, see {log}")
-        wait_for(lambda: answers(f"{url}/-/ready"), f"alertmanager to be ready, see {log}")
-        yield url
-
-
-def _address(log: Path) -> str:
-    for line in log.read_text().splitlines():
-        if 'msg="Listening on"' in line:
-            return "http://" + line.rpartition("address=")[2].split()[0]
-    return ""
-
-
-class Receiver:
-    """What a webhook was told: notifications in the order in which they came."""
-
-    def __init__(self) -> None:
-        self.notifications: list[dict[str, Any]] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.notifications.append({"receiver": self.path.strip("/"), **json.loads(body)})
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """A test is quiet."""
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def told(self, alert: str) -> list[tuple[str, str, str]]:
-        """Receiver, status and OCID of the mount target of every message about an alert."""
-        return [
-            (note["receiver"], one["status"], one["labels"].get("mount_target_id", ""))
-            for note in self.notifications
-            for one in note["alerts"]
-            if one["labels"]["alertname"] == alert
-        ]
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 def descriptions(manager: str, alert: str) -> list[str]:
     """Texts of an alert that an Alertmanager holds now."""
     held = json.loads(get(f"{manager}/api/v2/alerts"))
@@ -148,7 +40,7 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
     region.start()
     try:
         with Receiver() as receiver:
-            routes = re.sub(r"http://(\w+)\.example/alerts", rf"{receiver.url}/\1", faster(documented_routes()))
+            routes = routes_to(receiver)
             flags = (
                 "--no-collector.nfs",
                 "--collector.oci",

@@ -4,73 +4,20 @@ import json
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.clock import NOON
-from tests.oci.fake_cloud import FakeCloud, mount_target
-from tests.oci.polled_region import PolledRegion
+from tests.oci.fake_cloud import mount_target
+from tests.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
 from tests.oci.test_metric_poller import cloud
-from tests.oci.test_minute_judge import FIGURES
 from tests.oci.world import START, World
 from tests.region import Region
 
-from fss_exporter.errors import Unreachable, UsageError
-from fss_exporter.oci.ledger import MINUTE, Ledger
-from fss_exporter.oci.ledger_file import LedgerFile, dump, load
-from fss_exporter.oci.open_minutes import BY_MINUTE
-
-NAMES = ("a", "b")
-READ = "MountTargetReadThroughput"
-DOWN = Unreachable("down", operation="SummarizeMetricsData")
-
-
-@dataclass
-class LedgerRun:
-    """Two mount targets in an exporter that may restart. Each minute has another figure, so that no mistake cancels another."""
-
-    cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target(name) for name in NAMES]))
-    held_back: dict[int, int] = field(default_factory=dict)  # minutes that a minute comes late, by its number
-    down: bool = False
-
-    def __post_init__(self) -> None:
-        self.cloud.has_file_systems, self.cloud.names, self.cloud.figure = True, BY_MINUTE, self._figure
-        self.cloud.refuse = lambda operation: DOWN if self.down and operation == "SummarizeMetricsData" else None
-        self.start(PolledRegion(self.cloud))
-
-    def start(self, poll: PolledRegion) -> None:
-        """Use a new exporter from now on, which lists resources in each minute."""
-        self.poll = poll
-        self.poll.inventories.interval = 60.0
-
-    def restart(self) -> None:
-        """Begin a new exporter with what the old one kept."""
-        kept = load(dump(self.poll.ledger, "eu"), "eu")
-        self.start(PolledRegion(self.cloud, now=self.poll.now, ledger=kept))
-
-    def _figure(self, metric: str, _: str, end: int) -> float | None:
-        minute = (end - NOON) // MINUTE
-        if end + self.held_back.get(minute, 0) * MINUTE > self.poll.now:
-            return None
-        return float(minute * minute) if metric == READ and minute > 0 else FIGURES.get(metric)
-
-    @property
-    def minute(self) -> int:
-        """The newest complete minute."""
-        return int(self.poll.now - NOON) // MINUTE
-
-    def truth(self) -> float:
-        """What the counter of each mount target must show."""
-        return sum(minute * minute for minute in range(1, self.minute + 1)) * 60.0
-
-    def judged(self) -> dict[str, float]:
-        """Minutes judged of each mount target, whatever the verdict."""
-        (region,) = self.poll.board.regions
-        assert region.poll is not None
-        counted = {ocid: one.minutes for ocid, one in region.poll.targets.items()}
-        return {ocid: sum(one.values()) / 2 for ocid, one in counted.items()}
+from fss_exporter.errors import UsageError
+from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.ledger_file import LedgerFile, dump
 
 
 def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:
@@ -120,24 +67,19 @@ def test_a_mount_target_that_is_gone_for_three_hours_begins_again_at_zero() -> N
 EVENTS = st.sampled_from(["", "", "", "flap", "skip", "down", "restart", "restart twice"])
 
 
+@pytest.mark.parametrize("name", SITUATIONS)
+def test_each_minute_counts_once(name: str) -> None:
+    run = SITUATIONS[name].played()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+    assert run.judged() == {mount_target(name).id: run.minute - 1 for name in NAMES}
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(EVENTS, max_size=40), st.dictionaries(st.integers(1, 40), st.integers(1, 14), max_size=8))
 def test_flaps_late_minutes_pairs_failures_and_restarts_in_any_order_count_every_minute_once(
     events: list[str], held_back: dict[int, int]
 ) -> None:
-    run = LedgerRun(held_back=held_back)
-    run.poll.minute()
-    for event in events:
-        run.cloud.unlisted = ("a",) if event == "flap" else ()
-        run.down = event == "down"
-        for _ in range(event.count("restart") + event.count("twice")):
-            run.restart()
-        if event == "skip":
-            run.poll.now += 60.0
-        run.poll.minute()
-    run.cloud.unlisted, run.down = (), False
-    for _ in range(max(60 - run.minute, 35)):
-        run.poll.minute()
+    run = Situation(tuple(events), held_back).played()
     assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
     assert run.judged() == {mount_target(name).id: run.minute - 1 for name in NAMES}
 

@@ -1,7 +1,8 @@
 """The table of incidents: what goes wrong, and all messages that the person on call wants.
 
 To add an incident, add a row: a name, the site, the faults with their minutes, the wanted messages with their latest minutes.
-Minutes count from the start of the incident. A site works for half an hour before. A message that the row does not name is a mistake.
+A wanted message can name words that its text has in that minute.
+Minutes count from the start of the incident. A site works for half an hour before, or `before` minutes. A message that the row does not name is a mistake.
 """
 
 from tests.rules.faults import (
@@ -33,9 +34,10 @@ from tests.rules.site import Site
 from fss_exporter.nfs.superblocks import Claim, Services
 
 NODE_EXPORTER = HostSettings(is_node_exporter=True)
-APSARA = HostSettings(services=Services([Claim("apsara-nas", "general-capacity", 1e12)]))
+APSARA = HostSettings(services=Services([Claim("apsara-nas", "capacity", 1e12)]))
 SIZES = ("0B_to_8KiB", "8KiB_to_64KiB", "64KiB_to_1MiB")
 ONE_MEGABYTE = HostSettings(network_bytes_per_second=1e6)
+FIRST = "Mount target mt-00000 (10.96.0.0, eu-frankfurt-1)"
 
 NOTHING_IS_WRONG = (
     Incident("everything is well", Site(), (), in_make_test=True),
@@ -53,7 +55,7 @@ DOES_NOT_SERVE = (
         "all clients hang for half an hour",
         Site(hosts=20, minutes=90),
         (Hang(0, 30),),
-        (page("FssMountTargetDown", 5),),
+        (page("FssMountTargetDown", 5, f"{FIRST} does not serve: 20 client(s) hang"),),
         in_make_test=True,
     ),
     Incident(
@@ -72,19 +74,24 @@ DOES_NOT_SERVE = (
     Incident(
         "the only client of a mount target hangs", Site(hosts=1), (Hang(0, 30),), (page("FssMountTargetDown", 5),)
     ),
-    Incident("one client of ten hangs", Site(), (Hang(0, 30, hosts=1),), (ticket("FssClientStalled", 10),)),
+    Incident(
+        "one client of ten hangs",
+        Site(),
+        (Hang(0, 30, hosts=1),),
+        (ticket("FssClientStalled", 10, "Client host-0:10949 has had no reply from 10.96.0.0"),),
+    ),
     Incident(
         "one host of ten with eight mount targets loses its network",
         Site(mount_targets=8, mounts=8),
         (Hang(0, 30, hosts=1),),
         (ticket("FssClientStalled", 10),),
     ),
-    Incident("a stall of 90 seconds while a mount target moves", Site(), (Hang(0, 1.5),)),
+    Incident("a stall of 90 seconds while a mount target moves", Site(before=180), (Hang(0, 1.5),)),
     Incident(
         "clients hang for 90 seconds each 40 minutes, for five hours",
-        Site(minutes=300),
+        Site(before=360, minutes=300),
         (Hang(every=40, lasting=1.5),),
-        (ticket("FssMountTargetFailing", 180),),
+        (ticket("FssMountTargetFailing", 300),),
     ),
     Incident(
         "soft mounts give up, and the only program of each host pauses: 40 minutes without a reply",
@@ -109,7 +116,7 @@ DOES_NOT_SERVE = (
         "20 mount targets of a region are down",
         Site(hosts=20, mount_targets=20, minutes=40),
         (Hang(0, 20),),
-        (page("FssRegionDown", 6),),
+        (page("FssRegionDown", 6, "20 mount targets of eu-frankfurt-1", "10.96.0."),),
     ),
     Incident(
         "a mount target has FAILED, and its clients hang",
@@ -121,7 +128,7 @@ DOES_NOT_SERVE = (
         "the poller dies, and its clients hang 15 minutes later",
         Site(),
         (PollerDown(), Hang(15, 45)),
-        (page("FssOciPollerDown", 15), page("FssMountTargetDown", 20)),
+        (page("FssOciPollerDown", 15), page("FssMountTargetDown", 20, f"{FIRST} does not serve: 10 client(s) hang")),
     ),
 )
 
@@ -145,7 +152,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (Failing(0, 30, share=0.1),),
         (page("FssMountTargetFailing", 12),),
     ),
-    Incident("requests fail for two minutes", Site(), (Failing(0, 2),)),
+    Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
         "requests of one client of ten fail",
         Site(),
@@ -156,7 +163,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "each request takes 100 ms",
         Site(minutes=120),
         (Slow(0, 30),),
-        (page("FssMountTargetSlow", 10),),
+        (page("FssMountTargetSlow", 10, FIRST, "The busiest client is host-"),),
         in_make_test=True,
     ),
     Incident(
@@ -186,10 +193,10 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (Slow(milliseconds=40),),
     ),
     Incident(
-        "a cron job makes requests slow for one minute each half hour, for four hours",
-        Site(minutes=240),
-        (Slow(every=30, lasting=1),),
-        (ticket("FssMountTargetSlow", 200),),
+        "a cron job makes requests slow for two minutes each half hour, for four hours",
+        Site(before=360, minutes=240),
+        (Slow(every=30, lasting=2),),
+        (ticket("FssMountTargetSlow", 220),),
     ),
     Incident(
         "a client retransmits a tenth of its requests",
@@ -201,9 +208,26 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
 
 LOAD_AND_CEILINGS = (
     Incident(
-        "96 % of the IOPS ceiling", Site(), (Work(times=9.6, side="oci"),), (ticket("FssMountTargetIopsHigh", 10),)
+        "96 % of the IOPS ceiling",
+        Site(),
+        (Work(times=9.6, side="oci"),),
+        (ticket("FssMountTargetIopsHigh", 10, f"{FIRST} used 96% of its IOPS ceiling", "The busiest client is host-"),),
     ),
     Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
+    Incident(
+        "the poller starts at 70 % of the IOPS ceiling", Site(), (Work(-60, times=7, side="oci"), PollerDown(-60, 0))
+    ),
+    Incident(
+        "the poller restarts at 70 % of the IOPS ceiling, estimated, and minutes come in pairs",
+        Site(publishes_iops=False),
+        (Work(-60, times=7, side="oci"), InGroups(-60, minutes=2), PollerDown(10, 12)),
+    ),
+    Incident(
+        "the IOPS ceiling is reached, and the poller dies",
+        Site(),
+        (Work(times=9.6, side="oci"), PollerDown(12)),
+        (ticket("FssMountTargetIopsHigh", 30, FIRST), page("FssOciPollerDown", 30)),
+    ),
     Incident(
         "the IOPS ceiling in two of five minutes",
         Site(),
@@ -320,7 +344,7 @@ MONITORING = (
         "OCI publishes 8 minutes late for an hour",
         Site(minutes=120),
         (Late(0, 60, minutes=8),),
-        (ticket("FssOciDataLate", 20),),
+        (ticket("FssOciDataLate", 20, "The newest data of the mount targets of eu-frankfurt-1"),),
         in_make_test=True,
     ),
     Incident(
@@ -333,14 +357,20 @@ MONITORING = (
         "the clock of a poller is ten minutes wrong for an hour",
         Site(minutes=120),
         (Clock(0, 60, seconds=600),),
-        (ticket("FssPollerClockSkew", 15),),
+        (ticket("FssPollerClockSkew", 15, "on poller-0:10949"),),
         in_make_test=True,
     ),
     Incident(
         "OCI fails for one metric for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData,match=MountTargetHealth"),),
-        (ticket("FssCoverageIncomplete|FssMountTargetDataMissing|FssCollectorFailing", 30),),
+        (ticket("FssCoverageIncomplete", 30, "for example poller-0:10949"),),
+    ),
+    Incident(
+        "OCI stops to publish the health of one mount target",
+        Site(mount_targets=2, minutes=90),
+        (Published(metric="MountTargetHealth", value=None, targets=(0,)),),
+        (ticket("FssMountTargetDataMissing", 70, "for example mt-00000"),),
     ),
     Incident(
         "OCI fails for all metrics for an hour",
@@ -360,7 +390,13 @@ MONITORING = (
         (Answer(fault="429:SummarizeMetricsData,match=FileSystem"),),
         (ticket("FssOciThrottled", 45), ticket("FssCoverageIncomplete", 30)),
     ),
-    Incident("the poller dies", Site(), (PollerDown(),), (page("FssOciPollerDown", 15),), in_make_test=True),
+    Incident(
+        "the poller dies",
+        Site(),
+        (PollerDown(),),
+        (page("FssOciPollerDown", 15, "Poller poller-0:10949 has not polled eu-frankfurt-1"),),
+        in_make_test=True,
+    ),
     Incident(
         "the poller is gone from service discovery",
         Site(),
@@ -380,7 +416,9 @@ MONITORING = (
         Site(minutes=30),
         tuple(Down(number, number + 1, first=number, hosts=1) for number in range(10)),
     ),
-    Incident("two of ten agents are dead", Site(), (Down(hosts=2),), (ticket("FssExporterDown", 35),)),
+    Incident(
+        "two of ten agents are dead", Site(), (Down(hosts=2),), (ticket("FssExporterDown", 35, "for example host-"),)
+    ),
     Incident(
         "no agent answers, where OCI is not polled",
         Site(hosts=5, pollers=0),
@@ -388,7 +426,10 @@ MONITORING = (
         (page("FssMonitoringBlind", 20),),
     ),
     Incident(
-        "two of ten agents cannot read mountstats", Site(), (Unreadable(hosts=2),), (ticket("FssCollectorFailing", 15),)
+        "two of ten agents cannot read mountstats",
+        Site(),
+        (Unreadable(hosts=2),),
+        (ticket("FssCollectorFailing", 15, "on 2 exporter(s)", "for example host-"),),
     ),
     Incident(
         "no agent can read mountstats, where OCI is not polled",

@@ -5,17 +5,18 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.processes import require
 from tests.rules.faults import Fault
 from tests.rules.notifications import Labels, Notification, notifications
 from tests.rules.pack import CORE_FILES, RULES, parsed
-from tests.rules.site import BEFORE, EPOCH, Scrapes, Site, scraped
+from tests.rules.site import EPOCH, Scrapes, Site, scraped
 
 _SAMPLE = re.compile(r"\w*(?::\w+)*\{[^}]*\} [-+.\w]+")
+_DESCRIPTION = re.compile(r'description=("(?:[^"\\]|\\.)*")')
 _TIME = re.compile(r"(\d+)([wdhms])")
 _UNITS_MINUTES = {"w": 10_080.0, "d": 1440.0, "h": 60.0, "m": 1.0, "s": 1 / 60}
 
@@ -27,19 +28,20 @@ class Message:
     kind: str  # `page` or `ticket`
     alert: str  # the name, or names with `|` where the rules may choose
     by: float  # latest minute
+    says: tuple[str, ...] = ()  # what the text of the alert says in that minute
 
     def __str__(self) -> str:
         return f"{self.kind} {self.alert} by {self.by:g}"
 
 
-def page(alert: str, by: float) -> Message:
+def page(alert: str, by: float, *says: str) -> Message:
     """A page."""
-    return Message("page", alert, by)
+    return Message("page", alert, by, says)
 
 
-def ticket(alert: str, by: float) -> Message:
+def ticket(alert: str, by: float, *says: str) -> Message:
     """A ticket."""
-    return Message("ticket", alert, by)
+    return Message("ticket", alert, by, says)
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Outcome:
 
     incident: Incident
     sent: tuple[Notification, ...]
+    texts: Mapping[tuple[str, float], str] = field(default_factory=dict)  # of alerts by name and minute
 
     @property
     def got(self) -> str:
@@ -91,6 +94,8 @@ class Outcome:
                 left.remove(fits[0])
             else:
                 wrong.append(f"no {message}")
+            text = self.texts.get((message.alert, message.by), "")
+            wrong += [f"{message} does not say {words!r} but {text!r}" for words in message.says if words not in text]
         return "; ".join(wrong + [f"unwanted {one}" for one in left])
 
 
@@ -102,43 +107,63 @@ def _fits(message: Message, sent: Notification) -> bool:
 def tried(incident: Incident, promtool: str | None = None) -> Outcome:
     """Run an incident through the product, the rules and the routes."""
     scrapes = scraped(incident.site, incident.faults)
-    firing = fired(scrapes, promtool or require("promtool", "prometheus"))
-    return Outcome(incident, tuple(notifications(firing)))
+    texts = [(message.alert, message.by) for message in incident.wanted if message.says]
+    said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool)
+    firing = {minute: frozenset(map(_labels, samples)) for (_, minute), samples in said.samples.items()}
+    return Outcome(incident, tuple(notifications(firing)), said.texts)
 
 
-def fired(scrapes: Scrapes, promtool: str) -> dict[float, frozenset[Labels]]:
-    """Return the labels of the firing alerts by minute of the incident."""
-    said = asked(scrapes, promtool, 'ALERTS{alertstate="firing"}')
-    return {minute: frozenset(map(_labels, samples)) for minute, samples in said.items()}
+@dataclass(frozen=True)
+class Judged:
+    """What the rules make of the scrapes of a site.
+
+    Attributes:
+        samples: of each expression, by minute of the incident.
+        texts: descriptions of alerts, by name and minute of the incident.
+    """
+
+    samples: Mapping[tuple[str, float], list[str]]
+    texts: Mapping[tuple[str, float], str]
 
 
-def asked(scrapes: Scrapes, promtool: str, expression: str) -> dict[float, list[str]]:
-    """Return the samples of an expression by minute of the incident. promtool prints them because other samples are expected."""
+def judged(
+    scrapes: Scrapes,
+    expressions: Sequence[str],
+    texts: Sequence[tuple[str, float]] = (),
+    promtool: str | None = None,
+) -> Judged:
+    """Evaluate the rules. promtool prints samples and texts because others are expected."""
     wrong = [{"labels": "none", "value": -1}]
     seconds = [EPOCH + number * scrapes.interval_s for number in range(scrapes.taken)]
-    queries = [{"expr": expression, "eval_time": f"{at}s", "exp_samples": wrong} for at in seconds]
+    alerts = [
+        {"alertname": name, "eval_time": f"{EPOCH + int((scrapes.before + minute) * 60)}s", "exp_alerts": []}
+        for name, minute in texts
+    ]
+    test = {
+        "interval": f"{scrapes.interval_s}s",
+        "input_series": scrapes.inputs(),
+        "promql_expr_test": [
+            {"expr": expression, "eval_time": f"{at}s", "exp_samples": wrong}
+            for expression in expressions
+            for at in seconds
+        ],
+        "alert_rule_test": alerts,
+    }
+    document = {
+        "rule_files": [str(path) for path in rule_files()],
+        "evaluation_interval": f"{scrapes.interval_s}s",
+        "group_eval_order": [group["name"] for path in rule_files() for group in parsed(path)["groups"]],
+        "tests": [test],
+    }
     with tempfile.TemporaryDirectory() as folder:
-        test = Path(folder) / "test.yml"
-        document = {
-            "rule_files": [str(path) for path in rule_files()],
-            "evaluation_interval": f"{scrapes.interval_s}s",
-            "group_eval_order": [group["name"] for path in rule_files() for group in parsed(path)["groups"]],
-            "tests": [
-                {
-                    "interval": f"{scrapes.interval_s}s",
-                    "input_series": scrapes.inputs(),
-                    "promql_expr_test": queries,
-                }
-            ],
-        }
-        test.write_text(
-            json.dumps(document), encoding="utf-8"
-        )  # JSON is YAML, and is written in a hundredth of the time
+        file = Path(folder) / "test.yml"
+        # JSON is YAML, and is written in a hundredth of the time.
+        file.write_text(json.dumps(document), encoding="utf-8")
         # A third of the time of promtool is garbage collection, unless its small heap may grow. Tests run side by side.
         environment = {**os.environ, "GOGC": "400", "GOMAXPROCS": "1"}
-        command = [promtool, "test", "rules", str(test)]
+        command = [promtool or require("promtool", "prometheus"), "test", "rules", str(file)]
         finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    return _parsed(finished.stdout + finished.stderr)
+    return _parsed(finished.stdout + finished.stderr, scrapes.before)
 
 
 def rule_files() -> Sequence[Path]:
@@ -146,15 +171,22 @@ def rule_files() -> Sequence[Path]:
     return (*CORE_FILES, *sorted(path for path in RULES.glob("*.yml") if path not in CORE_FILES))
 
 
-def _parsed(said: str) -> dict[float, list[str]]:
-    answers: dict[float, list[str]] = {}
-    for block in re.split(r'(?=expr: ")', said)[1:]:
-        time = re.search(r"time: (\S+),", block)
-        assert time, block
+def _parsed(said: str, before: int) -> Judged:
+    samples: dict[tuple[str, float], list[str]] = {}
+    texts: dict[tuple[str, float], str] = {}
+    for block in re.split(r"(?=^ +(?:expr|alertname): )", said, flags=re.MULTILINE)[1:]:
+        head = re.match(r' +(expr|alertname): "?(.*?)"?, time: ([^,]+),', block)
+        assert head, block
+        kind, asked, time = head.groups()
         got = block.split("got:", 1)[1]
-        answers[_minute(time[1])] = [text for text in _SAMPLE.findall(got) if "nil" not in text]
-    assert answers, said
-    return answers
+        if kind == "expr":
+            samples[json.loads(f'"{asked}"'), _minute(time) - before] = [
+                text for text in _SAMPLE.findall(got) if "nil" not in text
+            ]
+        else:
+            texts[asked, _minute(time) - before] = " ".join(json.loads(text) for text in _DESCRIPTION.findall(got))
+    assert samples, said
+    return Judged(samples, texts)
 
 
 def _labels(sample: str) -> Labels:
@@ -164,4 +196,4 @@ def _labels(sample: str) -> Labels:
 
 def _minute(time: str) -> float:
     minutes = sum(int(number) * _UNITS_MINUTES[unit] for number, unit in _TIME.findall(time))
-    return minutes - EPOCH / 60 - BEFORE
+    return minutes - EPOCH / 60

@@ -27,8 +27,6 @@ from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
 
-BEFORE = 30
-"""Minutes of ordinary work before an incident starts."""
 EPOCH = 600
 """Epoch seconds at which a site begins. The rules run from second 0, when there is no series yet."""
 _POLL_AT_S = 20
@@ -44,6 +42,7 @@ class Site:
         mounts: mount targets that a host mounts.
         pollers: that poll the region.
         minutes: after the start of the incident.
+        before: minutes of ordinary work before the incident starts. Tickets about error budgets look at six hours.
         scraped: seconds between two scrapes, and between two evaluations of the rules.
         publishes_iops: whether OCI publishes MountTargetIOPS.
         has_extras: whether there are LDAP, Kerberos, quotas, a replication and block volumes.
@@ -57,6 +56,7 @@ class Site:
     mounts: int = 1
     pollers: int = 1
     minutes: int = 60
+    before: int = 30
     scraped: int = 60
     publishes_iops: bool = True
     has_extras: bool = False
@@ -70,6 +70,7 @@ class Scrapes:
     """All that a Prometheus server has of a site: by series the value of each scrape, None where there is none."""
 
     interval_s: int
+    before: int  # minutes before the incident starts
     series: dict[str, list[float | None]] = field(default_factory=dict)
     taken: int = 0
     rarely: set[str] = field(default_factory=set)  # targets whose series have gaps between two scrapes, and do not end
@@ -187,18 +188,18 @@ class _Poller:
 
 def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
     """Run a site with the faults of an incident, and return all that Prometheus scrapes."""
-    start = EPOCH + BEFORE * 60
+    start = EPOCH + site.before * 60
     clock = Clock(float(EPOCH))
-    scrapes = Scrapes(site.scraped)
+    scrapes = Scrapes(site.scraped, site.before)
     regions = InMemoryRegions()
     with ExitStack() as undo:
         undo.enter_context(patch("fss_exporter.oci.client.session.read_environment_once", regions.connect))
         undo.enter_context(patch("circuitbreaker.monotonic", clock))
         hosts = _hosts(site, of_incident, clock, undo)
         pollers = _pollers(site, of_incident, clock, start, regions, undo)
-        for second in range(0, (BEFORE + site.minutes) * 60 + 1, TICK_S // 2):
+        for second in range(0, (site.before + site.minutes) * 60 + 1, TICK_S // 2):
             clock.now = float(EPOCH + second)
-            minute = second / 60 - BEFORE
+            minute = second / 60 - site.before
             if second % TICK_S == 0:
                 for host in hosts:
                     host.tick(minute)

@@ -180,11 +180,11 @@ _SLO = Section(
         table(
             "Objectives and their budgets",
             "Each objective of this mount target: the part of the error budget of 30 days that is left, and how fast it is being spent. A burn of 14.4 "
-            "over one hour pages. A burn of 3 over one day is a ticket.",
+            "over one hour pages. A burn of 3 over six hours is a ticket.",
             Query(_by_objective("min", f"slo:fss_error_budget_left:ratio{{{THIS}}}"), "left"),
             *(
                 Query(_by_objective("max", f'slo:fss_error_budget_burn:ratio{{window="{window}", {THIS}}}'), window)
-                for window in ("10m", "1h", "1d")
+                for window in ("10m", "1h", "6h")
             ),
             columns={
                 "objective": Column("Objective", least=110),
@@ -192,7 +192,7 @@ _SLO = Section(
                 "left": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=110),
                 "10m": Column("Burn, 10 min", unit="none", decimals=1, width=115),
                 "1h": Column("1 hour", unit="none", decimals=1, steps=BURN_STEPS, width=90),
-                "1d": Column("1 day", unit="none", decimals=1, width=90),
+                "6h": Column("6 hours", unit="none", decimals=1, width=90),
             },
             sort_by="Budget left",
             ascending=True,

@@ -7,14 +7,9 @@ terraform {
 }
 
 variable "mount_targets" {
-  description = "OCIDs of the mount targets by shape: standard, hpmt-20, hpmt-40, hpmt-80."
+  description = "OCIDs of the mount targets by shape, for example standard or hpmt-20."
   type        = map(list(string))
   default     = {}
-
-  validation {
-    condition     = length(setsubtract(keys(var.mount_targets), ["standard", "hpmt-20", "hpmt-40", "hpmt-80"])) == 0
-    error_message = "Unknown shape: there are standard, hpmt-20, hpmt-40 and hpmt-80."
-  }
 }
 
 variable "published" {
@@ -38,20 +33,20 @@ variable "runbook_url" {
 locals {
   folder = "${path.module}/../../../mql/alarms"
 
-  ocids   = { for shape in ["standard", "hpmt-20", "hpmt-40", "hpmt-80"] : shape => sort(lookup(var.mount_targets, shape, [])) }
+  # Every shape has an alarm about its read bandwidth.
+  reads  = "fss-mount-target-read-"
+  shapes = [for file in fileset(local.folder, "${local.reads}*.json") : trimsuffix(trimprefix(file, local.reads), ".json")]
+
+  ocids   = { for shape in local.shapes : shape => sort(lookup(var.mount_targets, shape, [])) }
   some    = [for shape, ocids in local.ocids : shape if length(ocids) > 0]
   present = length(local.some) > 0 ? local.some : ["standard"] # nothing there yet: watch for what comes
 
   files = {
     for file in fileset(local.folder, "*.json") : trimprefix(trimsuffix(file, ".json"), "fss-") => jsondecode(
-      replace(templatefile("${local.folder}/${file}", {
-        ALARM_COMPARTMENT_OCID     = ""
-        METRIC_COMPARTMENT_OCID    = ""
-        TOPIC_OCID                 = ""
-        HPMT_20_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-20"])
-        HPMT_40_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-40"])
-        HPMT_80_MOUNT_TARGET_OCIDS = join("|", local.ocids["hpmt-80"])
-      }), "docs/runbook.md#", "${var.runbook_url}#")
+      replace(templatefile("${local.folder}/${file}", merge(
+        { ALARM_COMPARTMENT_OCID = "", METRIC_COMPARTMENT_OCID = "", TOPIC_OCID = "" },
+        { for shape, ocids in local.ocids : "${upper(replace(shape, "-", "_"))}_MOUNT_TARGET_OCIDS" => join("|", ocids) }
+      )), "docs/runbook.md#", "${var.runbook_url}#")
     )
   }
 
@@ -74,6 +69,11 @@ locals {
   selector = "]{resourceId =~ \"${join("|", local.ocids["standard"])}\"}.groupBy"
 }
 
+output "shapes" {
+  description = "Every known shape."
+  value       = local.shapes
+}
+
 output "alarms" {
   description = "Bodies of CreateAlarm, by key, without compartments and destinations."
   value = {
@@ -86,5 +86,9 @@ output "alarms" {
       ]
       freeformTags = merge(alarm.freeformTags, { "fss-exporter-pack" = var.name })
     })
+  }
+  precondition {
+    condition     = length(setsubtract(keys(var.mount_targets), local.shapes)) == 0
+    error_message = "Unknown shape: there are ${join(", ", local.shapes)}."
   }
 }

@@ -1,0 +1,121 @@
+"""A real Alertmanager with the documented routes, faster rules, and a receiver of messages."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from tests.processes import answers, process, require, wait_for
+from tests.rules.notifications import BLOCK
+from tests.rules.pack import CORE_FILES
+
+FASTER = 100
+"""All durations of rules and routes are divided by it, as any user can by editing them; nothing else is touched."""
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def faster(text: str, factor: int = FASTER) -> str:
+    """A file with its durations divided: values of `for` and its like, and the windows of range selectors."""
+
+    def shorter(match: re.Match[str]) -> str:
+        seconds = int(match["number"]) * _SECONDS[match["unit"]]
+        return f"{match['before']}{max(2, seconds // factor)}s"
+
+    keys = "for|interval|keep_firing_for|group_wait|group_interval|repeat_interval"
+    return re.sub(rf"(?P<before>\b(?:{keys}): |\[|offset )(?P<number>\d+)(?P<unit>[smhd])\b", shorter, text)
+
+
+def faster_rules(directory: Path, factor: int = FASTER) -> list[str]:
+    """Write the shipped rules with shorter durations to a directory, and return the paths."""
+    for path in CORE_FILES:
+        (directory / path.name).write_text(faster(path.read_text(encoding="utf-8"), factor), encoding="utf-8")
+    return [str(directory / path.name) for path in CORE_FILES]
+
+
+def prometheus_configuration(directory: Path, target: str, manager: str, factor: int = FASTER) -> str:
+    """Return a configuration with the shipped rules with shorter durations, each second, on two scrapes a second."""
+    static = {"static_configs": [{"targets": [target.removeprefix("http://")]}]}
+    return str(
+        yaml.safe_dump(
+            {
+                "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "1s"},
+                "rule_files": faster_rules(directory, factor),
+                "alerting": {"alertmanagers": [{"static_configs": [{"targets": [manager.removeprefix("http://")]}]}]},
+                "scrape_configs": [{"job_name": "fss", "honor_labels": True, **static}],
+            }
+        )
+    )
+
+
+def routes_to(receiver: "Receiver", factor: int = FASTER) -> str:
+    """Return the Alertmanager configuration of docs/alertmanager.md with a receiver and shorter durations."""
+    return re.sub(r"http://(\w+)\.example/alerts", rf"{receiver.url}/\1", faster(BLOCK, factor))
+
+
+@contextmanager
+def alertmanager(directory: Path, configuration: str) -> Iterator[str]:
+    """A real Alertmanager on its own; its URL."""
+    (directory / "alertmanager.yml").write_text(configuration, encoding="utf-8")
+    log = directory / "alertmanager.log"
+    command = [
+        require("prometheus-alertmanager", "prometheus-alertmanager"),
+        f"--config.file={directory / 'alertmanager.yml'}",
+        f"--storage.path={directory / 'alertmanager'}",
+        "--web.listen-address=127.0.0.1:0",
+        "--cluster.listen-address=",
+    ]
+    with process(command, log):
+        url = wait_for(lambda: _address(log), f"alertmanager to listen, see {log}")
+        wait_for(lambda: answers(f"{url}/-/ready"), f"alertmanager to be ready, see {log}")
+        yield url
+
+
+def _address(log: Path) -> str:
+    for line in log.read_text().splitlines():
+        if 'msg="Listening on"' in line:
+            return "http://" + line.rpartition("address=")[2].split()[0]
+    return ""
+
+
+class Receiver:
+    """What a webhook was told: notifications in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.notifications: list[dict[str, Any]] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.notifications.append({"receiver": self.path.strip("/"), **json.loads(body)})
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """A test is quiet."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def told(self, alert: str) -> list[tuple[str, str, str]]:
+        """Receiver, status and OCID of the mount target of every message about an alert."""
+        return [
+            (note["receiver"], one["status"], one["labels"].get("mount_target_id", ""))
+            for note in self.notifications
+            for one in note["alerts"]
+            if one["labels"]["alertname"] == alert
+        ]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()

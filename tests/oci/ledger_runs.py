@@ -1,0 +1,125 @@
+"""Minutes of two mount targets, counted while resources are missing in listings, minutes come late and the exporter restarts.
+
+`PYTHONPATH=exporter:. python -m tests.oci.ledger_runs` prints a table with what the counters have.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.clock import NOON
+from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.oci.polled_region import PolledRegion
+from tests.oci.test_minute_judge import FIGURES
+
+from fss_exporter.errors import Unreachable
+from fss_exporter.oci.ledger import MINUTE
+from fss_exporter.oci.ledger_file import dump, load
+from fss_exporter.oci.open_minutes import BY_MINUTE
+
+NAMES = ("a", "b")
+READ = "MountTargetReadThroughput"
+DOWN = Unreachable("down", operation="SummarizeMetricsData")
+
+
+@dataclass
+class LedgerRun:
+    """Two mount targets in an exporter that may restart. Each minute has another figure, so that no mistake cancels another."""
+
+    cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target(name) for name in NAMES]))
+    held_back: dict[int, int] = field(default_factory=dict)  # minutes that a minute comes late, by its number
+    down: bool = False
+
+    def __post_init__(self) -> None:
+        self.cloud.has_file_systems, self.cloud.names, self.cloud.figure = True, BY_MINUTE, self._figure
+        self.cloud.refuse = lambda operation: DOWN if self.down and operation == "SummarizeMetricsData" else None
+        self.start(PolledRegion(self.cloud))
+
+    def start(self, poll: PolledRegion) -> None:
+        """Use a new exporter from now on, which lists resources in each minute."""
+        self.poll = poll
+        self.poll.inventories.interval = 60.0
+
+    def restart(self) -> None:
+        """Begin a new exporter with what the old one kept."""
+        kept = load(dump(self.poll.ledger, "eu"), "eu")
+        self.start(PolledRegion(self.cloud, now=self.poll.now, ledger=kept))
+
+    def _figure(self, metric: str, _: str, end: int) -> float | None:
+        minute = (end - NOON) // MINUTE
+        if end + self.held_back.get(minute, 0) * MINUTE > self.poll.now:
+            return None
+        return float(minute * minute) if metric == READ and minute > 0 else FIGURES.get(metric)
+
+    @property
+    def minute(self) -> int:
+        """The newest complete minute."""
+        return int(self.poll.now - NOON) // MINUTE
+
+    def truth(self) -> float:
+        """What the counter of each mount target must show."""
+        return sum(minute * minute for minute in range(1, self.minute + 1)) * 60.0
+
+    def judged(self) -> dict[str, float]:
+        """Minutes judged of each mount target, whatever the verdict."""
+        (region,) = self.poll.board.regions
+        assert region.poll is not None
+        counted = {ocid: one.minutes for ocid, one in region.poll.targets.items()}
+        return {ocid: sum(one.values()) / 2 for ocid, one in counted.items()}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What happens in each poll, and which minutes come late by how many minutes."""
+
+    events: tuple[str, ...] = ()  # of each poll: `flap`, `skip`, `down`, `restart`, `restart twice` or nothing
+    held_back: Mapping[int, int] = field(default_factory=dict)
+
+    def played(self) -> LedgerRun:
+        """Play the events, and then half an hour in which all is well."""
+        run = LedgerRun(held_back=dict(self.held_back))
+        run.poll.minute()
+        for event in self.events:
+            run.cloud.unlisted = ("a",) if event == "flap" else ()
+            run.down = event == "down"
+            for _ in range(event.count("restart") + event.count("twice")):
+                run.restart()
+            if event == "skip":
+                run.poll.now += 60.0
+            run.poll.minute()
+        run.cloud.unlisted, run.down = (), False
+        for _ in range(max(60 - run.minute, 35)):
+            run.poll.minute()
+        return run
+
+
+SITUATIONS = {
+    "all is well": Situation(),
+    "missing in one listing": Situation(("", "flap")),
+    "missing in six listings": Situation(("", "flap") * 6),
+    "missing in ten listings in a row": Situation(("flap",) * 10),
+    "a minute comes nine minutes late": Situation(held_back={20: 9}),
+    "all minutes come eight minutes late": Situation(held_back=dict.fromkeys(range(10, 40), 8)),
+    "minutes come in pairs": Situation(held_back=dict.fromkeys(range(1, 60, 2), 1)),
+    "each second poll is left out": Situation(("skip",) * 15),
+    "OCI fails for ten minutes": Situation(("down",) * 10),
+    "a restart": Situation(("", "restart")),
+    "a restart in each minute": Situation(("restart",) * 20),
+    "a flap, a late minute and a restart together": Situation(
+        ("", "flap", "restart", "down", "skip", "restart twice"), {3: 9, 5: 4}
+    ),
+}
+"""Situations in which each minute counts once."""
+
+
+def main() -> None:
+    """Print the minutes of each situation beside what the counters have."""
+    print(f"{'situation':46} {'minutes':>7} {'judged':>7} {'counter / truth':>16}")
+    for name, situation in SITUATIONS.items():
+        run = situation.played()
+        judged = {f"{minutes:.0f}" for minutes in run.judged().values()}
+        shares = {f"{count / run.truth():.4f}" for count in run.poll.counted().values()}
+        print(f"{name:46} {run.minute - 1:7} {'/'.join(judged):>7} {'/'.join(shares):>16}")
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,27 @@ OPERATIONS = (
 CLASSES = list(OPERATION_CLASSES)
 KINDS = ["read", "write", "metadata"]
 OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|latency_objective_.*|.*_limit)")
-OF_HOSTS = ("fss_nfs_sent_bytes_total", "fss_nfs_received_bytes_total")
+NETWORK = 'network="eu-1"'
+_OF_HOSTS = dict.fromkeys(
+    (
+        "fss_exporter_build_info",
+        "fss_nfs_received_bytes_total",
+        "fss_nfs_sent_bytes_total",
+        "fss_nfs_superblocks_left_out",
+        "fss_nfs_ticks_total",
+        "fss_nfs_unresolved_forwarder_addresses",
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "scrape_duration_seconds",
+        "scrape_samples_scraped",
+        "up",
+    ),
+    "",
+) | dict.fromkeys(
+    ("fss_collector_errors_total", "fss_collector_last_success_timestamp_seconds", "fss_collector_success"),
+    'collector="nfs",',
+)
+"""The series of an agent, or of a scrape of it, that have no address: name, and the labels that the scrape does not add."""
 OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
 
 
@@ -101,31 +121,20 @@ def of_client(client: int, names: Mapping[str, Selected]) -> Iterator[str]:
         for name, series in names.items():
             if (own := _of_mount(series, address, number)) and series.wants(service="oci-fss"):
                 yield from (f"{name}{{{split}{scraped},{own}}}" for split in series.splits())
-    yield from (f"{name}{{{scraped}}}" for name in names if name in OF_HOSTS)
-    if "up" in names:
-        yield f"up{{{scraped}}}"
-    if "fss_exporter_build_info" in names:
-        yield f"fss_exporter_build_info{{{scraped}}}"
-    if "fss_collector_success" in names:
-        yield f'fss_collector_success{{{scraped},collector="nfs"}}'
+    yield from (f"{name}{{{_OF_HOSTS[name]}{scraped}}}" for name in names if name in _OF_HOSTS)
     if "node_scrape_collector_success" in names:
         yield f'node_scrape_collector_success{{{scraped},collector="mountstats"}}'
 
 
 def _of_mount(series: Selected, address: str, number: int) -> str:
     """The labels that tell a mount, or an address, of a client from its others; empty for a series it does not have."""
-    name, at = series.name, f'address="{address}"'
+    name, at = series.name, f'{NETWORK},address="{address}"'
     mount = f'{at},server="{address}",export="/export/{number}",service="oci-fss"'
     if name.startswith(("node_mountstats_", "node_mount:", "node_class:")):
         return f'mountaddr="{address}",export="{address}:/export/{number}",protocol="tcp"'
     if name.startswith("client:"):
         return f'{at},agent="node_exporter"'
-    if (
-        not name.startswith("fss_client_")
-        or name in OF_HOSTS
-        or OF_OTHER_SERVICES.fullmatch(name)
-        or name not in CATALOGUE
-    ):
+    if not name.startswith("fss_client_") or OF_OTHER_SERVICES.fullmatch(name) or name not in CATALOGUE:
         return ""  # a histogram has series in exact mode only, and the fleet runs without it
     if name == "fss_client_mount_info":
         return f"{mount},{OPTIONS}"
@@ -136,7 +145,7 @@ def of_region(names: Mapping[str, Selected]) -> Iterator[str]:
     """Series of the mount targets and addresses."""
     for number in range(MOUNT_TARGETS):
         target = f'region="eu-1",mount_target_id="ocid1.mt.{number}",mount_target="mt-{number}"'
-        address = f'address="10.80.{number}.10"'
+        address = f'{NETWORK},address="10.80.{number}.10"'
         for name, series in names.items():
             if name == "address:fss_mount_target:join":
                 yield f"{name}{{{address},{target}}}"

@@ -69,16 +69,28 @@ class Server:
 
     def write(self, samples: Samples, at: float) -> None:
         """Store samples of one moment, epoch seconds."""
-        stamp = _varint(int(at * 1000))
+        self.write_history(((labels, (value,)) for labels, value in samples), (at,))
+
+    def write_history(self, series: Iterable[tuple[Labels, Iterable[float]]], moments: Sequence[float]) -> None:
+        """Store the values of series at moments, epoch seconds. The server takes samples of a series in the order of time."""
+        stamps = [b"\x10" + _varint(int(at * 1000)) for at in moments]
         rows = []
-        for labels, value in samples:
+        for labels, values in series:
             if (known := self._known.get(labels)) is None:
                 known = self._known[labels] = _encoded_labels(labels)
-            rows.append(_field(1, known + _field(2, b"\x09" + struct.pack("<d", value) + b"\x10" + stamp)))
-        for first in range(0, len(rows), _BATCH):
-            body = _uncompressed(b"".join(rows[first : first + _BATCH]))
-            headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
-            self._post("/api/v1/write", body, {**headers, "X-Prometheus-Remote-Write-Version": "0.1.0"})
+            samples = (b"\x09" + struct.pack("<d", value) + stamp for value, stamp in zip(values, stamps, strict=True))
+            rows.append(_field(1, known + b"".join(_field(2, sample) for sample in samples)))
+            if len(rows) * len(stamps) >= _BATCH:
+                self._push(rows)
+                rows = []
+        if rows:
+            self._push(rows)
+
+    def _push(self, rows: Sequence[bytes]) -> None:
+        headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
+        self._post(
+            "/api/v1/write", _uncompressed(b"".join(rows)), {**headers, "X-Prometheus-Remote-Write-Version": "0.1.0"}
+        )
 
     def ask(self, expression: str, at: float) -> list[tuple[Labels, float]]:
         """The vector that an expression gives at a moment."""

@@ -38,17 +38,22 @@ class Asked:
 
     def scene(self) -> Json:
         """The dashboard with its variables and answers; `chosen` has the text of variables that are not All or the first."""
-        variables: dict[str, Json] = {}
-        for variable in self.dashboard["templating"]["list"]:
-            variables[variable["name"]] = self._value(variable, variables)
+        variables = self.variables()
         return {
             "dashboard": self.dashboard,
             "from": int(self.start * 1000),
             "to": int(self.end * 1000),
             "variables": variables,
-            "answers": {panel["title"]: self._answers(panel, variables) for panel in panels_of(self.dashboard)},
+            "answers": {panel["title"]: self.answers(panel, variables) for panel in panels_of(self.dashboard)},
             "annotations": self._annotations(variables),
         }
+
+    def variables(self) -> dict[str, Json]:
+        """Text and value of each variable by its name."""
+        variables: dict[str, Json] = {}
+        for variable in self.dashboard["templating"]["list"]:
+            variables[variable["name"]] = self._value(variable, variables)
+        return variables
 
     def _value(self, variable: Json, before: Mapping[str, Json]) -> Json:
         if variable["type"] == "datasource":
@@ -79,7 +84,8 @@ class Asked:
             ]
         return sorted(set(found))
 
-    def _answers(self, panel: Json, variables: Mapping[str, Json]) -> Json:
+    def answers(self, panel: Json, variables: Mapping[str, Json]) -> Json:
+        """The answers to the queries of a panel, by the letter of the query."""
         return {target["refId"]: self._answer(panel, target, variables) for target in panel["targets"]}
 
     def _answer(self, panel: Json, target: Json, variables: Mapping[str, Json]) -> Json:

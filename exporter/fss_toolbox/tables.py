@@ -101,10 +101,13 @@ def show_figures(
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
     """Print a line of text. Folded lines begin `hanging` characters in."""
     text = printable(text)
-    if hanging:
-        lines = wrap(text, out.width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
-        text = "\n".join(lines)
-    out.print(Text(text, style=style))
+    out.print(Text(hung(text, out.width, hanging) if hanging else text, style=style))
+
+
+def hung(text: str, width: int, hanging: int) -> str:
+    """Return a line that breaks between words at a width. Folded lines begin `hanging` characters in."""
+    indent = " " * hanging
+    return "\n".join(wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
 
 
 def colour(ratio: float | None, warning: float, critical: float) -> str:

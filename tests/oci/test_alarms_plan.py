@@ -216,6 +216,30 @@ class TestShowing:
             "Plan: 1 to create, 1 to update, 1 to delete, 0 unchanged.",
         ]
 
+    def test_a_changed_list_of_mount_targets_shows_which_came_and_went(self) -> None:
+        name, listed = "query", [f"ocid1.mounttarget.oc1.r.aaaaaaaaaaaaaaaaaaaaaa00000{number}" for number in range(5)]
+
+        def lines(old: list[str], new: list[str]) -> list[str]:
+            body = {"freeformTags": {pack.KEY_TAG: "mine", pack.PACK_TAG: "fss"}, "displayName": "mine"}
+            alarm, earlier = (
+                {**body, name: f'A[5m]{{resourceId =~ "{"|".join(ocids)}"}}.max() >= 1'} for ocids in (new, old)
+            )
+            planned = plan([pack.Alarm("mine", alarm)], stored([pack.Alarm("mine", earlier)]), {})
+            return [line.strip() for line in show.plan_lines(planned) if "A[5m]" in line]
+
+        assert lines(listed[:4], listed[1:]) == [
+            '- A[5m]{resourceId =~ "ocid1...000000, 3 in both"}.max() >= 1',
+            '+ A[5m]{resourceId =~ "ocid1...000004, 3 in both"}.max() >= 1',
+        ]
+        assert lines(listed[:2], listed[:3]) == [
+            '- A[5m]{resourceId =~ "2 in both"}.max() >= 1',
+            '+ A[5m]{resourceId =~ "ocid1...000002, 2 in both"}.max() >= 1',
+        ]
+        assert lines(listed[:2], listed[1:2]) == [
+            '- A[5m]{resourceId =~ "ocid1...000000, ocid1...000001"}.max() >= 1',
+            '+ A[5m]{resourceId =~ "ocid1...000001"}.max() >= 1',
+        ]
+
     def test_a_plan_is_kept_with_half_a_character_of_an_edited_alarm(self) -> None:
         hostile = edited(stored(self.alarms[:1])[0], body="half \ud800")
         kept = alarm_plan.saved_json(SavedPlan(1, "r", "c", "fss", plan(self.alarms[:1], [hostile], {})))

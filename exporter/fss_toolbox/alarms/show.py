@@ -9,8 +9,8 @@ from fss_toolbox.alarms.alarm_plan import FieldChange, Plan, Step, StepKind
 from fss_toolbox.alarms.apply import StepOutcome
 
 SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
-_OCID: Final = re.compile(r"ocid1\.[\w.-]*(\w{6})")
-_SHORT_OCID: Final = r"ocid1...\1"  # the last characters tell resources apart
+_OCIDS: Final = re.compile(r"ocid1\.[\w.-]+(?:\|ocid1\.[\w.-]+)*")
+_TELLING: Final = 6  # The last characters of an OCID tell resources apart
 _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
 
 
@@ -72,14 +72,27 @@ def _what(step: Step) -> str:
 def _effect(step: Step) -> str:
     """Return what an alarm that is not there yet will do: severity, time and query."""
     severity, pending, query = (_short(step.body.get(name)) for name in ("severity", "pendingDuration", "query"))
-    return f"{severity} after {pending}: {_OCID.sub(_SHORT_OCID, query)}"
+    return f"{severity} after {pending}: {_shortened(query)}"
+
+
+def _shortened(text: str, other: str = "") -> str:
+    """Return a text with short OCIDs. The OCIDs of a list that another text has as well become their number."""
+    common = {ocid for listed in _OCIDS.findall(other) for ocid in listed.split("|")}
+
+    def short(listed: re.Match[str]) -> str:
+        ocids = listed[0].split("|")
+        same = sum(ocid in common for ocid in ocids)
+        own = [f"ocid1...{ocid[-_TELLING:]}" for ocid in ocids if ocid not in common or same == 1]
+        return ", ".join([*own, *([f"{same} in both"] if same > 1 else [])])
+
+    return _OCIDS.sub(short, text)
 
 
 def _change_lines(change: FieldChange) -> Iterator[str]:
     if isinstance(change.old, str) and isinstance(change.new, str) and len(change.old) + len(change.new) > 80:
         yield f"{change.name}:"
-        yield f"  - {change.old}"
-        yield f"  + {change.new}"
+        yield f"  - {_shortened(change.old, change.new)}"
+        yield f"  + {_shortened(change.new, change.old)}"
     elif isinstance(change.old, list) and isinstance(change.new, list) and change.name == "overrides":
         yield f"{change.name}:"
         yield from _rule_lines(change.old, change.new)
@@ -94,7 +107,7 @@ def _rule_lines(old: list[dict[str, object]], new: list[dict[str, object]]) -> I
         if name not in after:
             yield f"  - {name}"
         elif name not in before:
-            yield f"  + {name}: {_short(after[name].get('query'))}"
+            yield f"  + {name}: {_shortened(_short(after[name].get('query')))}"
         else:
             for key in dict.fromkeys((*before[name], *after[name])):
                 one, other = before[name].get(key), after[name].get(key)

@@ -108,8 +108,7 @@ def plan(flags: AlarmPlanFlags) -> int:
         if flags.detailed:
             raise FssError(wrong.lines[0], wrong.lines[1:]) from wrong  # 2 means changes here
         raise
-    for line in show.plan_lines(saved.plan):
-        echo(line)
+    _show(saved.plan)
     if not flags.detailed:
         return 0
     return CHANGES if saved.plan.changes else int(bool(saved.plan.of("clash")))
@@ -210,9 +209,17 @@ def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
             )
 
 
-def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
+def _show(planned: Plan) -> None:
     for line in show.plan_lines(planned):
-        echo(line)
+        echo(_folded(line))
+
+
+def _folded(line: str) -> str:
+    return tables.hung(line, tables.console().width, len(line) - len(line.lstrip()) + 4)
+
+
+def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
+    _show(planned)
     if not planned.changes:
         return int(bool(planned.of("clash")))
     deletions = len(planned.of("delete"))
@@ -223,7 +230,7 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
 
     def report(outcome: StepOutcome) -> None:
         with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
-            echo(show.outcome_line(outcome))
+            echo(_folded(show.outcome_line(outcome)))
 
     outcomes = carry_out(planned, service, report)
     echo(show.summary(outcomes))

@@ -3,6 +3,7 @@
 import http.server
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -68,10 +69,10 @@ def url() -> Iterator[str]:
 class Terminal:
     """A tmux session with `top` in it."""
 
-    def __init__(self, socket: Path, width: int, environment: dict[str, str], url: str) -> None:
+    def __init__(self, socket: Path, width: int, environment: dict[str, str], url: str, before: str) -> None:
         self._tmux = ("tmux", "-S", str(socket))
         self._run("kill-server", check=False)
-        command = f"{sys.executable} -m fss_exporter top --url {url} 1; echo ended with $?; sleep 600"
+        command = f"{before} {sys.executable} -m fss_exporter top --url {url} 1; echo ended with $?; sleep 600"
         variables = [f"-e{name}={value}" for name, value in environment.items()]
         size = ("-x", str(width), "-y", "20")
         self._run("-f/dev/null", "new-session", "-d", *variables, *size, command)
@@ -112,8 +113,8 @@ def terminal(tmp_path: Path, url: str) -> Iterator[Callable[..., Terminal]]:
     """Start `top` in a terminal of a width."""
     opened: list[Terminal] = []
 
-    def start(width: int, **environment: str) -> Terminal:
-        opened.append(Terminal(tmp_path / f"tmux{len(opened)}", width, environment, url))
+    def start(width: int, *, before: str = "", **environment: str) -> Terminal:
+        opened.append(Terminal(tmp_path / f"tmux{len(opened)}", width, environment, url, before))
         return opened[-1]
 
     yield start
@@ -179,3 +180,14 @@ def test_a_signal_gives_the_terminal_back(terminal: Callable[..., Terminal]) -> 
     children = subprocess.run(("pgrep", "-P", pane), capture_output=True, text=True, check=True).stdout.split()
     os.kill(int(children[0]), 15)
     assert "ended with" in session.until("ended with")
+
+
+@pytest.mark.parametrize("before", ["", "trap '' HUP;"], ids=["SIGHUP ends it", "SIGHUP is ignored, as under nohup"])
+def test_it_ends_when_its_terminal_is_gone(terminal: Callable[..., Terminal], before: str) -> None:
+    session = terminal(80, before=before)
+    session.until("at least")
+    pane = session._run("list-panes", "-F", "#{pane_pid}").strip()
+    (top,) = subprocess.run(("pgrep", "-P", pane), capture_output=True, text=True, check=True).stdout.split()
+    server = session._run("display-message", "-p", "#{pid}").strip()
+    os.kill(int(server), signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{top}").exists(), "the end of top", PROMPT_S)

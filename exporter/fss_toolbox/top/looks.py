@@ -32,6 +32,7 @@ class Looks:
         self._wanted: tuple[MountTargetRow, str] | None = None
         self._is_paused = False
         self._is_ended = False
+        self._ending = threading.Lock()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="top", daemon=True)
 
@@ -50,11 +51,14 @@ class Looks:
         self._is_paused = is_paused
 
     def end(self, wait_seconds: float) -> None:
-        """End the thread. A look that hangs ends with the program."""
-        self._is_ended = True
-        self._woken.set()
-        self._thread.join(wait_seconds)
-        self._source.close()
+        """End the thread and close the source. A look that hangs ends with the program, and a second call waits for the first."""
+        with self._ending:
+            if self._is_ended:
+                return
+            self._is_ended = True
+            self._woken.set()
+            self._thread.join(wait_seconds)
+            self._source.close()
 
     def _run(self) -> None:
         due = time.monotonic()

@@ -1,6 +1,9 @@
 """The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `looks`."""
 
 import os
+import select
+import signal
+import threading
 import time
 from dataclasses import replace
 from typing import ClassVar
@@ -31,6 +34,13 @@ from fss_toolbox.top.top_table import (
 _LEFT = Column("", left=True)
 _END_SECONDS = 2.0
 """The kernel's triggers go in this time. A source that hangs for longer ends with the program."""
+
+
+def wait_for_the_end_of_the_terminal() -> None:
+    """Return when the window of standard input is closed. Nothing else tells a program that ignores SIGHUP, as under nohup."""
+    standard_input = select.poll()
+    standard_input.register(0, 0)
+    standard_input.poll()
 
 
 class TopScreen(App[None]):
@@ -87,11 +97,19 @@ class TopScreen(App[None]):
         self._table.focus()
         self._draw()
         self.set_interval(1.0, self._draw)
+        if not self.is_headless:
+            threading.Thread(target=self._end_without_terminal, name="terminal", daemon=True).start()
         self._looks.start()
 
     def on_unmount(self) -> None:
         """Leave nothing behind in the kernel."""
         self._looks.end(_END_SECONDS)
+
+    def _end_without_terminal(self) -> None:
+        """End the program at once, because Textual waits for ever for a terminal that takes its last bytes."""
+        wait_for_the_end_of_the_terminal()
+        self._looks.end(_END_SECONDS)
+        os._exit(128 + signal.SIGHUP)
 
     @property
     def _table(self) -> DataTable[Text]:

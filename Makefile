@@ -235,7 +235,7 @@ check-tools: # of `make check`, in one call because two installations at a time 
 .venv/bin/python:
 	@tools/make-venv $(PYTHON) .venv
 
-.venv/poller: requirements/poller.txt pyproject.toml | .venv/bin/python
+.venv/poller: requirements/poller.txt requirements/top.txt pyproject.toml | .venv/bin/python
 	@tools/install poller
 	@touch $@
 

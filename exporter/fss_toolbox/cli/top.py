@@ -25,7 +25,7 @@ from fss_toolbox.top.picture import PictureSource
 from fss_toolbox.top.prometheus_source import PrometheusSource
 
 _HOST_SECONDS, _PAGE_SECONDS, _PROMETHEUS_SECONDS = 2.0, 5.0, 15.0
-INSTALL_TOP = "Run pip install '.[top]' in a clone, or pip install textual."
+INSTALL_TOP = "Run pip install '.[top]' in a clone, or pip install textual. The packages have it."
 
 
 @dataclass(frozen=True, kw_only=True)

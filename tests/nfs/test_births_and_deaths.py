@@ -73,6 +73,34 @@ def test_a_new_mount_shows_zeros_in_the_first_answer_and_its_counts_in_the_secon
     assert agent.removes() == {"/1": 700}
 
 
+def test_a_mount_that_is_older_than_the_agent_shows_its_counts_at_once() -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 500))
+    agent.tick((1, 1001, 700))
+
+    assert agent.removes() == {"/1": 200}
+
+
+def test_hours_of_growth_before_the_first_server_asks_are_no_peak() -> None:
+    agent = Agent()
+    agent.tick()
+    agent.tick((1, 0, 500))
+    agent.tick((1, 3600, 90_000), seconds=3600.0)
+
+    assert agent.removes() == {"/1": 90_000}
+
+
+def test_a_mount_that_was_born_while_its_server_was_down_shows_zeros() -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5))
+    agent.removes()
+    agent.tick((1, 1001, 5), (2, 0, 500))
+    agent.tick((1, 1601, 5), (2, 600, 9000), seconds=600.0)
+
+    assert agent.removes() == {"/1": 0, "/2": 0}
+    assert agent.removes() == {"/1": 0, "/2": 9000}
+
+
 def test_the_zeros_of_a_new_mount_leave_the_other_mounts_alone() -> None:
     agent = Agent()
     agent.tick((1, 1000, 5))

@@ -113,7 +113,7 @@ class Accounts:
         self._retention_s = retention_s
         self._most_mounts = most_mounts
         self._baselines: dict[str, _Baseline] = {}
-        self._last_at: float | None = None
+        self.last_at: float | None = None  # start of the last reading
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
         """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
@@ -146,13 +146,14 @@ class Accounts:
         self.unanswered.add(reading, at)
         mounted = {known.superblock.key.address for known in self._baselines.values()}
         self.verdicts.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
-        self._last_at = at
+        self.last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None, changes: list[TransferChange]) -> float:
         """Add the growth of one superblock. Return the fixed cost in I/O operations. Append READs and WRITEs to `changes`."""
         now = superblock.record
-        totals = self.mounts.setdefault(superblock.key, MountTotals())
-        address = self.addresses.setdefault(superblock.key.address, AddressTotals())
+        born_at = self.last_at if before is None else None
+        totals = self.mounts.setdefault(superblock.key, MountTotals(born_at=born_at))
+        address = self.addresses.setdefault(superblock.key.address, AddressTotals(born_at=born_at))
         if before is None or not now.operations.keys() <= totals.operations.keys():
             totals.include(superblock, self.overrides.weights)
         payload = {
@@ -203,7 +204,7 @@ class Accounts:
             if known.superblock.known.cost == "weighted"
         }
         unread = reading.present - {superblock.number for superblock in reading.superblocks}
-        seconds = 0.0 if self._last_at is None else at - self._last_at
+        seconds = 0.0 if self.last_at is None else at - self.last_at
         return self.costs.tick_costs(Tick(changes, mounts, unread, seconds, self.mounts.keys()))
 
     def _add_transfer_costs(self, tick_costs: TickCosts, costs: dict[str, float]) -> None:
@@ -260,8 +261,8 @@ class Accounts:
         if known is not None and _same_life(known, superblock, at):
             # The mounts that name an export come and go, and the series keep the first name.
             return _Start(known.superblock.record, known.at, known.superblock.key)
-        if self._last_at is not None and superblock.record.age_s <= at - self._last_at:
-            return _Start(None, self._last_at, superblock.key)
+        if self.last_at is not None and superblock.record.age_s <= at - self.last_at:
+            return _Start(None, self.last_at, superblock.key)
         return _Start(superblock.record, at, superblock.key)
 
 

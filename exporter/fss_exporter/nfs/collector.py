@@ -4,9 +4,10 @@ The set of series rarely changes. The collector prepares text and order of the s
 numbers. Lines of one operation or class are adjacent, because such text compresses well.
 """
 
+import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
@@ -19,6 +20,14 @@ from fss_exporter.nfs.ticker import Ticker, TickResults
 from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
 Key = TypeVar("Key", bound=Hashable)
+
+_NEW_SECONDS: Final = 120.0
+"""Age up to which a mount is new though no server has asked since its birth. A server may need so long to find a new host."""
+
+
+def new_since(answered_at: float, now: float) -> float:
+    """Return the earliest birth that an answer shows at zero. All times are seconds of one clock, and the last answer was at `answered_at`, infinity without one."""
+    return min(answered_at, now - _NEW_SECONDS)
 
 
 class Answer(NamedTuple):
@@ -37,7 +46,8 @@ class NfsCollector:
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
     The first answers show a new mount at zero, and later answers show the counts. A Prometheus server that computes rates
-    sees the zero before the counts and misses no growth.
+    sees the zero before the counts and misses no growth. A mount is new if it was born since the last answer, or a moment
+    ago. Any other mount shows its counts at once, because hours of growth between two scrapes would look like a peak.
     """
 
     name = "nfs"
@@ -62,6 +72,7 @@ class NfsCollector:
         """
         self.answer = Answer()
         self._ticker = ticker
+        self._answered_at = math.inf  # no server has asked yet
         self.zero_answers = zero_answers
         self._further = further
         self._network = network
@@ -97,6 +108,7 @@ class NfsCollector:
                 return list(_about_ticks(self._ticker.results))
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
+            self._answered_at = accounts.last_at or 0.0
             mounts, known = frozenset(accounts.mounts), frozenset(accounts.addresses)
             self.answer = Answer(network, mounts, known, new_addresses, new_mounts, is_for_server)
             addresses = {
@@ -117,6 +129,10 @@ class NfsCollector:
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:
         """Return the mounts or addresses that this answer shows at zero."""
+        since = new_since(self._answered_at, self._ticker.accounts.last_at or 0.0)
+        for counts in totals.values():
+            if counts.answers == 0 and (counts.born_at is None or counts.born_at < since):
+                counts.answers = self.zero_answers
         new = {key for key, counts in totals.items() if counts.answers < self.zero_answers}
         for key in new:
             totals[key].answers += 1

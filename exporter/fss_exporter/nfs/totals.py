@@ -75,6 +75,9 @@ class MountTotals:
     written_bytes: int = 0
     lock_io_operations: float | None = None  # None if locks are local or not counted
     last_seen_at: float = 0.0  # time of the last reading with this mount, seconds of a monotonic clock
+    born_at: float | None = (
+        None  # end of the time without the mount, on the same clock. None if the first reading found it old
+    )
     answers: int = 0  # scrapes that have shown the series of this mount
 
     @property
@@ -116,6 +119,7 @@ class AddressTotals:
     requests: int = 0  # NFS operations completed
     io_operations: float | None = None  # estimated mount-target I/O operations; None where no mount has a known cost
     seconds: dict[Verdict, float] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0.0))  # judged time
+    born_at: float | None = None  # as of its first mount
     answers: int = 0  # scrapes that have shown the address
 
     @property

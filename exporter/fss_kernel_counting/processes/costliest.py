@@ -57,6 +57,7 @@ class TopRow:
 
     total: Amount  # since the row began
     weight: float  # sum of the weights of all loads, each halved every `HALF_LIFE_SECONDS`
+    began_at: float
     busy_at: float  # last time with load
     answers: int = 0  # answers to servers so far; a new row shows zeros in its first
 
@@ -119,7 +120,7 @@ class TopLoads(Generic[Who]):
         for who in sorted(waiting, key=top.outsiders.__getitem__, reverse=True):
             if not self._has_place(top, top.outsiders[who]):
                 break
-            top.rows[who] = TopRow(NO_AMOUNT, top.outsiders.pop(who), now)
+            top.rows[who] = TopRow(NO_AMOUNT, top.outsiders.pop(who), now, now)
         for who, amount in amounts.items():
             if who in top.rows:
                 top.rows[who].total = top.rows[who].total.plus(amount)

@@ -1,5 +1,6 @@
 """The background loop that counts the load by process, and the metric families of the processes and jobs with the highest load."""
 
+import math
 import threading
 import time
 from collections import defaultdict
@@ -8,7 +9,7 @@ from typing import Final
 
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
-from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.collector import Answer, new_since
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
 from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, TopLoads, Who
@@ -60,6 +61,7 @@ class ProcessReader:
         self._counting = counting
         self._reading = reading
         self._zero_answers = zero_answers
+        self._answered_at = math.inf  # no server has asked yet
         self._clock = clock
         self._lock = threading.Lock()
         self._round_lock = threading.Lock()
@@ -93,25 +95,39 @@ class ProcessReader:
     def families(self, answer: Answer) -> Iterator[Family]:
         """Return the metric families. A new process or job shows zeros in its first answers to a server."""
         with self._lock:
+            now = self._clock()
+            since = new_since(self._answered_at, now)
+            if answer.is_for_server:
+                self._answered_at = now
             if self._processes is not None:
-                yield from self._rows("process", self._processes, lambda who: who or _OTHER_PROCESSES, answer)
+                yield from self._rows("process", self._processes, lambda who: who or _OTHER_PROCESSES, answer, since)
             if self._jobs is not None:
-                yield from self._rows("job", self._jobs, lambda job: (job or _OTHER_JOBS,), answer)
+                yield from self._rows("job", self._jobs, lambda job: (job or _OTHER_JOBS,), answer, since)
         counting = self._counting
         active = (((part,), float(part in counting.active)) for part in counting.parts)
         yield family("fss_nfs_process_part_active", active)
         yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))
 
     def _rows(
-        self, kind: str, top: TopLoads[Who], labels: Callable[[Who | None], tuple[str, ...]], answer: Answer
+        self,
+        kind: str,
+        top: TopLoads[Who],
+        labels: Callable[[Who | None], tuple[str, ...]],
+        answer: Answer,
+        since: float,
     ) -> tuple[Family, ...]:
-        """Return the families of processes or jobs. `labels` returns those of one, and for None those of all others."""
+        """Return the families of processes or jobs. `labels` returns those of one, and for None those of all others.
+
+        A row that began before `since` shows its counts at once.
+        """
         operations, costs, carried = (
             family(f"fss_client_{kind}_{name}_total") for name in ("operations", "io_operations", "bytes")
         )
         for address, rows in top.addresses.items():
             for who, row in (*rows.rows.items(), (None, None)):
                 total = rows.other if row is None else row.total
+                if row is not None and row.answers == 0 and row.began_at < since:
+                    row.answers = self._zero_answers
                 if row is not None and row.answers < self._zero_answers:
                     total = NO_AMOUNT if answer.is_for_server else total
                     row.answers += answer.is_for_server

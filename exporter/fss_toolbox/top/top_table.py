@@ -380,7 +380,9 @@ def subtitle(target: MountTargetRow | None, state: ViewState, parts: Parts | Non
     """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown."""
     if target is None:
         return [Cell("this mount target is gone. Escape goes back", GREY)]
-    name = " ".join(filter(None, (target.name or target.address, target.address, target.shape)))
+    name = " ".join(
+        filter(None, dict.fromkeys((target.name, target.address, target.shape)))
+    )  # a host knows no name but the address
     tabs = "  ".join(
         f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )

@@ -68,6 +68,16 @@ def test_a_new_process_shows_zero_in_as_many_answers_as_servers_scrape(host: Bus
     assert [_values(reader, COST, is_answer=True)[dd] for _ in range(3)] == [0, 0, 2]
 
 
+def test_minutes_of_load_before_the_first_server_asks_are_no_peak(host: BusyHost) -> None:
+    reader = _reader(host)
+    for _ in range(20):
+        host.read(7, "dd", 4 * KIB)
+        _again(host, reader)
+    dd = (HERE, "dd", "", "", "backup.service")
+
+    assert _values(reader, COST, is_answer=True)[dd] == 40
+
+
 def test_an_address_has_at_most_n_series_and_other(host: BusyHost) -> None:
     reader = _reader(host, most=3)
     for number in range(100, 150):

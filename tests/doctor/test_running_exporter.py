@@ -93,6 +93,13 @@ def test_an_exporter_that_sees_less_than_it_should_is_named_with_the_part(export
     ]
 
 
+def test_an_agent_that_reads_its_own_mounts_is_a_problem(exporter: Exporter) -> None:
+    part = '{region="",part="mount_namespace"}'
+    exporter.metrics = (200, FINE + f"fss_expected{part} 1\nfss_seen{part} 0\n")
+    _, _, coverage = findings(exporter)
+    assert coverage == (Severity.PROBLEM, "", "reads its own mounts and not those of the host")
+
+
 def test_an_exporter_that_sees_everything_says_so(exporter: Exporter) -> None:
     exporter.metrics = (200, FINE + SEEN % (10, 9))
     _, _, coverage = findings(exporter)

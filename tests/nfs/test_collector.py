@@ -3,6 +3,7 @@
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from tests.nfs.golden import GOLDEN, scrape
@@ -48,8 +49,6 @@ def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_els
         "fss_client_network_",
         "fss_client_latency_",
         "fss_cost_model_",
-        "fss_expected",  # of the parts of the exporter, in `web/collecting.py`
-        "fss_seen",
         "process_",
     )
     assert exported == {metric.name for metric in (*CLIENT, *EXPORTER) if not metric.name.startswith(elsewhere)}
@@ -62,6 +61,34 @@ def test_every_sample_has_the_labels_of_its_row() -> None:
     for family in collector.collect():
         for sample in family.samples:
             assert set(sample.labels) == labels[sample.name]
+
+
+@pytest.mark.parametrize(
+    ("is_of_host", "success", "seen"),
+    [
+        (True, True, {"mount_namespace": 1, "mounts": 1}),
+        (False, False, {"mount_namespace": 0, "mounts": 1}),
+        (None, True, {}),
+    ],
+    ids=["host", "own mounts though the host's were wanted", "own mounts as asked for"],
+)
+def test_an_agent_that_does_not_see_the_host_says_so(
+    is_of_host: bool | None, success: bool, seen: dict[str, float]
+) -> None:
+    collector = NfsCollector(_ticked(replace(reading(), is_of_host=is_of_host)))
+    exported = families(collector)
+
+    assert collector.success is success
+    assert {labels["part"]: value for labels, value in exported.get("fss_seen", [])} == seen
+    assert {labels["part"]: value for labels, value in exported.get("fss_expected", [])} == dict.fromkeys(seen, 1)
+
+
+def test_a_mount_without_a_readable_record_is_expected_and_not_seen() -> None:
+    unread = join(parse_mountstats(""), parse_mountinfo(mountinfo()))
+    exported = families(NfsCollector(_ticked(replace(unread, is_of_host=True))))
+
+    assert ({"region": "", "part": "mounts"}, 1) in exported["fss_expected"]
+    assert ({"region": "", "part": "mounts"}, 0) in exported["fss_seen"]
 
 
 def test_no_series_is_exported_twice() -> None:

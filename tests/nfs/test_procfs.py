@@ -24,6 +24,24 @@ def test_the_mounts_of_the_hosts_first_process_are_read(tmp_path: Path) -> None:
     reading = Procfs(tree(tmp_path, "1")).read()
 
     assert [superblock.key.export for superblock in reading.superblocks] == ["/a"]
+    assert reading.is_of_host
+
+
+@pytest.mark.parametrize(
+    ("pid_namespace", "shares_mounts", "is_of_host"),
+    [("4026531836", True, True), ("4026532180", False, True), ("4026532180", True, False)],
+    ids=["host", "system container whose first process is init", "pod without the host's proc"],
+)
+def test_the_first_process_of_the_agents_own_container_is_not_the_host(
+    tmp_path: Path, pid_namespace: str, shares_mounts: bool, is_of_host: bool
+) -> None:
+    namespaces = tree(tmp_path, "1") / "1/ns"
+    namespaces.mkdir()
+    own = Path("/proc/self/ns/mnt").readlink()
+    (namespaces / "pid").symlink_to(f"pid:[{pid_namespace}]")
+    (namespaces / "mnt").symlink_to(own if shares_mounts else "mnt:[4026531999]")
+
+    assert Procfs(tmp_path).read().is_of_host is is_of_host
 
 
 def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says_why(
@@ -32,7 +50,7 @@ def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says
     procfs = Procfs(tree(tmp_path, "self"))
     readings = [procfs.read(), procfs.read()]
 
-    assert [len(reading.superblocks) for reading in readings] == [1, 1]
+    assert [(len(reading.superblocks), reading.is_of_host) for reading in readings] == [(1, False), (1, False)]
     assert len(caplog.records) == 1
     assert f"cannot read {tmp_path}/1/mountinfo" in caplog.text
     assert "--path.procfs" in caplog.text
@@ -57,7 +75,7 @@ def test_an_unprivileged_exporter_parses_its_own_mounts_once_and_not_each_tick(
 
 
 def test_a_process_the_user_named_is_read_or_nothing(tmp_path: Path) -> None:
-    tree(tmp_path, "self")
+    assert Procfs(tree(tmp_path, "self"), "self").read().is_of_host is None
     with pytest.raises(
         SourceError, match=r"cannot read .*/4711/mountinfo: No such file or directory; mount the host's /proc"
     ):

@@ -15,7 +15,7 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
-from fss_exporter.nfs.superblocks import Superblock
+from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.ticker import Ticker, TickResults
 from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
@@ -81,8 +81,9 @@ class NfsCollector:
 
     @property
     def success(self) -> bool:
-        """Whether the last tick read and accounted for the counters."""
-        return self._ticker.loop.heartbeat.success
+        """Whether the last tick read and accounted for the counters of the host, or of the process that was asked for."""
+        reading = self._ticker.results.reading
+        return self._ticker.loop.heartbeat.success and (reading is None or reading.is_of_host is not False)
 
     @property
     def duration_seconds(self) -> float:
@@ -214,4 +215,17 @@ def _about_ticks(results: TickResults) -> Iterator[Family]:
             "fss_nfs_mounts_filtered": reading.filtered,
             "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
         }
+        yield from _coverage(reading)
     yield from (family(name, [((), value)]) for name, value in single.items() if value is not None)
+
+
+def _coverage(reading: Reading) -> Iterator[Family]:
+    """Yield what an agent of a host should see, and what it sees. No region is known."""
+    if reading.is_of_host is None:
+        return
+    read = len(reading.superblocks)
+    unread = len(reading.present - {superblock.number for superblock in reading.superblocks}) + reading.left_out
+    expected = {"mount_namespace": 1, "mounts": read + unread}
+    seen = {"mount_namespace": int(reading.is_of_host), "mounts": read}
+    yield family("fss_expected", [(("", part), float(count)) for part, count in expected.items()])
+    yield family("fss_seen", [(("", part), float(count)) for part, count in seen.items()])

@@ -3,6 +3,8 @@
 import logging
 import math
 import os
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,9 +85,9 @@ class Procfs:
         except OSError as error:
             if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
-            return self._read_own(error)
+            return replace(self._read_own(error), is_of_host=False)
         self._fell_back = False
-        return reading
+        return replace(reading, is_of_host=not _is_container(self.root)) if self._pid == HOST_PID else reading
 
     def read_in_time(self) -> Reading:
         """Read like `read`, for a command that must end: in a thread, which is left behind if the kernel does not answer.
@@ -136,6 +138,20 @@ class Procfs:
         if hash(mounts) != self._mounts_hash:
             self._table = MountTable(parse_mountinfo(decode(mounts), self._wanted), self._address_map, self._services)
             self._mounts_hash = hash(mounts)
+
+
+_FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/proc_ns.h
+
+
+@cache
+def _is_container(root: Path) -> bool:
+    """Return whether process 1 is the first of a container that also has this process, so that its mounts are not the host's."""
+    try:
+        pids, mounts = (str((root / HOST_PID / "ns" / kind).readlink()) for kind in ("pid", "mnt"))
+        own = str(Path("/proc/self/ns/mnt").readlink())
+    except OSError:  # no right to ask about process 1 of a host, or a saved tree
+        return False
+    return pids != _FIRST_PID_NAMESPACE and mounts == own
 
 
 def _read(path: str, limit: float = math.inf) -> bytes:

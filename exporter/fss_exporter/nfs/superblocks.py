@@ -117,6 +117,7 @@ class Reading:
     unresolved: frozenset[str]  # forwarder addresses without an entry in the address map
     filtered: int = 0  # number of mounts that the operator's filters leave out
     left_out: int = 0  # number of superblocks above the supported number
+    is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
 
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())

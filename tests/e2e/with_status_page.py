@@ -195,7 +195,7 @@ def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_look: Look) 
     assert "no published ceiling" in rows["mt-media"]["cells"][write][0]
     assert "no published ceiling" in rows["mt-media"]["cells"][iops][0]
     assert rows["mt-idle"]["cells"][latency] == [], "no latency while idle, which is not a latency of zero"
-    assert re.search(r"\b\d+ connections, <1 % of 100,000", rows["mt-home"]["head"])
+    assert re.search(r"\b\d+ of 100,000 connections, <1 %", rows["mt-home"]["head"])
 
 
 def test_the_nearest_to_a_ceiling_is_what_a_person_sees_first(demo_look: Look) -> None:

@@ -55,8 +55,8 @@ def test_connections_near_their_ceiling_stand_out() -> None:
     few = render(page_of(*mount_target(connections=140, connections_limit=100_000), *fresh()))
     many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000), *fresh()))
 
-    assert "<small>140 connections, &lt;1 % of 100,000</small>" in few
-    assert '<small class="critical">99,000 connections, 99 % of 100,000</small>' in many
+    assert "<small>140 of 100,000 connections, &lt;1 %</small>" in few
+    assert '<small class="critical">99,000 of 100,000 connections, 99 %</small>' in many
 
 
 def test_the_three_sources_of_iops_stand_apart() -> None:

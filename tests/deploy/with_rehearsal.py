@@ -146,6 +146,7 @@ def test_the_deb_installs_serves_stays_on_over_a_removal_and_leaves_nothing(debi
 
     debian.run("dpkg", "--purge", "fss-exporter-agent")
     assert debian.files() - before == set()
+    assert not (debian.root / "usr/lib/fss-exporter").exists()
 
 
 def test_the_deb_with_its_own_python_serves_where_the_host_has_none(bullseye: System, tmp_path: Path) -> None:

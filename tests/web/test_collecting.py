@@ -60,7 +60,7 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
         """A source that sees a part."""
 
         def collect(self) -> Iterator[Family]:
-            yield family("fss_expected", [(("", self.row), 2.0)])
+            yield family("fss_expected", [(("", "", self.row), 2.0)])
 
     made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())
     (found,) = [one for one in made if one.name == "fss_expected"]

@@ -23,11 +23,11 @@ _COLUMNS = (
     Column("option", left=True),
     Column("share"),
     Column("fits", left=True),
-    Column("binds first", 3, left=True),
-    Column("allowed", 2),
-    Column("paid for", 1),
+    Column("binds first", 2, left=True),
+    Column("allowed", 3),
+    Column("paid for", 4),
     Column("USD a month"),
-    Column("full on", 4),
+    Column("full on", 1),
 )
 
 
@@ -74,52 +74,59 @@ def _price(where: str, table: Any) -> Price:
     return Price(float(amount), given[0] == "usd_per_gb", table["source"], read_on.isoformat())
 
 
-def show_options(out: Console, found: Sequence[Option], comparison: Pricing, load: Load) -> None:
+def show_options(out: Console, options: Sequence[Option], comparison: Pricing, load: Load) -> None:
     """Print the table, and below it what the prices and dates rest on."""
-    rows = [_row(one, comparison.now) for one in found]
-    show_table(out, _COLUMNS, rows, f"What carries this load at {units.percent(found[0].target)} of every ceiling")
+    rows = [_row(option, comparison.now) for option in options]
+    show_table(out, _COLUMNS, rows, f"What carries this load at {units.percent(options[0].target)} of every ceiling")
     say(out, "")
-    for line in _notes(found, comparison.prices, load):
+    for line in _notes(options, comparison.prices, load):
         say(out, line, hanging=2)
 
 
-def _row(one: Option, now: float) -> Row:
-    share = one.binds.ratio if one.binds else None
-    fits = {True: "yes", False: "no", None: f"not known: no document states {', '.join(one.unknown)}"}[one.fits]
-    size = "" if one.capacity_bytes is None else f", {one.capacity_bytes / TIB:,.1f} TiB"
+def _row(option: Option, now: float) -> Row:
+    share = option.binds.ratio if option.binds else None
+    size = "" if option.capacity_bytes is None else f", {option.capacity_bytes / TIB:,.1f} TiB"
     return Row(
         (
-            f"{one.count} x {one.name}{size}",
+            f"{option.count} x {option.name}{size}",
             units.percent(share),
-            fits,
-            one.binds.resource if one.binds else units.NOT_KNOWN,
-            units.NOT_KNOWN if one.service_limit is None else f"{one.service_limit}",
-            f"{one.commitment_days} days" if one.commitment_days else units.NOT_KNOWN,
-            units.NOT_KNOWN if one.usd_per_month is None else f"{one.usd_per_month:,.0f}",
-            full_on(one, now) or units.NOT_KNOWN,
+            {True: "yes", False: "no", None: "not known"}[option.fits],
+            option.binds.resource.partition(",")[0] if option.binds else units.NOT_KNOWN,
+            units.NOT_KNOWN if option.service_limit is None else f"{option.service_limit}",
+            f"{option.commitment_days} days" if option.commitment_days else units.NOT_KNOWN,
+            units.NOT_KNOWN if option.usd_per_month is None else f"{option.usd_per_month:,.0f}",
+            full_on(option, now) or units.NOT_KNOWN,
         ),
         colour(share, WARNING_RATIO, CRITICAL_RATIO),
     )
 
 
-def full_on(one: Option, now: float) -> str:
+def full_on(option: Option, now: float) -> str:
     """Return the day on which an option is full, YYYY-MM-DD. Empty without a date. `now` is in epoch seconds."""
-    if one.full_in_days is None:
+    if option.full_in_days is None:
         return ""
-    return f"{datetime.fromtimestamp(now, UTC) + timedelta(days=one.full_in_days):%Y-%m-%d}"
+    return f"{datetime.fromtimestamp(now, UTC) + timedelta(days=option.full_in_days):%Y-%m-%d}"
 
 
-def _notes(found: Sequence[Option], prices: Mapping[str, Price], load: Load) -> Iterator[str]:
+def _notes(options: Sequence[Option], prices: Mapping[str, Price], load: Load) -> Iterator[str]:
     above = [
-        f"{one.count} x {one.name}" for one in found if one.service_limit is not None and one.count > one.service_limit
+        f"{option.count} x {option.name}"
+        for option in options
+        if option.service_limit is not None and option.count > option.service_limit
     ]
     if above:
         yield f"needs a higher service limit first: {', '.join(above)}"
+    unknown: dict[str, list[str]] = {}
+    for option in options:
+        if option.fits is None:
+            unknown.setdefault(", ".join(option.unknown), []).append(option.name)
+    for resources, names in unknown.items():
+        yield f"not known whether it fits: no document states {resources} of {', '.join(names)}"
     yield f"full on: {_history(load)}"
-    used = {prices[one.name] for one in found if one.name in prices}
+    used = {prices[option.name] for option in options if option.name in prices}
     for source, read_on in sorted({(price.source, price.date) for price in used}):
         yield f"price: {source} ({read_on})"
-    unpriced = [one.name for one in found if one.usd_per_month is None]
+    unpriced = [option.name for option in options if option.usd_per_month is None]
     if unpriced:
         yield f"no price known for {', '.join(dict.fromkeys(unpriced))}: give yours with --prices FILE"
 
@@ -135,24 +142,24 @@ def _history(load: Load) -> str:
     )
 
 
-def options_document(found: Sequence[Option], comparison: Pricing) -> list[dict[str, Any]]:
+def options_document(options: Sequence[Option], comparison: Pricing) -> list[dict[str, Any]]:
     """Return the options as JSON. Schema: docs/schemas/plan.json."""
     prices, now = comparison.prices, comparison.now
     return [
         {
-            "option": one.name,
-            "count": one.count,
-            "capacity_bytes": one.capacity_bytes,
-            "share": one.binds.ratio if one.binds else None,
-            "fits": one.fits,
-            "binds_first": one.binds.resource if one.binds else None,
-            "unpublished": list(one.unknown),
-            "default_service_limit": one.service_limit,
-            "commitment_days": one.commitment_days,
-            "usd_per_month": one.usd_per_month,
-            "price_source": prices[one.name].source if one.name in prices else None,
-            "price_date": prices[one.name].date if one.name in prices else None,
-            "full_on": full_on(one, now) or None,
+            "option": option.name,
+            "count": option.count,
+            "capacity_bytes": option.capacity_bytes,
+            "share": option.binds.ratio if option.binds else None,
+            "fits": option.fits,
+            "binds_first": option.binds.resource if option.binds else None,
+            "unpublished": list(option.unknown),
+            "default_service_limit": option.service_limit,
+            "commitment_days": option.commitment_days,
+            "usd_per_month": option.usd_per_month,
+            "price_source": prices[option.name].source if option.name in prices else None,
+            "price_date": prices[option.name].date if option.name in prices else None,
+            "full_on": full_on(option, now) or None,
         }
-        for one in found
+        for option in options
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from fss_exporter.errors import CloudError, NotAuthorized
@@ -19,15 +19,20 @@ Report = Callable[[str, Exception | None], None]
 _Found = TypeVar("_Found")
 
 
-@dataclass(eq=False, repr=False)
 class AddressLookup:
-    """The addresses of the mount targets of one region."""
+    """The addresses of the mount targets of one region.
 
-    client: CloudClient  # calls in the region
-    report: Report  # called after every look-up
-    _private_ips: dict[str, PrivateIp] = field(default_factory=dict, init=False)
-    _domains: dict[str, str] = field(default_factory=dict, init=False)
-    _looked_for: set[str] = field(default_factory=set, init=False)
+    Args:
+        client: calls in the region.
+        report: called after every look-up.
+    """
+
+    def __init__(self, client: CloudClient, report: Report) -> None:
+        self._client = client
+        self._report = report
+        self._private_ips: dict[str, PrivateIp] = {}
+        self._domains: dict[str, str] = {}
+        self._looked_for: set[str] = set()
 
     def located(self, target: MountTarget) -> MountTarget:
         """Return the mount target with the known address and host name."""
@@ -50,16 +55,18 @@ class AddressLookup:
 
     def _look_up_subnet(self, subnet_id: str, targets: list[MountTarget], progress: Callable[[], None]) -> None:
         if subnet_id and subnet_id not in self._domains:
-            self._look_up("GetSubnet", self.client.subnet_domain, subnet_id, self._domains)
+            self._look_up("GetSubnet", self._client.subnet_domain, subnet_id, self._domains)
         wanted = frozenset(one.private_ip_id for one in targets) - self._private_ips.keys() - {""}
         if subnet_id and len(wanted) >= _WORTH_A_LISTING:
             with suppress(CloudError):  # single look-ups follow
-                listed = self.client.private_ips(subnet_id)
+                listed = self._client.private_ips(subnet_id)
                 self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
         allowed = True
         for target in sorted(targets, key=lambda one: one.state != ACTIVE):  # a refused lookup of another skips none
             if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
-                allowed = self._look_up("GetPrivateIp", self.client.private_ip, target.private_ip_id, self._private_ips)
+                allowed = self._look_up(
+                    "GetPrivateIp", self._client.private_ip, target.private_ip_id, self._private_ips
+                )
             self._looked_for.add(target.id)
             progress()
 
@@ -68,7 +75,7 @@ class AddressLookup:
         try:
             known[ocid] = call(ocid)
         except CloudError as error:
-            self.report(operation, error)
+            self._report(operation, error)
             return not isinstance(error, NotAuthorized)
-        self.report(operation, None)
+        self._report(operation, None)
         return True

@@ -4,7 +4,6 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from fss_exporter.background import EndLoop
@@ -12,26 +11,34 @@ from fss_exporter.errors import CloudError
 from fss_exporter.log_once import LogOnce
 
 
-@dataclass(eq=False, repr=False)
 class CallBudget:
     """Space calls evenly: no second has more than `calls_per_second` calls plus 1.
 
     Calls leave in the order of their requests, so that polls and inventories share the budget.
+
+    Attributes:
+        waited_seconds: time that calls have waited for their turn, all together.
+
+    Args:
+        calls_per_second: most calls a second in the long run.
+        clock: seconds that never go back.
+        wait: waits so many seconds. Returns True if the poller is to stop, like `threading.Event.wait`.
     """
 
-    calls_per_second: float  # the rate
-    _: KW_ONLY
-    clock: Callable[[], float]  # seconds that never go back
-    # waits so many seconds; True if the poller is to stop (`threading.Event.wait`)
-    wait: Callable[[float], bool | None]
-    waited_seconds: float = field(default=0.0, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _next: float = field(default=float("-inf"), init=False)
+    def __init__(
+        self, calls_per_second: float, *, clock: Callable[[], float], wait: Callable[[float], bool | None]
+    ) -> None:
+        self.calls_per_second = calls_per_second
+        self._clock = clock
+        self._wait = wait
+        self.waited_seconds = 0.0
+        self._lock = threading.Lock()
+        self._next = float("-inf")
 
     def spend(self) -> None:
         """Wait until a further call may leave, or raise EndLoop if the poller stops."""
         with self._lock:
-            now = self.clock()
+            now = self._clock()
             turn = max(now, self._next)
             self._next = turn + 1 / self.calls_per_second
             self.waited_seconds += turn - now
@@ -39,7 +46,7 @@ class CallBudget:
 
     def pause(self, seconds: float) -> None:
         """Wait, or raise EndLoop if the poller stops."""
-        if self.wait(max(0.0, seconds)):
+        if self._wait(max(0.0, seconds)):
             raise EndLoop
 
 

@@ -4,20 +4,23 @@ A point is posted only for a minute in which requests waited, so a healthy fleet
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.published_metrics import CLIENT_WAITING, PublishedPoint
 
 
-@dataclass(eq=False, repr=False)
 class ClientWaits:
-    """The waits of one host."""
+    """The waits of one host.
 
-    host: str  # its name
-    _seen_at: float | None = field(default=None, init=False)
-    _totals: Mapping[NetworkAddress, float] = field(default_factory=dict, init=False)
+    Args:
+        host: name of the host.
+    """
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._seen_at: float | None = None
+        self._totals: Mapping[NetworkAddress, float] = {}
 
     def points(
         self, totals: Mapping[NetworkAddress, float], now: float, compartment_id: str
@@ -33,6 +36,6 @@ class ClientWaits:
         for place, total in totals.items():
             waited = total - before.get(place, 0.0)
             if waited > 0:
-                dimensions = (("address", place.address), ("host", self.host), ("network", place.network))
+                dimensions = (("address", place.address), ("host", self._host), ("network", place.network))
                 share, minute = min(1.0, waited / (now - began)), newest_complete(now)
                 yield PublishedPoint(CLIENT_WAITING, compartment_id, dimensions, minute, share, place.address)

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -43,37 +43,57 @@ log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(eq=False, repr=False)
 class InventoryRefresh:
-    """Refresh the inventory of one region. Any thread may read `state`, because each round replaces the whole state."""
+    """Refresh the inventory of one region. Any thread may read `state`, because each round replaces the whole state.
 
-    client: CloudClient  # calls in the region
-    selection: InventorySelection  # which resources are listed
-    _: KW_ONLY
-    now: Callable[[], float]  # epoch seconds
-    report: Report  # called after every call
-    publish: Callable[[InventoryState], None] = lambda _: None  # called with each new state
-    # number of mount targets to look up, by the number of listed mount targets
-    look_ups: Callable[[int], int] = lambda count: count
-    state: InventoryState = field(default_factory=InventoryState, init=False)
-    calls: int = field(default=0, init=False)
-    listed: threading.Event = field(default_factory=threading.Event, init=False)
-    # called after a call that may be refused without a failure
-    report_optional: Report = lambda _operation, _error: None
-    _succeeded: dict[str, bool] = field(default_factory=dict, init=False)
-    _failed_calls: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
-    _refused: set[str] = field(default_factory=set, init=False)
-    _optional: set[str] = field(default_factory=set, init=False)
-    _failed_compartments: set[str] = field(default_factory=set, init=False)
-    _mistakes: int = field(default=0, init=False)
-    _last: dict[tuple[str, ...], tuple[float, Any]] = field(default_factory=dict, init=False)
-    _used: set[tuple[str, ...]] = field(default_factory=set, init=False)
-    _not_watched: set[str] = field(default_factory=set, init=False)
-    _unreachable_services: set[str] = field(default_factory=set, init=False)
-    _tree: dict[str, str] = field(default_factory=dict, init=False)  # names of compartments by OCID
-    _limits: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), init=False)
+    Attributes:
+        state: what is known now.
+        calls: calls so far.
+        listed: set once all listings were made.
 
-    def __post_init__(self) -> None:
+    Args:
+        client: calls in the region.
+        selection: the resources to list.
+        now: returns epoch seconds.
+        report: called after every call.
+        publish: called with each new state.
+        look_ups: returns the number of mount targets to look up, by the number of listed mount targets.
+        report_optional: called after a call that may be refused without a failure.
+    """
+
+    def __init__(
+        self,
+        client: CloudClient,
+        selection: InventorySelection,
+        *,
+        now: Callable[[], float],
+        report: Report,
+        publish: Callable[[InventoryState], None] = lambda _: None,
+        look_ups: Callable[[int], int] = lambda count: count,
+        report_optional: Report = lambda _operation, _error: None,
+    ) -> None:
+        self.client = client
+        self.selection = selection
+        self._now = now
+        self._report = report
+        self._publish = publish
+        self.look_ups = look_ups
+        self._report_optional = report_optional
+        self.state = InventoryState()
+        self.calls = 0
+        self.listed = threading.Event()
+        self._succeeded: dict[str, bool] = {}
+        self._failed_calls: Counter[tuple[str, str]] = Counter()
+        self._refused: set[str] = set()
+        self._optional: set[str] = set()
+        self._failed_compartments: set[str] = set()
+        self._mistakes = 0
+        self._last: dict[tuple[str, ...], tuple[float, Any]] = {}
+        self._used: set[tuple[str, ...]] = set()
+        self._not_watched: set[str] = set()
+        self._unreachable_services: set[str] = set()
+        self._tree: dict[str, str] = {}  # names of compartments by OCID
+        self._limits: Mapping[str, float] = {}
         self._addresses = AddressLookup(self.client, self._note)
 
     def run(self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False) -> None:
@@ -108,7 +128,7 @@ class InventoryRefresh:
         self._show(inventory, scopes)
         self.listed.set()
         self._look_up_addresses(inventory, scopes, progress)
-        succeeded_at = self.now() if all(self._succeeded.values()) else self.state.succeeded_at
+        succeeded_at = self._now() if all(self._succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
 
     def _publish_mount_targets(
@@ -168,7 +188,7 @@ class InventoryRefresh:
             return Listing(())
         if listing.records:  # from now on the service is watched, and its failures are failures
             self._used.add(key)
-            self._last[key] = self.now(), listing
+            self._last[key] = self._now(), listing
             self._note(operation, None)
         return listing
 
@@ -179,14 +199,14 @@ class InventoryRefresh:
         except CloudError as error:
             self._note_optional("ListLimitValues", "the service limit of mount targets", error)
         else:
-            self.report_optional("ListLimitValues", None)
+            self._report_optional("ListLimitValues", None)
         return self._limits
 
     def _note_optional(self, operation: str, subject: str, error: CloudError) -> None:
         """Note a failed call without which monitoring works."""
         if isinstance(error, NotAuthorized):
             self._refused.add(operation)
-        self.report_optional(operation, error)
+        self._report_optional(operation, error)
         if subject not in self._not_watched:
             self._not_watched.add(subject)
             log.info("%s: %s is not watched: %s", self.client.region, subject, error)
@@ -231,7 +251,7 @@ class InventoryRefresh:
                 raise
             return otherwise
         self._note(key[0], None)
-        self._last[key] = self.now(), answer
+        self._last[key] = self._now(), answer
         return answer
 
     def _note(self, operation: str, error: Exception | None) -> None:
@@ -241,7 +261,7 @@ class InventoryRefresh:
             self._failed_calls[operation, error.reason] += 1
         if isinstance(error, NotAuthorized):
             self._refused.add(operation)
-        self.report(operation, error)
+        self._report(operation, error)
 
     def _look_up_addresses(
         self, inventory: records.Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None]
@@ -281,7 +301,7 @@ class InventoryRefresh:
 
     def _set(self, state: InventoryState) -> None:
         self.state = state
-        self.publish(state)
+        self._publish(state)
 
 
 def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:

@@ -8,7 +8,6 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -75,48 +74,48 @@ def load(content: bytes, region: str) -> Ledger:
     return ledger
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class LedgerFile:
     """The file of one region. An error of the disk never stops a poll."""
 
-    path: Path
-    region: str
-    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
+    def __init__(self, path: Path, region: str) -> None:
+        self._path = path
+        self._region = region
+        self._log_once = LogOnce(log)
 
     def read(self, new: Callable[[], Ledger]) -> Ledger:
         """Return the kept ledger, or a new one."""
         try:
-            return load(self.path.read_bytes(), self.region)
+            return load(self._path.read_bytes(), self._region)
         except FileNotFoundError:
             return new()
         except (OSError, ValueError) as error:
-            message = f"{self.path}: cannot be read, so the counters of {self.region} begin at 0: {error}"
+            message = f"{self._path}: cannot be read, so the counters of {self._region} begin at 0: {error}"
             self._log_once.failed("read", message, level=logging.ERROR)
             return new()
 
     def write(self, ledger: Ledger) -> None:
         """Replace the file. After an error the old file is removed, because its counters would be behind."""
         try:
-            with tempfile.TemporaryDirectory(dir=self.path.parent, prefix=f".{self.path.name}.") as folder:
-                temporary = Path(folder, self.path.name)
+            with tempfile.TemporaryDirectory(dir=self._path.parent, prefix=f".{self._path.name}.") as folder:
+                temporary = Path(folder, self._path.name)
                 with temporary.open("xb") as file:
-                    file.write(dump(ledger, self.region))
+                    file.write(dump(ledger, self._region))
                     file.flush()
                     os.fsync(file.fileno())
-                temporary.replace(self.path)
-            _sync_directory(self.path.parent)
+                temporary.replace(self._path)
+            _sync_directory(self._path.parent)
         except OSError as error:
-            message = f"{self.path}: cannot be written, so a restart begins at 0: {error.strerror or error}"
+            message = f"{self._path}: cannot be written, so a restart begins at 0: {error.strerror or error}"
             self._log_once.failed("write", message, level=logging.ERROR)
             self._remove()
         else:
-            self._log_once.works("write", f"{self.path}: is written again")
+            self._log_once.works("write", f"{self._path}: is written again")
 
     def _remove(self) -> None:
         try:
-            self.path.unlink(missing_ok=True)
+            self._path.unlink(missing_ok=True)
         except OSError:
-            message = f"{self.path}: cannot be removed either. Remove the file before the next start"
+            message = f"{self._path}: cannot be removed either. Remove the file before the next start"
             self._log_once.failed("remove", message, level=logging.ERROR)
 
 

@@ -6,7 +6,7 @@ behind the mount target that OCI sent lately, and for a minute with requests the
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -74,24 +74,29 @@ class TargetFigures:
     minutes: Mapping[tuple[str, str], float]  # counted minutes by objective and verdict
     judged: Judged | None = None
     loads: tuple[ResourceLoad, ...] = ()
-    estimate: Estimate | None = None  # of the newest minute
+    estimate: Estimate | None = None  # estimate of the newest minute
     estimated_operations: float | None = None  # estimated I/O operations of all counted minutes
 
 
-@dataclass(eq=False, repr=False)
 class MinuteJudge:
-    """The mount targets of one region."""
+    """The mount targets of one region.
 
-    ledger: Ledger  # what is counted
-    settings: Callable[[], Settings]  # objectives and costs; may change between two polls
-    # end of the oldest minute that each metric is needed for, epoch seconds
-    waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
-    _history: LoadHistory = field(default_factory=LoadHistory, init=False)
-    _estimates: dict[str, Estimate] = field(default_factory=dict, init=False)
-    _latest: dict[str, Judged] = field(default_factory=dict, init=False)
-    _estimated: dict[str, Minutes] = field(default_factory=dict, init=False)
+    Attributes:
+        waits_for: end of the oldest minute that each metric is needed for, epoch seconds.
 
-    def __post_init__(self) -> None:
+    Args:
+        ledger: what is counted.
+        settings: returns objectives and costs, which may change between two polls.
+    """
+
+    def __init__(self, ledger: Ledger, settings: Callable[[], Settings]) -> None:
+        self.ledger = ledger
+        self._settings = settings
+        self.waits_for: Mapping[str, int] = {}
+        self._history = LoadHistory()
+        self._estimates: dict[str, Estimate] = {}
+        self._latest: dict[str, Judged] = {}
+        self._estimated: dict[str, Minutes] = {}
         self._verdicts: Page = self.ledger.page("verdicts")
         self._operations: Page = self.ledger.page("estimated operations")
         self._open = OpenMinutes()
@@ -111,7 +116,7 @@ class MinuteJudge:
         for account in self._operations.values():
             account.release()
         waits: dict[str, int] = {}
-        overrides = self.settings().cost_model.overrides
+        overrides = self._settings().cost_model.overrides
         for target in inventory.mount_targets.values():
             self._estimate(target.id, systems[target.id], answered, now_minute, overrides)
             for minute in self._unjudged(target.id, now_minute):
@@ -206,7 +211,7 @@ class MinuteJudge:
         sent = {place[0] for place in values}
         if not is_reported(values) or any(name in missing and name not in sent for name in REQUESTS):
             return MountTargetMinute(None, success)
-        objectives = latency_objectives_of(target, self.settings())
+        objectives = latency_objectives_of(target, self._settings())
         requests = tuple(_requests(values, objectives))
         return MountTargetMinute(requests, success)
 

@@ -4,7 +4,6 @@ Each point is posted once. Posting costs money and is off by default.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
@@ -20,19 +19,23 @@ MOST_POSTED_STREAMS: Final = 50
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 
 
-@dataclass(eq=False, repr=False)
 class Poster:
-    """Posts points, each once, and none that is older than an hour."""
+    """Posts points, each once, and none that is older than an hour.
 
-    now: Callable[[], float]  # epoch seconds
-    _posted: dict[tuple[str, str], int] = field(default_factory=dict, init=False)
+    Args:
+        now: returns epoch seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._posted: dict[tuple[str, str], int] = {}
 
     def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> tuple[int, bool]:
         """Post the new points. Return how many OCI took, and whether OCI took all.
 
         A refused point is posted again with the next points.
         """
-        oldest = self.now() - _OLDEST_SECONDS
+        oldest = self._now() - _OLDEST_SECONDS
         fresh = [one for one in points if one.minute >= oldest and one.minute > self._posted.get(one.key, 0)]
         taken = 0
         for start in range(0, len(fresh), MOST_POSTED_STREAMS):
@@ -53,21 +56,34 @@ class Poster:
         return taken, taken == len(fresh)
 
 
-@dataclass(eq=False, repr=False)
 class Publisher:
-    """The rounds of the loop `oci_publish`. A round posts the points of each region soon after a poll."""
+    """The rounds of the loop `oci_publish`. A round posts the points of each region soon after a poll.
 
-    regions: Callable[[], Sequence[RegionSnapshot]]  # the newest snapshots
-    client: Callable[[str], CloudClient]  # calls in a region, by its name
-    settings: Settings  # limits of mount targets; may be replaced while the exporter runs
-    _: KW_ONLY
-    failures: Callable[[str], FailureLog]  # log of failed posts of a region, by its name
-    now: Callable[[], float]  # epoch seconds
-    _polled: dict[str, float] = field(default_factory=dict, init=False)
-    _incomplete: set[str] = field(default_factory=set, init=False)  # regions with a refused point since the last poll
+    Args:
+        regions: returns the newest snapshots.
+        client: returns the client of a region, by its name.
+        settings: limits of mount targets. May be replaced while the exporter runs.
+        failures: returns the log of failed posts of a region, by its name.
+        now: returns epoch seconds.
+    """
 
-    def __post_init__(self) -> None:
-        self._poster = Poster(self.now)
+    def __init__(
+        self,
+        regions: Callable[[], Sequence[RegionSnapshot]],
+        client: Callable[[str], CloudClient],
+        settings: Settings,
+        *,
+        failures: Callable[[str], FailureLog],
+        now: Callable[[], float],
+    ) -> None:
+        self._regions = regions
+        self._client = client
+        self.settings = settings
+        self._failures = failures
+        self._now = now
+        self._polled: dict[str, float] = {}
+        self._incomplete: set[str] = set()  # regions with a refused point since the last poll
+        self._poster = Poster(self._now)
 
     def run_round(self) -> None:
         """Post the points of polls since the last round.
@@ -83,7 +99,7 @@ class Publisher:
     def publish(self) -> int:
         """Post the points of new polls, and return how many points OCI took."""
         taken = 0
-        for region in self.regions():
+        for region in self._regions():
             ended = region.poll.ended if region.poll else None
             if ended is not None and self._polled.get(region.region) != ended:
                 self._polled[region.region] = ended
@@ -93,7 +109,7 @@ class Publisher:
     def _publish(self, region: RegionSnapshot) -> int:
         name = region.region
         points = points_of(region, self.settings)
-        taken, is_whole = self._poster.post(points, self.client(name), self.failures(name))
+        taken, is_whole = self._poster.post(points, self._client(name), self._failures(name))
         if is_whole:
             self._incomplete.discard(name)
         else:

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import CloudError, FssError, SourceError
@@ -32,28 +32,37 @@ log = logging.getLogger(__name__)
 class MonitoredRegion:
     """One region with inventory and poller."""
 
-    name: str  # of the region
-    inventory: InventoryRefresh  # keeps the inventory
+    name: str  # name of the region
+    inventory: InventoryRefresh
     inventory_failures: FailureLog  # log of failed inventory calls
-    poller: RegionPoller  # polls the metrics
+    poller: RegionPoller
 
 
-@dataclass(eq=False, repr=False)
 class Account:
     """The regions, connected at the first use. Any thread may use the account.
 
     Credentials are those of `oci.client`, of which the account knows only whether they are outdated.
+
+    Args:
+        read_credentials: reads the credentials again.
+        connect: returns the regions, once, with the first credentials that can be read.
+        renew: lets the regions sign with other credentials, and keeps their state.
     """
 
-    read_credentials: Callable[[], Any]  # reads the credentials again
-    # makes the regions, once, with the first credentials that can be read
-    connect: Callable[[Any], Sequence[MonitoredRegion]]
-    renew: Callable[[Any], None]  # lets the regions sign with other credentials, and keeps their state
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
-    _held: Any = field(default=None, init=False)
-    _regions: Sequence[MonitoredRegion] = field(default=(), init=False)
-    _must_read: bool = field(default=False, init=False)
+    def __init__(
+        self,
+        read_credentials: Callable[[], Any],
+        connect: Callable[[Any], Sequence[MonitoredRegion]],
+        renew: Callable[[Any], None],
+    ) -> None:
+        self._read_credentials = read_credentials
+        self._connect = connect
+        self._renew = renew
+        self._lock = threading.Lock()
+        self._log_once = LogOnce(log)
+        self._held: Any = None
+        self._regions: Sequence[MonitoredRegion] = ()
+        self._must_read = False
 
     def read_credentials_again(self) -> None:
         """Read the credentials again before the next round, whether or not their files seem to have changed."""
@@ -74,11 +83,11 @@ class Account:
 
     def _refresh(self) -> None:
         try:
-            fresh = self.read_credentials()
+            fresh = self._read_credentials()
             if self._held is None:
-                self._regions = self.connect(fresh)
+                self._regions = self._connect(fresh)
             else:
-                self.renew(fresh)
+                self._renew(fresh)
                 log.info("the OCI credentials were read again")
         except FssError as error:
             kept = "" if self._held is None else ". The credentials read before stay in use"
@@ -129,20 +138,40 @@ def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> 
         raise errors[0]
 
 
-@dataclass(eq=False, repr=False)
 class MetricPoller:
-    """Polls every region of an account."""
+    """Polls every region of an account.
 
-    account: Account  # the regions
-    board: SnapshotBoard  # gets the results
-    _: KW_ONLY
-    interval: float  # seconds from the begin of one poll to the begin of the next
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    pause: Callable[[float], None] = time.sleep  # waits so many seconds; raises EndLoop when the exporter stops
-    polled: bool = field(default=False, init=False)  # whether a round has ended, well or not
-    success: bool = field(default=False, init=False)  # whether every region's last poll had an answer to everything
-    duration_seconds: float = field(default=0.0, init=False)  # of the last round, all regions together
-    _log_once: LogOnce = field(default_factory=lambda: LogOnce(log), init=False)
+    Attributes:
+        polled: whether a round has ended, well or not.
+        success: whether every region's last poll had an answer to everything.
+        duration_seconds: time that the last round took, all regions together.
+
+    Args:
+        account: the regions.
+        board: place for the results.
+        interval: seconds from the begin of one poll to the begin of the next.
+        clock: seconds that never go back.
+        pause: waits so many seconds. Raises EndLoop when the exporter stops.
+    """
+
+    def __init__(
+        self,
+        account: Account,
+        board: SnapshotBoard,
+        *,
+        interval: float,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._account = account
+        self._board = board
+        self._interval = interval
+        self._clock = clock
+        self._pause = pause
+        self.polled = False
+        self.success = False
+        self.duration_seconds = 0.0
+        self._log_once = LogOnce(log)
 
     def run_round(self) -> None:
         """Poll every region once.
@@ -151,43 +180,51 @@ class MetricPoller:
             FssError: a region could not be polled, or not everything was answered.
             EndLoop: the exporter stops.
         """
-        began, success = self.clock(), False
+        began, success = self._clock(), False
         try:
-            each_region(self.account.regions(), self._poll)
-            failed = [one.region for one in self.board.regions if not one.success]
+            each_region(self._account.regions(), self._poll)
+            failed = [one.region for one in self._board.regions if not one.success]
             if failed:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
             success = True
         finally:
-            self.success, self.duration_seconds, self.polled = success, self.clock() - began, True
+            self.success, self.duration_seconds, self.polled = success, self._clock() - began, True
 
     def _poll(self, region: MonitoredRegion) -> None:
         self._wait_for_inventory(region)
-        poll = region.poller.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self.interval))
-        self.board.publish(region.name, poll=poll)
+        poll = region.poller.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self._interval))
+        self._board.publish(region.name, poll=poll)
 
     def _wait_for_inventory(self, region: MonitoredRegion) -> None:
         """Let the first poll wait for the first listings, at most one interval."""
-        for _ in range(int(_POLL_SHARE * self.interval / _BETWEEN_LOOKS_SECONDS)):
+        for _ in range(int(_POLL_SHARE * self._interval / _BETWEEN_LOOKS_SECONDS)):
             if region.inventory.listed.is_set():
                 return
-            self.pause(_BETWEEN_LOOKS_SECONDS)
+            self._pause(_BETWEEN_LOOKS_SECONDS)
         message = f"{region.name}: no poll yet: the first inventory has not listed all resources"
         self._log_once.failed(region.name, message, level=logging.INFO)
 
 
-@dataclass(eq=False, repr=False)
 class InventoryLoop:
-    """Refreshes inventories."""
+    """Refreshes inventories.
 
-    account: Account
-    # OCIDs and display names of mount targets in the configuration. The first complete inventory of all regions warns of
-    # each name that is not listed, because a limit or objective with a typing error has no effect. Empty afterwards.
-    unseen: frozenset[str]
-    _: KW_ONLY
-    interval: float  # seconds between two inventories of a region
-    clock: Callable[[], float]  # seconds that never go back
-    _began: dict[str, float] = field(default_factory=dict, init=False)
+    Args:
+        account: the regions.
+        unseen: OCIDs and display names of mount targets in the configuration. The first complete inventory of all regions
+            warns of each name that is not listed, because a limit or objective with a typing error has no effect. Empty
+            afterwards.
+        interval: seconds between two inventories of a region.
+        clock: seconds that never go back.
+    """
+
+    def __init__(
+        self, account: Account, unseen: frozenset[str], *, interval: float, clock: Callable[[], float]
+    ) -> None:
+        self._account = account
+        self.unseen = unseen
+        self.interval = interval
+        self._clock = clock
+        self._began: dict[str, float] = {}
 
     def run_round(self) -> None:
         """Refresh every region that is due.
@@ -196,7 +233,7 @@ class InventoryLoop:
             FssError: the last inventory of a region was incomplete, or there are no credentials.
             EndLoop: the exporter stops.
         """
-        regions = self.account.regions()
+        regions = self._account.regions()
         each_region([one for one in regions if self._is_due(one)], self._refresh)
         incomplete = [one.name for one in regions if not all(one.inventory.state.succeeded.values())]
         if incomplete:
@@ -216,12 +253,12 @@ class InventoryLoop:
             )
 
     def _is_due(self, region: MonitoredRegion) -> bool:
-        since = self.clock() - self._began.get(region.name, float("-inf"))
+        since = self._clock() - self._began.get(region.name, float("-inf"))
         hinted = region.poller.suspects_changes and since >= _BETWEEN_HINTS_SECONDS
         return hinted or since >= self.interval or not region.inventory.listed.is_set()
 
     def _refresh(self, region: MonitoredRegion) -> None:
-        began = self._began[region.name] = self.clock()
+        began = self._began[region.name] = self._clock()
         region.poller.suspects_changes = False
         inventory = region.inventory
         is_first = not inventory.listed.is_set()
@@ -229,8 +266,8 @@ class InventoryLoop:
 
         def progress() -> None:
             nonlocal shown
-            if is_first and self.clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
-                shown = self.clock()
+            if is_first and self._clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
+                shown = self._clock()
                 known = inventory.state.inventory
                 found = f", {len(known.mount_targets)} mount targets found" if known else ""
                 log.info(
@@ -247,5 +284,5 @@ class InventoryLoop:
             found = inventory.state.inventory
             log.info(
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
-                *(region.name, self.clock() - began, len(found.mount_targets), len(found.file_systems)),
+                *(region.name, self._clock() - began, len(found.mount_targets), len(found.file_systems)),
             )

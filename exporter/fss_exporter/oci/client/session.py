@@ -10,7 +10,6 @@ Each attempt waits for the budget, is counted, and fails only with this project'
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -42,28 +41,51 @@ Record = Callable[[str, str, str, float], None]  # Records every attempt: region
 _WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes no page token
 
 
-@dataclass(eq=False, repr=False)
 class Session:
-    """Calls in one region, on plain JSON."""
+    """Calls in one region, on plain JSON.
 
-    held: Credentials  # credentials that sign requests
-    region: str  # the region's name
-    settings: Oci  # endpoints and time-outs
-    _: KW_ONLY
-    budget: CallBudget  # waits until a call may leave
-    record: Record = lambda *_: None  # called for every attempt
-    clock: Callable[[], float] = time.monotonic  # seconds that never go back
-    now: Callable[[], float] = time.time  # epoch seconds of this host
-    jitter: Callable[[], float] = random.random  # a number from 0 to 1, another one for each pause
-    # clock of this host minus clock of OCI, from the Date header of the last answer; None before the first. The header
-    # has whole seconds
-    clock_skew_seconds: float | None = field(default=None, init=False)
-    _answered: tuple[float, float] | None = field(default=None, init=False)  # `now` and `clock` at that answer
-    _clients: dict[str, Any] = field(default_factory=dict, init=False)
+    Attributes:
+        clock_skew_seconds: clock of this host minus clock of OCI, from the Date header of the last answer, which has whole
+            seconds. None before the first answer.
+        tenancy_id: OCID of the tenancy.
+        tenancy: name of the account in the configuration, else the OCID.
 
-    def __post_init__(self) -> None:
-        self.tenancy_id = self.held.tenancy_id
-        self.tenancy = self.settings.name or self.tenancy_id  # value of the label
+    Args:
+        held: credentials that sign requests.
+        region: name of the region.
+        settings: endpoints and time-outs.
+        budget: budget of calls, which lets a call wait.
+        record: called for every attempt.
+        clock: seconds that never go back.
+        now: returns epoch seconds of this host.
+        jitter: returns a number from 0 to 1, another one for each pause.
+    """
+
+    def __init__(
+        self,
+        held: Credentials,
+        region: str,
+        settings: Oci,
+        *,
+        budget: CallBudget,
+        record: Record = lambda *_: None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._held = held
+        self.region = region
+        self.settings = settings
+        self._budget = budget
+        self._record = record
+        self._clock = clock
+        self._now = now
+        self._jitter = jitter
+        self.clock_skew_seconds: float | None = None
+        self._answered: tuple[float, float] | None = None  # `now` and `clock` at that answer
+        self._clients: dict[str, Any] = {}
+        self.tenancy_id = self._held.tenancy_id
+        self.tenancy = self.settings.name or self.tenancy_id
 
     def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
         """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
@@ -77,14 +99,14 @@ class Session:
         method = getattr(self._client(service), operation)
         attempt = 1
         while True:
-            self.budget.spend()
-            began = self.clock()
+            self._budget.spend()
+            began = self._clock()
             try:
                 return self._attempt(method, operation, arguments, options)
             except CloudError as error:
-                if attempt == _ATTEMPTS or not _worth_another(error, self.clock() - began):
+                if attempt == _ATTEMPTS or not _worth_another(error, self._clock() - began):
                     raise
-                self.budget.pause(self._pause(attempt, error))
+                self._budget.pause(self._pause(attempt, error))
             attempt += 1
 
     def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
@@ -118,18 +140,18 @@ class Session:
         A clock of this host that is wrong, or that jumps, changes nothing.
         """
         if self._answered is None or self.clock_skew_seconds is None:
-            return self.now()
+            return self._now()
         answered_at, clock = self._answered
-        return answered_at - self.clock_skew_seconds + self.clock() - clock
+        return answered_at - self.clock_skew_seconds + self._clock() - clock
 
     def use_credentials(self, held: Credentials) -> None:
         """Sign with other credentials from the next call on."""
-        self.held, self._clients = held, {}
+        self._held, self._clients = held, {}
 
     def _attempt(
         self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
     ) -> Any:
-        name, began = api_name(operation), self.clock()
+        name, began = api_name(operation), self._clock()
         outcome = CloudError.outcome
         try:
             answer = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
@@ -137,7 +159,7 @@ class Session:
         except Exception as error:
             self._note_clock(getattr(error, "headers", None) or {})
             asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))
-            known = translate(error, name, self.region, needed=statement(name, self.held.auth, *asked))
+            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
@@ -150,18 +172,18 @@ class Session:
             return answer
         finally:
             if outcome:  # the circuit breaker lets nothing leave
-                self.record(self.region, name, outcome, self.clock() - began)
+                self._record(self.region, name, outcome, self._clock() - began)
 
     def _note_clock(self, headers: Mapping[str, str]) -> None:
-        now = self.now()
+        now = self._now()
         skew = clock_skew(headers, now)
         if skew is not None:
-            self.clock_skew_seconds, self._answered = skew, (now, self.clock())
+            self.clock_skew_seconds, self._answered = skew, (now, self._clock())
 
     def _pause(self, attempt: int, error: CloudError) -> float:
         longest = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
         least = longest / 2 if isinstance(error, Throttled) else 0.0
-        return float(least + (longest - least) * self.jitter())
+        return float(least + (longest - least) * self._jitter())
 
     def _client(self, service: str) -> Any:
         clients = self._clients  # other credentials bring another dict, which gets no client of the old credentials
@@ -172,7 +194,7 @@ class Session:
     def _open(self, service: str) -> Any:
         settings = self.settings
         options: dict[str, Any] = {
-            "signer": self.held.signer,
+            "signer": self._held.signer,
             "skip_deserialization": True,
             "circuit_breaker_strategy": CircuitBreakerStrategy(),
             "timeout": (settings.connect_timeout, settings.read_timeout),
@@ -182,7 +204,7 @@ class Session:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
             kind = partial(PlainClient, service) if service in PLAIN_SERVICES else MonitoringClient
-            client = kind({**self.held.config, "region": self.region}, **options)
+            client = kind({**self._held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise CloudError(f"oci: cannot open {service} in {self.region}: {reason}", operation=service) from error

@@ -206,8 +206,7 @@ def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
         with pytest.raises(OSError, match="Too many"):
             running.reload()()
     running.reload()()
-    (rate,) = (one for one in running.source.collect() if one.name == "fss_oci_api_budget_requests_per_second")
-    assert [sample.value for sample in rate.samples] == [2.0]
+    assert running.source.accounts[0].budget.calls_per_second == 2.0
 
 
 def test_new_ceilings_are_shown_without_disturbing_the_poller(

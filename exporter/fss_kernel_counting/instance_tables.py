@@ -25,6 +25,10 @@ class TablesLook:
 
     tables: Mapping[TableName, hist_tables.Table]
 
+    def is_same(self, before: "TablesLook") -> bool:
+        """Whether no table has changed since another look. The parser keeps the tables of an unchanged file."""
+        return all(table is before.tables.get(place) for place, table in self.tables.items())
+
     def grown(self, before: "TablesLook | None", place: TableName) -> Grown:
         """Return the growth of a table since another look, or since the trigger was set.
 

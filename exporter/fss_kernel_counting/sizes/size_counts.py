@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE, WRITE_FACTOR
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
 
 OPERATIONS, PAYLOAD, REUSED = "operations", "payload", "device_reused"  # Names of checks
@@ -148,6 +149,11 @@ class _Gap:
     ahead: int = 0
     most_behind: int | None = None  # the unknown lead of the first look. None before the first interval
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether tables and mountstats have shown the same operations."""
+        return self.ahead == 0 and self.most_behind == 0
+
     def holds(self, tables: int, mountstats: int) -> bool:
         """Add one interval. Return False if timing does not explain the gap. The gap then begins at zero."""
         if self.most_behind is None:
@@ -166,8 +172,18 @@ class _SeenCounters:
 
     key: SeriesKey
     age_s: int
+    operations: Mapping[str, OperationCounters]
     counted: Mapping[tuple[str, str], int]
     gaps: dict[tuple[str, str], _Gap] = field(default_factory=dict)
+
+    def is_idle(self, superblock: Superblock) -> bool:
+        """Whether a superblock is idle for at least two looks. The parser keeps the counters of an unchanged record."""
+        return (
+            superblock.record.operations is self.operations
+            and superblock.key == self.key
+            and len(self.gaps) == len(self.counted)
+            and all(gap.is_closed for gap in self.gaps.values())
+        )
 
 
 class Agreement:
@@ -184,10 +200,15 @@ class Agreement:
         self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, CountedTransfers]]
     ) -> dict[str, str]:
         """Check one interval. Return the failed check by `major:minor`. `transfers` are of the tables."""
-        seen = {number: _seen(superblock) for number, superblock in superblocks.items()}
+        seen: dict[str, _SeenCounters] = {}
         failed = {}
-        for number, now in seen.items():
+        for number, superblock in superblocks.items():
             old = self._seen.get(number)
+            if old is not None and old.is_idle(superblock) and not any(number in one for one in transfers.values()):
+                old.age_s = superblock.record.age_s
+                seen[number] = old
+                continue
+            now = seen[number] = _seen(superblock)
             if old is None:
                 continue
             if now.age_s < old.age_s or any(now.counted[what] < old.counted[what] for what in now.counted):
@@ -213,4 +234,4 @@ def _seen(superblock: Superblock) -> _SeenCounters:
         (WRITE, OPERATIONS): record.operations[WRITE].operations,
         (WRITE, PAYLOAD): record.written_bytes,
     }
-    return _SeenCounters(superblock.key, record.age_s, counted)
+    return _SeenCounters(superblock.key, record.age_s, record.operations, counted)

@@ -166,6 +166,8 @@ class SizeSession:
         Raises:
             Lost: a table was replaced, was full, or has keys of another layout.
         """
+        if now.is_same(before):
+            return {operation: {} for operation in self.source.events}
         return {
             operation: self.form.transfers({where: now.since(before, (event, where)) for where in self.form.keys})
             for operation, event in self.source.events.items()

@@ -1,6 +1,7 @@
 """`make kernels`: boot guests, and print a table of agents beside packets. Needs root, QEMU, mmdebstrap, cpio and Debian's mirror."""
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -88,6 +89,7 @@ def main() -> int:
     for kernel in wanted:
         folder = boot(kernel, flags.work.resolve(), quick=flags.quick, parts=parts, minutes=flags.minutes)
         found = list(results(folder))
+        (folder / "results.json").write_text(json.dumps([one._asdict() for one in found], indent=1))
         report = [table({kernel.name: found})] if found else []
         print(*report, f"\n{kernel.name} ({(folder / 'release').read_text()})", *trials(folder), sep="\n", flush=True)
         is_right &= all(one.bounds_hold for one in found if one.name not in BEYOND_COUNTERS)

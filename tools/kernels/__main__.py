@@ -48,7 +48,7 @@ def boot(kernel: GuestKernel, work: Path, *, quick: bool, parts: Sequence[str], 
         f"file={disk},if=virtio,format=raw,{kept}"
         for disk, kept in ((files.disk, "snapshot=on"), (results_disk, "cache=unsafe"))
     ]
-    command = ["nice", "-n", "10", "timeout", f"{minutes}m", "qemu-system-x86_64", *machine.split()]
+    command = ["timeout", f"{minutes}m", "qemu-system-x86_64", *machine.split()]
     command += ["-kernel", str(files.image), "-initrd", str(files.archive), "-append", " ".join(options)]
     command += [word for drive in drives for word in ("-drive", drive)]
     shutil.rmtree(out, ignore_errors=True)

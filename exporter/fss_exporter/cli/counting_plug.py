@@ -43,8 +43,15 @@ def kernel_counting(
 
 def remove_remains(places: tuple[Path, ...]) -> None:
     """Remove what a killed agent has left in the kernel. `places` are possible mount points of tracefs."""
-    if any(path for place in places for path in (place / "instances").glob("fss-exporter*")):
+    if any(map(_has_remains, places)):
         import_module(_PLUG).remove_remains(places)
+
+
+def _has_remains(place: Path) -> bool:
+    try:
+        return any((place / "instances").glob("fss-exporter*"))
+    except OSError:  # only root may look into tracefs
+        return False
 
 
 def log_remains(places: tuple[Path, ...]) -> None:

@@ -8,6 +8,7 @@ from tests.cli.prompt import ask
 from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.busy_host import BusyHost
 
+from fss_exporter.cli.counting_plug import remove_remains
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
@@ -86,6 +87,18 @@ def test_an_agent_without_exact_mode_removes_what_one_with_it_has_left(
 
     assert list((left / "instances").iterdir()) == []
     assert "which a killed program has left" in caplog.text
+
+
+def test_an_agent_that_may_not_look_into_tracefs_starts_without_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tracefs has mode 0700. Root may look everywhere, so the refusal is the one the kernel gives an ordinary user."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    remove_remains((tmp_path,))
 
 
 def test_an_agent_that_ends_names_the_instances_that_it_leaves(

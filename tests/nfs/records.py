@@ -75,9 +75,9 @@ def mountinfo(
     return f"46 80 {superblock} / {mount_point} rw,relatime shared:1 - {fstype} {device} {options}{addr}\n"
 
 
-def write_procfs(root: Path, stats: str, info: str) -> Path:
-    """Both files of process 1 below `root`. A reader sees each as it was before or as it is now, and never half of one."""
-    folder = root / "1"
+def write_procfs(root: Path, stats: str, info: str, *, pid: str = "1") -> Path:
+    """Both files of a process below `root`. A reader sees each as it was before or as it is now, and never half of one."""
+    folder = root / pid
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("mountinfo", info), ("mountstats", stats)):
         fresh = folder / f"{name}.new"

@@ -87,8 +87,8 @@ def test_a_mount_without_a_readable_record_is_expected_and_not_seen() -> None:
     unread = join(parse_mountstats(""), parse_mountinfo(mountinfo()))
     exported = families(NfsCollector(_ticked(replace(unread, is_of_host=True))))
 
-    assert ({"region": "", "part": "mounts"}, 1) in exported["fss_expected"]
-    assert ({"region": "", "part": "mounts"}, 0) in exported["fss_seen"]
+    assert ({"tenancy": "", "region": "", "part": "mounts"}, 1) in exported["fss_expected"]
+    assert ({"tenancy": "", "region": "", "part": "mounts"}, 0) in exported["fss_seen"]
 
 
 def test_no_series_is_exported_twice() -> None:

@@ -115,6 +115,11 @@ class Unreadable(OfHosts):
 
 
 @dataclass(frozen=True)
+class OwnMounts(OfHosts):
+    """Agents may not read process 1, and see the mounts of their own container in place of the host's."""
+
+
+@dataclass(frozen=True)
 class Garbled(OfHosts):
     """Mountstats has a further record that no parser knows."""
 

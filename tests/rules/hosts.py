@@ -146,8 +146,10 @@ class Host:
         if self._fault(faults.Garbled, minute):
             stats += "device 10.0.0.9:/x mounted on /mnt/x with fstype nfs statvers=1.1\n\tage:\tnot a number\n\n"
         write_procfs(self._root, stats, self._mountinfo())
-        if self._fault(faults.Unreadable, minute):
+        if self._fault(faults.Unreadable, minute) or self._fault(faults.OwnMounts, minute):
             (self._root / "1" / "mountstats").unlink()
+        if self._fault(faults.OwnMounts, minute):
+            write_procfs(self._root, "", "", pid="self")
         if self._fault(faults.Down, minute):
             self._exporter = None
         elif self._exporter is None:

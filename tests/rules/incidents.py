@@ -15,6 +15,7 @@ from tests.rules.faults import (
     Hang,
     InGroups,
     Late,
+    OwnMounts,
     PollerDown,
     Published,
     Retransmitting,
@@ -430,6 +431,12 @@ MONITORING = (
         Site(),
         (Unreadable(hosts=2),),
         (ticket("FssCollectorFailing", 15, "on 2 exporter(s)", "for example host-"),),
+    ),
+    Incident(
+        "two of ten agents read the mounts of their own container",
+        Site(),
+        (OwnMounts(hosts=2),),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing", 15),),
     ),
     Incident(
         "no agent can read mountstats, where OCI is not polled",

@@ -220,12 +220,12 @@ def _about_ticks(results: TickResults) -> Iterator[Family]:
 
 
 def _coverage(reading: Reading) -> Iterator[Family]:
-    """Yield what an agent of a host should see, and what it sees. No region is known."""
+    """Yield what an agent of a host should see, and what it sees. It knows neither tenancy nor region."""
     if reading.is_of_host is None:
         return
     read = len(reading.superblocks)
     unread = len(reading.present - {superblock.number for superblock in reading.superblocks}) + reading.left_out
     expected = {"mount_namespace": 1, "mounts": read + unread}
     seen = {"mount_namespace": int(reading.is_of_host), "mounts": read}
-    yield family("fss_expected", [(("", part), float(count)) for part, count in expected.items()])
-    yield family("fss_seen", [(("", part), float(count)) for part, count in seen.items()])
+    yield family("fss_expected", [(("", "", part), float(count)) for part, count in expected.items()])
+    yield family("fss_seen", [(("", "", part), float(count)) for part, count in seen.items()])

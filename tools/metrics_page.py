@@ -25,9 +25,9 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
 
 LABELS_OF = {
     "mount": ("network", "address", "server", "export", "service"),
-    "mount target": ("region", "mount_target_id", "mount_target"),
+    "mount target": ("tenancy", "region", "mount_target_id", "mount_target"),
     "file system": ("file_system_id", "file_system"),
-    "resource": ("region", "service", "resource_id", "resource"),
+    "resource": ("tenancy", "region", "service", "resource_id", "resource"),
 }
 """Labels that come together, by the name that the tables have for them."""
 

@@ -74,8 +74,9 @@ def test_every_loop_of_the_source_text_has_a_row() -> None:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Worker":
                 (name, *_) = node.args
-                assert isinstance(name, ast.Constant), f"{path}: the name of a loop is a plain text"
-                found.add(name.value)
+                text = name.values[0] if isinstance(name, ast.JoinedStr) else name  # the account may follow the name
+                assert isinstance(text, ast.Constant), f"{path}: the name of a loop is a plain text"
+                found.add(text.value)
 
     assert found - OF_THE_DEMO == LOOPS.keys()
 

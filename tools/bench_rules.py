@@ -113,7 +113,8 @@ def of_poller(mount_targets: int, names: Iterable[str]) -> list[Growing]:
             while True:
                 watch(region, exporter, lambda _: None)
                 before, series = series, _selected_series(exporter.url, set(names))
-                if len(series) == len(before) and any(one.growth for one in series):  # counters begin at 0
+                has_minutes = any(one.growth and one.series.startswith("fss_mount_target_") for one in series)
+                if has_minutes and len(series) == len(before):  # counters begin at 0
                     return series
         finally:
             exporter.process.terminate()

@@ -30,7 +30,7 @@ test-incidents: .venv/dev servers ## every incident of the rules; `make test` ru
 	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
 
 test-rules: .venv/dev servers promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
-	@PROMTOOL=$$(tools/promtool3) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
+	@PROMTOOL=$$(tools/engine promtool) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
@@ -120,6 +120,10 @@ test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Graf
 	@otelcol=$$(tools/otelcol) && alloy=$$(tools/alloy) && PATH="$${otelcol%/*}:$${alloy%/*}:$$PATH" \
 	  $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
 
+test-engines: .venv/dev servers ## native histograms and start timestamps in a Prometheus 3, which Go builds
+	@mkdir -p .tools/engines && built=$$(tools/engine prometheus) && ln -sf "$$built" .tools/engines/prometheus
+	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py $(ARGS)
+
 cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
 	@$(RUN) -m tools.cost_rules $(ARGS)
 
@@ -208,7 +212,7 @@ clean: ## remove what the other targets made
 
 .PHONY: promtool3 servers check-tools
 promtool3: # of the second generation, built with Go
-	@tools/promtool3 >/dev/null
+	@tools/engine promtool >/dev/null
 
 servers: # from the distribution
 	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter systemd-analyze setpriv

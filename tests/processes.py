@@ -97,13 +97,13 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(configuration: str, directory: Path, *flags: str) -> Iterator[Prometheus]:
-    """A real prometheus with this configuration and an empty database."""
+def prometheus(configuration: str, directory: Path, *flags: str, program: str = "") -> Iterator[Prometheus]:
+    """A real prometheus with this configuration and an empty database: the one that is installed, or another program."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "prometheus.yml").write_text(configuration)
     log = directory / "prometheus.log"
     command = [
-        require("prometheus", "prometheus"),
+        program or require("prometheus", "prometheus"),
         f"--config.file={directory / 'prometheus.yml'}",
         f"--storage.tsdb.path={directory / 'data'}",
         "--web.listen-address=127.0.0.1:0",

@@ -1,6 +1,6 @@
 """`make test-incidents`: every incident of the table. Not among the default tests, because the runs take minutes.
 
-`PROMTOOL` names another promtool, such as the newer one that tools/promtool3 builds.
+`PROMTOOL` names another promtool, such as the newer one that tools/engine builds.
 """
 
 import os

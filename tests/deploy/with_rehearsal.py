@@ -105,10 +105,11 @@ def assert_agent_serves(within: System, program: str, log: Path) -> None:
     with process(within.command(program, "serve", "--web.listen-address=127.0.0.1:0"), log):
         (url,) = wait_for(lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"an agent, see {log}")
         metrics = wait_for(lambda: page if 'collector="nfs"} 1.0' in (page := get(url)) else "", "the first reading")
+        runbook = get(url.replace("/metrics", "/runbook"))
     (running,) = re.findall(r"^fss_exporter_build_info\{(.*)\} 1", metrics, re.MULTILINE)
     assert f'version="{VERSION}"' in running
     assert re.search(r'revision="[0-9a-f]{12}"', running)
-    assert 'id="fssmounttargetdown"' in get(url.replace("/metrics", "/runbook"))
+    assert 'id="fssmounttargetdown"' in runbook
 
 
 @pytest.fixture

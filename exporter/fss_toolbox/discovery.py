@@ -63,30 +63,32 @@ def found_in(tenancy: str, region: str, inventory: Inventory, settings: Settings
             limits_of(target, settings),
             dict(sorted(paths.get(target.id, {}).items())),
         )
-        for target in sorted(inventory.mount_targets.values(), key=lambda one: (one.name, one.id))
+        for target in sorted(
+            inventory.mount_targets.values(), key=lambda mount_target: (mount_target.name, mount_target.id)
+        )
     ]
 
 
-def http_sd(found: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
+def http_sd(mount_targets: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
     """Return every active mount target with an address as a target on its NFS port."""
     return [
         {
-            "targets": [_endpoint(one.target.address)],
+            "targets": [_endpoint(row.target.address)],
             "labels": {
-                "__meta_fss_tenancy": one.tenancy,
-                "__meta_fss_region": one.region,
-                "__meta_fss_mount_target": one.target.name,
-                "__meta_fss_mount_target_id": one.target.id,
-                "__meta_fss_compartment": one.compartment,
-                "__meta_fss_availability_domain": one.target.availability_domain,
-                "__meta_fss_fqdn": one.target.fqdn,
-                "__meta_fss_shape": one.shape,
-                "__meta_fss_network": one.place.network,
-                "__meta_fss_address": one.target.address,
+                "__meta_fss_tenancy": row.tenancy,
+                "__meta_fss_region": row.region,
+                "__meta_fss_mount_target": row.target.name,
+                "__meta_fss_mount_target_id": row.target.id,
+                "__meta_fss_compartment": row.compartment,
+                "__meta_fss_availability_domain": row.target.availability_domain,
+                "__meta_fss_fqdn": row.target.fqdn,
+                "__meta_fss_shape": row.shape,
+                "__meta_fss_network": row.place.network,
+                "__meta_fss_address": row.target.address,
             },
         }
-        for one in found
-        if one.target.address and one.target.state == ACTIVE
+        for row in mount_targets
+        if row.target.address and row.target.state == ACTIVE
     ]
 
 
@@ -94,7 +96,7 @@ def _endpoint(address: str) -> str:
     return f"[{address}]:{NFS_PORT}" if ":" in address else f"{address}:{NFS_PORT}"
 
 
-def sharing_an_address(found: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
+def sharing_an_address(mount_targets: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
     """Return the mount targets that share an address in one network. Their clients look alike."""
-    joined = used_once(one.place for one in found)
-    return [one for one in found if one.target.address and one.place not in joined]
+    joined = used_once(row.place for row in mount_targets)
+    return [row for row in mount_targets if row.target.address and row.place not in joined]

@@ -48,7 +48,7 @@ def discover(flags: DiscoverFlags) -> int:
     Exit code 1: a listing failed. The output has the rest.
     """
     settings = flags.settings()
-    found: list[discovery.DiscoveredMountTarget] = []
+    mount_targets: list[discovery.DiscoveredMountTarget] = []
     failures: list[str] = []
     regions: dict[str | None, list[str]] = {}
     for account in settings.each_account:
@@ -65,20 +65,20 @@ def discover(flags: DiscoverFlags) -> int:
         for session in sessions:
             inventory, failed = list_resources(session, selection)
             tenancy = session.tenancy
-            found += discovery.found_in(tenancy, session.region, inventory, account)
+            mount_targets += discovery.found_in(tenancy, session.region, inventory, account)
             failures += [f"{name}{failure}" for failure in failed]
     for failure in dict.fromkeys(failures):
         tables.note(f"incomplete: {failure}")
-    if failures and not found:
+    if failures and not mount_targets:
         raise SourceError("no mount target could be listed")
     if flags.output == "table":
-        _show(found)
+        _show(mount_targets)
     elif flags.output == "json":
-        click.echo(tables.as_json({"mount_targets": [_document(one) for one in found]}))
+        click.echo(tables.as_json({"mount_targets": [_document(row) for row in mount_targets]}))
     elif flags.output == "http_sd":
-        click.echo(tables.as_json(discovery.http_sd(found)))
+        click.echo(tables.as_json(discovery.http_sd(mount_targets)))
     else:
-        click.echo(configuration(settings, regions, found), nl=False)
+        click.echo(configuration(settings, regions, mount_targets), nl=False)
     return 1 if failures else 0
 
 
@@ -97,61 +97,65 @@ def list_resources(session: Session, selection: InventorySelection) -> tuple[Inv
     return refresh.state.inventory or Inventory(), list(failures.values())
 
 
-_TENANCY = Figure(Column("tenancy", left=True), lambda one: one.tenancy)
+_TENANCY = Figure(Column("tenancy", left=True), lambda row: row.tenancy)
 _FIGURES = (
-    Figure(Column("mount target", left=True), lambda one: one.target.name),
-    Figure(Column("region", 6, left=True), lambda one: one.region),
-    Figure(Column("address", left=True), lambda one: one.target.address or units.NOT_KNOWN),
-    Figure(Column("shape", 1, left=True), lambda one: one.shape),
-    Figure(Column("IOPS", 2), lambda one: one.limits.iops, units.number),
-    Figure(Column("read MB/s", 2), lambda one: one.limits.read_bytes_per_second, units.megabytes),
-    Figure(Column("write MB/s", 3), lambda one: one.limits.write_bytes_per_second, units.megabytes),
-    Figure(Column("connections", 7), lambda one: one.limits.connections, units.number),
-    Figure(Column("state", 4, left=True), lambda one: one.target.state),
-    Figure(Column("compartment", 5, left=True), lambda one: one.compartment),
-    Figure(Column("availability domain", 8, left=True), lambda one: one.target.availability_domain),
+    Figure(Column("mount target", left=True), lambda row: row.target.name),
+    Figure(Column("region", 6, left=True), lambda row: row.region),
+    Figure(Column("address", left=True), lambda row: row.target.address or units.NOT_KNOWN),
+    Figure(Column("shape", 1, left=True), lambda row: row.shape),
+    Figure(Column("IOPS", 2), lambda row: row.limits.iops, units.number),
+    Figure(Column("read MB/s", 2), lambda row: row.limits.read_bytes_per_second, units.megabytes),
+    Figure(Column("write MB/s", 3), lambda row: row.limits.write_bytes_per_second, units.megabytes),
+    Figure(Column("connections", 7), lambda row: row.limits.connections, units.number),
+    Figure(Column("state", 4, left=True), lambda row: row.target.state),
+    Figure(Column("compartment", 5, left=True), lambda row: row.compartment),
+    Figure(Column("availability domain", 8, left=True), lambda row: row.target.availability_domain),
     Figure(
         Column("exports", 3, left=True),
-        lambda one: ", ".join(f"{path} ({system})" for path, system in one.exports.items()),
+        lambda row: ", ".join(f"{path} ({system})" for path, system in row.exports.items()),
     ),
 )
 
 
-def _show(found: Sequence[discovery.DiscoveredMountTarget]) -> None:
+def _show(mount_targets: Sequence[discovery.DiscoveredMountTarget]) -> None:
     out = tables.console()
-    has_several = len({one.tenancy for one in found}) > 1
-    tables.show_figures(out, (_TENANCY, *_FIGURES) if has_several else _FIGURES, found)
+    has_several = len({row.tenancy for row in mount_targets}) > 1
+    tables.show_figures(out, (_TENANCY, *_FIGURES) if has_several else _FIGURES, mount_targets)
     tables.say(
-        out, f"{len(found)} mount targets; - is a ceiling without a published figure, or an unknown address", "dim"
+        out,
+        f"{len(mount_targets)} mount targets; - is a ceiling without a published figure, or an unknown address",
+        "dim",
     )
-    for one in discovery.sharing_an_address(found):
+    for row in discovery.sharing_an_address(mount_targets):
         tables.note(
-            f"{one.target.name}: {one.target.address} in network {one.place.network} is also the address of another mount"
+            f"{row.target.name}: {row.target.address} in network {row.place.network} is also the address of another mount"
             " target. See --output config"
         )
 
 
-def _document(one: discovery.DiscoveredMountTarget) -> dict[str, Any]:
-    target = one.target
+def _document(row: discovery.DiscoveredMountTarget) -> dict[str, Any]:
+    target = row.target
     return {
-        "tenancy": one.tenancy,
-        "region": one.region,
+        "tenancy": row.tenancy,
+        "region": row.region,
         "id": target.id,
         "name": target.name,
-        "compartment": one.compartment,
+        "compartment": row.compartment,
         "availability_domain": target.availability_domain,
         "state": target.state,
-        "network": one.place.network,
+        "network": row.place.network,
         "address": target.address or None,
         "fqdn": target.fqdn or None,
-        "shape": one.shape,
-        "limits": {name: getattr(one.limits, name) for name in LimitOverrides.model_fields},
-        "exports": [{"path": path, "file_system": system} for path, system in one.exports.items()],
+        "shape": row.shape,
+        "limits": {name: getattr(row.limits, name) for name in LimitOverrides.model_fields},
+        "exports": [{"path": path, "file_system": system} for path, system in row.exports.items()],
     }
 
 
 def configuration(
-    settings: Settings, regions: Mapping[str | None, list[str]], found: Sequence[discovery.DiscoveredMountTarget]
+    settings: Settings,
+    regions: Mapping[str | None, list[str]],
+    mount_targets: Sequence[discovery.DiscoveredMountTarget],
 ) -> str:
     """Return a configuration of `serve` for the found resources, as YAML. `regions` are by name of the account."""
     accounts = {account.name: _account(account, regions.get(account.name)) for account in settings.oci.each_account}
@@ -159,8 +163,8 @@ def configuration(
     parts = [
         "# Made by fss-exporter discover. Use it: fss-exporter serve --collector.oci --config.file THIS_FILE\n",
         _dumped({"oci": oci}),
-        _about_ceilings(found),
-        _about_addresses(discovery.sharing_an_address(found)),
+        _about_ceilings(mount_targets),
+        _about_addresses(discovery.sharing_an_address(mount_targets)),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -191,8 +195,8 @@ def _dumped(document: dict[str, Any]) -> str:
     return text if printable_lines(text) == text else yaml.safe_dump(document, sort_keys=False)
 
 
-def _about_ceilings(found: Sequence[discovery.DiscoveredMountTarget]) -> str:
-    shapes = sorted({one.shape for one in found if one.limits.iops is None})
+def _about_ceilings(mount_targets: Sequence[discovery.DiscoveredMountTarget]) -> str:
+    shapes = sorted({row.shape for row in mount_targets if row.limits.iops is None})
     lines = "".join(f"#     {shape}: {{iops: FIGURE}}\n" for shape in shapes)
     head = "# No IOPS ceiling is published for these shapes. Where you know one, take the # away:\n# limits:\n#   shapes:\n"
     return head + lines if shapes else ""
@@ -201,8 +205,8 @@ def _about_ceilings(found: Sequence[discovery.DiscoveredMountTarget]) -> str:
 def _about_addresses(shared: Sequence[discovery.DiscoveredMountTarget]) -> str:
     """Return lines for the operator to edit, because only the operator knows which clients are in which VCN."""
     names = defaultdict(list)
-    for one in shared:
-        names[one.target.vcn_id or "OCID_OF_THE_VCN"].append(f"{one.target.name} at {one.target.address}")
+    for row in shared:
+        names[row.target.vcn_id or "OCID_OF_THE_VCN"].append(f"{row.target.name} at {row.target.address}")
     lines = "".join(printable(f"#   {vcn}: NAME  # {', '.join(targets)}") + "\n" for vcn, targets in names.items())
     head = (
         "# These mount targets share an address. Give each VCN a name, start the agents there with --nfs.network=NAME, and move\n"

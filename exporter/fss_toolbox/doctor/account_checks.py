@@ -37,15 +37,22 @@ def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) 
     if subscriptions.found is None:
         return
     known = {region: subscriptions.of(region) for region in regions}
-    for region, one in known.items():
-        if one is None:
+    for region, subscription in known.items():
+        if subscription is None:
             yield found("regions.not-subscribed", region)
-        elif one.status != "READY":
-            yield found("regions.not-ready", region, status=one.status or "without a status")
-    ready = [one.region for one in known.values() if one is not None and one.status == "READY"]
+        elif subscription.status != "READY":
+            yield found("regions.not-ready", region, status=subscription.status or "without a status")
+    ready = [
+        subscription.region
+        for subscription in known.values()
+        if subscription is not None and subscription.status == "READY"
+    ]
     if ready:
         yield found("regions.ready", regions=", ".join(ready))
-    others = sorted({one.region for one in subscriptions.found} - {one.region for one in known.values() if one})
+    others = sorted(
+        {subscription.region for subscription in subscriptions.found}
+        - {subscription.region for subscription in known.values() if subscription}
+    )
     if others:
         yield found("regions.others", regions=", ".join(others))
 
@@ -136,7 +143,7 @@ def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
 
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
     steady = [metric for metric in facts.metrics if metric.is_steady]
-    ages = [(one.newest_age_seconds, one.spelling) for one in steady if one.newest_age_seconds is not None]
+    ages = [(metric.newest_age_seconds, metric.spelling) for metric in steady if metric.newest_age_seconds is not None]
     if facts.ingestion_lags:
         yield from _measured(facts.region, facts.ingestion_lags)
     elif ages:
@@ -194,7 +201,7 @@ def _stamped_at_the_end(facts: RegionFacts) -> str:
 
 
 def _answers_empty_streams(facts: RegionFacts) -> str:
-    if any(one.empty_streams for one in facts.metrics):
+    if any(metric.empty_streams for metric in facts.metrics):
         return "yes"
-    whole = (one for one in facts.metrics if not one.is_merged)
-    return "no" if any(one.streams is not None and one.streams < one.listed for one in whole) else ""
+    whole = (metric for metric in facts.metrics if not metric.is_merged)
+    return "no" if any(metric.streams is not None and metric.streams < metric.listed for metric in whole) else ""

@@ -64,7 +64,7 @@ class MetricProbe:
 
     def ignores_case(self, metrics: Iterable[MetricFacts]) -> bool | None:
         """Return whether MQL accepts a metric name in lower case. None if no metric has points to try."""
-        known = next((one for one in metrics if one.streams and one.documented == _READS), None)
+        known = next((metric for metric in metrics if metric.streams and metric.documented == _READS), None)
         if known is None:
             return None
         try:
@@ -74,7 +74,7 @@ class MetricProbe:
 
     def adds_up(self, metrics: Iterable[MetricFacts]) -> str:
         """Return the result of adding two metrics in one query. Empty if no metric has points to try."""
-        spellings = {one.documented: one.spelling for one in metrics if one.streams}
+        spellings = {metric.documented: metric.spelling for metric in metrics if metric.streams}
         if not {_READS, _WRITES} <= spellings.keys():
             return ""
         query = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
@@ -89,7 +89,7 @@ class MetricProbe:
         No document says it. With T true and F false, `F && F || T` is false only if `||` binds tighter, and
         `T || F && F` is true only if `&&` does, or if the service reads from right to left.
         """
-        known = next((one for one in metrics if one.streams and one.documented == _READS), None)
+        known = next((metric for metric in metrics if metric.streams and metric.documented == _READS), None)
         if known is None:
             return ""
         true, false = f"{known.spelling}[1m].mean() >= 0", f"{known.spelling}[1m].mean() < 0"
@@ -150,16 +150,16 @@ class MetricProbe:
             except CloudError as failed:
                 self.note("SummarizeMetricsData", failed)
                 error = str(failed)
-        found = [set(_moments(stream)) for stream in answered]
-        moments = set().union(*found)
+        seen = [set(_moments(stream)) for stream in answered]
+        moments = set().union(*seen)
         return MetricFacts(
             spelling=spelling,
             documented=metric.name if metric else "",
             listed=len(rows),
             dimensions={name: tuple(sorted(values)[:_VALUES_AT_MOST]) for name, values in sorted(dimensions)},
             units=tuple(sorted(set(map(_unit, answered)) - {""})),
-            streams=None if error else sum(map(bool, found)),
-            empty_streams=sum(not one for one in found),
+            streams=None if error else sum(map(bool, seen)),
+            empty_streams=seen.count(set()),
             newest_age_seconds=asked_at - max(moments) if moments else None,
             minutes=len(moments),
             error=error,

@@ -57,20 +57,20 @@ def counted_as(storage: Storage) -> str:
     return "mount-target IOPS" if storage.choice is None else "IOPS of the service"
 
 
-def show_verdicts(out: Console, source: str, name: str, storage: Storage, found: Sequence[BenchmarkVerdict]) -> None:
+def show_verdicts(out: Console, source: str, name: str, storage: Storage, verdicts: Sequence[BenchmarkVerdict]) -> None:
     """Print the verdicts on groups of jobs, with the names of the reports (`source`) and of the storage."""
     cost = _figure(counted_as(storage), 0, lambda line: units.number(line.cost.point if line.cost else None))
     figures = _FIGURES if storage.limits is None else (*_FIGURES, cost)
-    lines = [line for one in found for job in one.jobs for line in _lines(job, storage)]
+    lines = [line for verdict in verdicts for job in verdict.jobs for line in _lines(job, storage)]
     tables.show_figures(out, figures, lines, title=source)
     notes: set[str] = set()
-    for one in found:
+    for verdict in verdicts:
         tables.say(out, "")
-        together = " together" if len(one.jobs) > 1 else ""
-        tables.say(out, f"{one.name}{together}", "bold")
-        for line in verdict_sentences(one, name, storage):
+        together = " together" if len(verdict.jobs) > 1 else ""
+        tables.say(out, f"{verdict.name}{together}", "bold")
+        for line in verdict_sentences(verdict, name, storage):
             tables.say(out, line, hanging=2)
-        for remark in dict.fromkeys(remark for job in one.jobs for remark in job.remarks if remark not in notes):
+        for remark in dict.fromkeys(remark for job in verdict.jobs for remark in job.remarks if remark not in notes):
             tables.say(out, f"note: {remark}", hanging=2)
             notes.add(remark)
 

@@ -130,11 +130,11 @@ def between(
     # A mount of unknown earlier counts has no rates, and zeros would say that the mount was idle.
     common = {now.number for _, now in pairs}
     unknown = {
-        one.number
-        for one in after.reading.superblocks
-        if one.number not in common and one.record.age_s > aged + _AGE_SLACK_S
+        superblock.number
+        for superblock in after.reading.superblocks
+        if superblock.number not in common and superblock.record.age_s > aged + _AGE_SLACK_S
     }
-    known = tuple(one for one in after.reading.superblocks if one.number not in unknown)
+    known = tuple(superblock for superblock in after.reading.superblocks if superblock.number not in unknown)
     later = replace(after.reading, superblocks=known)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)

@@ -145,9 +145,9 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
     old = {use.resource: use for use in (*was.mount_target, *was.clients)}
     lines = []
     for use in (*now.mount_target, *now.clients):
-        one = old.get(use.resource)
-        if one is None or (one.demand, one.limit) != (use.demand, use.limit):
-            then = "" if one is None else f"{units.percent(one.ratio)} to "
+        earlier = old.get(use.resource)
+        if earlier is None or (earlier.demand, earlier.limit) != (use.demand, use.limit):
+            then = "" if earlier is None else f"{units.percent(earlier.ratio)} to "
             lines.append(
                 f"{use.resource}: {then}{units.percent(use.ratio)} "
                 f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
@@ -176,11 +176,11 @@ def _time_difference(before: Scenario, after: Scenario) -> list[str]:
 
 def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAnswer) -> list[str]:
     lines = []
-    names = tuple(one.binds.resource if one.binds else "nothing known" for one in (before, after))
+    names = tuple(answer.binds.resource if answer.binds else "nothing known" for answer in (before, after))
     if names[0] != names[1]:
         lines.append(f"binds first: {names[1]} in place of {names[0]}")
     if before.mount_targets != after.mount_targets:
-        was, now = ("unknown" if one.mount_targets is None else one.mount_targets for one in (before, after))
+        was, now = ("unknown" if answer.mount_targets is None else answer.mount_targets for answer in (before, after))
         lines.append(f"mount targets: {now} in place of {was}")
     return lines
 

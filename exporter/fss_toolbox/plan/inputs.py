@@ -23,20 +23,20 @@ _RECORDED = "--mountstats, --nfsiostat, --scrapes or --prometheus"
 
 def _rates_by_operation(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
     """Return the rates of `NAME=RATE` by operation, for click."""
-    found: dict[str, float] = {}
+    rates: dict[str, float] = {}
     for value in values:
         name, equals, per_second = value.partition("=")
         if not equals:
             raise click.BadParameter(f"{value!r}: write it like GETATTR=5000")
-        found[name.upper()] = found.get(name.upper(), 0.0) + units.rate(per_second)
-    return found
+        rates[name.upper()] = rates.get(name.upper(), 0.0) + units.rate(per_second)
+    return rates
 
 
 def _files(text: str) -> int:
-    found = units.count(text)
-    if found > MOST_REQUESTS:
+    count = units.count(text)
+    if count > MOST_REQUESTS:
         raise click.BadParameter(f"{text}: more than {MOST_REQUESTS:,} files")
-    return found
+    return count
 
 
 def _bandwidth(name: str, text: str) -> Any:
@@ -179,7 +179,7 @@ class PlanInputs(SavedFlags):
 def has_workload(inputs: PlanInputs) -> bool:
     """Whether the flags state or name a workload."""
     recorded = (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus)
-    return inputs.is_stated or inputs.is_job or any(one is not None for one in recorded)
+    return inputs.is_stated or inputs.is_job or any(source is not None for source in recorded)
 
 
 def check_inputs(inputs: PlanInputs) -> None:
@@ -188,7 +188,9 @@ def check_inputs(inputs: PlanInputs) -> None:
     Raises:
         UsageError: the message names the flags.
     """
-    recorded = sum(one is not None for one in (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus))
+    recorded = sum(
+        source is not None for source in (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus)
+    )
     stated, no_pair = inputs.is_stated, inputs.mountstats is None and inputs.scrapes is None
     all_zero = inputs.has_rates and not any((*inputs.transfer_rates, *inputs.operations.values()))
     refuse(

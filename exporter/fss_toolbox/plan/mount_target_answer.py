@@ -68,21 +68,21 @@ def show_case(out: Console, case: Case, comparison: Pricing) -> None:
     say(out, "")
 
 
-def show_advice(out: Console, found: Sequence[Advice]) -> None:
+def show_advice(out: Console, advice: Sequence[Advice]) -> None:
     """Print the ranked list of changes."""
     say(out, "What to change, in the busiest five minutes of each mount target", "bold")
-    for rank, one in enumerate(found, 1):
-        saves = f"saves {units.number(one.saves_iops)} IOPS" if one.saves_iops else "saves no IOPS"
-        say(out, f"{rank}. {saves}: {one.text}", hanging=3)
-        say(out, f"   computed: {one.computed}", hanging=3)
-    if not found:
+    for rank, change in enumerate(advice, 1):
+        saves = f"saves {units.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS"
+        say(out, f"{rank}. {saves}: {change.text}", hanging=3)
+        say(out, f"   computed: {change.computed}", hanging=3)
+    if not advice:
         say(out, "nothing: no change of those that this command knows saves 100 IOPS")
 
 
 def size_lines(load: Load) -> Iterator[str]:
     """Return a sentence for each size of READs and WRITEs that exact mode counted."""
     for operation, classes in load.sizes.items():
-        shares = ", ".join(f"{one.share:.0%} up to {one.up_to_bytes / 1024:,.0f} KiB" for one in classes)
+        shares = ", ".join(f"{size.share:.0%} up to {size.up_to_bytes / 1024:,.0f} KiB" for size in classes)
         yield f"{operation} sizes, counted: {shares}"
 
 
@@ -217,7 +217,7 @@ def case_document(case: Case, comparison: Pricing) -> dict[str, Any]:
         f"read_bytes{per}": traffic.read_bytes,
         f"written_bytes{per}": traffic.written_bytes,
         "estimated_lock_iops": traffic.lock_iops,
-        "counted_sizes": {operation: [one._asdict() for one in classes] for operation, classes in load.sizes.items()},
+        "counted_sizes": {operation: [size._asdict() for size in classes] for operation, classes in load.sizes.items()},
         **_answer(scenario),
         "options": options_document(case.options, comparison) if case.options else None,
         "sentences": list(sentences(scenario)),
@@ -245,8 +245,8 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _uses(found: Sequence[Use]) -> list[dict[str, Any]]:
-    return [asdict(use) | {"ratio": use.ratio} for use in found]
+def _uses(uses: Sequence[Use]) -> list[dict[str, Any]]:
+    return [asdict(use) | {"ratio": use.ratio} for use in uses]
 
 
 def _times(traffic: Traffic, factor: float | None) -> dict[str, Any] | None:

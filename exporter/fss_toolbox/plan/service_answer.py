@@ -94,10 +94,10 @@ class ServiceCase:
 
     def offers(self) -> list[purchase.Offer]:
         """Capacity of each type for the load. Of each volume where several share the load."""
-        found = purchase.offers(
+        offers = purchase.offers(
             scaled(self.load.traffic, 1 / (self.inputs.volumes or 1)), self.choice.service, self.inputs.target
         )
-        return [one for one in found if self.choice.kind is None or one.kind is self.choice.kind]
+        return [offer for offer in offers if self.choice.kind is None or offer.kind is self.choice.kind]
 
 
 def service_case(choice: ServiceChoice, inputs: PlanInputs, name: str, load: Load) -> ServiceCase:
@@ -173,9 +173,9 @@ def _size(kind: ServiceType, size_bytes: float) -> str:
 
 def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
     """Return the reason why no capacity of a type carries the load. Empty for an offer."""
-    found = case.in_flight(offer.kind)
-    if found is not None and found.exceeded:
-        return f"none: the service takes {found.most} requests at a time"
+    waiting = case.in_flight(offer.kind)
+    if waiting is not None and waiting.exceeded:
+        return f"none: the service takes {waiting.most} requests at a time"
     if case.overloaded or case.too_few_clients:
         return "none: the clients cannot cause this load"
     return "no capacity is enough" if offer.capacity_bytes is None else ""
@@ -183,7 +183,7 @@ def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
 
 def _sentences(case: ServiceCase) -> Iterator[str]:
     yield from _job(case) if case.load.is_job else _rate(case)
-    yield from (f"no: {one}" for one in _obstacles(case))
+    yield from (f"no: {obstacle}" for obstacle in _obstacles(case))
     if any(use.resource == capacity.LATENCY for use in case.overloaded):
         yield MORE_AT_A_TIME
     for use in () if case.load.is_job else case.client_bounds:
@@ -222,41 +222,41 @@ def _rate(case: ServiceCase) -> Iterator[str]:
     for use in case.uses:
         what = "" if use.unit == "IOPS" else f" of {use.resource}"
         yield f"of what you have ({title}): {units.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
-    found = case.in_flight(case.choice.kind)
-    if found is None:
+    waiting = case.in_flight(case.choice.kind)
+    if waiting is None:
         return
-    each = f"{units.milliseconds(found.latency_seconds)} ms"
-    size = f"{units.kibibytes(found.size_bytes)} KiB"
+    each = f"{units.milliseconds(waiting.latency_seconds)} ms"
+    size = f"{units.kibibytes(waiting.size_bytes)} KiB"
     yield (
-        f"in flight (Little's law): {units.number(case.operations)}/s x {each} = {units.number(found.needed)} requests of"
+        f"in flight (Little's law): {units.number(case.operations)}/s x {each} = {units.number(waiting.needed)} requests of"
         f" {size} at a time, all clients together"
     )
-    if found.most is not None and not found.exceeded:
-        most = units.megabytes(found.completed(found.most) * found.size_bytes)
-        yield f"the service takes {found.most} at a time: {found.most} / {each} x {size} = {most} MB/s at most"
+    if waiting.most is not None and not waiting.exceeded:
+        most = units.megabytes(waiting.completed(waiting.most) * waiting.size_bytes)
+        yield f"the service takes {waiting.most} at a time: {waiting.most} / {each} x {size} = {most} MB/s at most"
 
 
 def _obstacles(case: ServiceCase) -> Iterator[str]:
     """Return the reasons why no capacity can carry the load. Empty for a job, because a job only takes longer."""
-    found = case.in_flight(case.choice.kind)
-    if found is not None and found.most is not None and found.exceeded:
-        yield f"the service takes {found.most} requests at a time: {_reached(found, found.most, found.needed)}"
+    waiting = case.in_flight(case.choice.kind)
+    if waiting is not None and waiting.most is not None and waiting.exceeded:
+        yield f"the service takes {waiting.most} requests at a time: {_reached(waiting, waiting.most, waiting.needed)}"
     if case.too_few_clients:
         yield (
             f"{case.clients.count} client(s) given, and the load takes {case.clients_needed}: one client was seen to reach no more"
         )
     for use in case.overloaded:
-        if use.resource == capacity.LATENCY and use.limit and found is not None:
-            yield _reached(found, use.limit, use.demand)
+        if use.resource == capacity.LATENCY and use.limit and waiting is not None:
+            yield _reached(waiting, use.limit, use.demand)
         else:
             yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}"
 
 
-def _reached(found: purchase.InFlight, requests: float, needed: float | None) -> str:
-    rate = found.completed(requests)
+def _reached(waiting: purchase.InFlight, requests: float, needed: float | None) -> str:
+    rate = waiting.completed(requests)
     return (
-        f"{requests:g} in flight at {units.milliseconds(found.latency_seconds)} ms complete {units.number(rate)} a"
-        f" second, {units.megabytes(rate * found.size_bytes)} MB/s. The load needs {units.number(needed)} at a time"
+        f"{requests:g} in flight at {units.milliseconds(waiting.latency_seconds)} ms complete {units.number(rate)} a"
+        f" second, {units.megabytes(rate * waiting.size_bytes)} MB/s. The load needs {units.number(needed)} at a time"
     )
 
 
@@ -328,7 +328,7 @@ def ceilings_document(choice: ServiceChoice) -> dict[str, Any]:
 def service_document(case: ServiceCase) -> dict[str, Any]:
     """The answer as JSON. Schema: docs/schemas/plan.json."""
     is_job, time = case.load.is_job, case.job_time()
-    found, why, per = case.in_flight(case.choice.kind), list(_obstacles(case)), "" if is_job else "_per_second"
+    waiting, why, per = case.in_flight(case.choice.kind), list(_obstacles(case)), "" if is_job else "_per_second"
     return {
         "service": case.choice.service.name,
         **({"name": case.name, "source": case.load.source} if case.name else {}),
@@ -340,12 +340,15 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
         "obstacles": why,
         "job_seconds": time.seconds if time else None,
         "offers": [
-            {"type": one.kind.name, "capacity_bytes": None if is_job or _why_none(case, one) else one.capacity_bytes}
-            for one in case.offers()
+            {
+                "type": offer.kind.name,
+                "capacity_bytes": None if is_job or _why_none(case, offer) else offer.capacity_bytes,
+            }
+            for offer in case.offers()
         ],
         "share": {} if is_job else {use.resource: use.ratio for use in case.uses},
-        "in_flight": found and found.needed,
-        "in_flight_limit": found and found.most,
+        "in_flight": waiting and waiting.needed,
+        "in_flight_limit": waiting and waiting.most,
         "clients": case.clients_needed,
         "sentences": list(_sentences(case)),
     }

@@ -55,8 +55,8 @@ class MountLoad:
 
     def cost_of(self, operations: Iterable[str]) -> float:
         """I/O operations per second of some operations."""
-        found = (self.traffic.operations.get(name) for name in operations)
-        return sum(one.iops.point for one in found if one and one.iops)
+        counted = (self.traffic.operations.get(name) for name in operations)
+        return sum(operation.iops.point for operation in counted if operation and operation.iops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +96,25 @@ def ranked(
 
     `networks` has the busier direction and the bandwidth of each client's network, in bytes per second.
     """
-    names = {one.place: one.name for one in targets}
-    found = [*_moves(targets, mounts), *_networks(networks)]
+    names = {target.place: target.name for target in targets}
+    advice = [*_moves(targets, mounts), *_networks(networks)]
     for mount in mounts:
-        found += _of_mount(mount, names.get(mount.place, mount.place))
-    return sorted(found, key=lambda one: (-one.saves_iops, one.kind, one.mount_target, one.client))
+        advice += _of_mount(mount, names.get(mount.place, mount.place))
+    return sorted(advice, key=lambda change: (-change.saves_iops, change.kind, change.mount_target, change.client))
 
 
 def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
     for full in targets:
         places = [
-            one
-            for one in targets
-            if one is not full
-            and one.file_systems.keys() & full.file_systems.keys()
-            and full.ratio - one.ratio >= UNEVEN
+            target
+            for target in targets
+            if target is not full
+            and target.file_systems.keys() & full.file_systems.keys()
+            and full.ratio - target.ratio >= UNEVEN
         ]
         if not places:
             continue
-        free = min(places, key=lambda one: one.ratio)
+        free = min(places, key=lambda target: target.ratio)
         shared = sorted(free.file_systems.keys() & full.file_systems.keys())
         movable = sum(full.file_systems[name] for name in shared)
         even = (full.iops * free.limit - free.iops * full.limit) / (full.limit + free.limit)
@@ -139,13 +139,13 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
 
 def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountLoad], most: float) -> list[str]:
     """Return the clients with the largest load on the shared file systems that together move at most `most`."""
-    found, total = [], 0.0
-    for mount in sorted(mounts, key=lambda one: -one.iops):
+    clients, total = [], 0.0
+    for mount in sorted(mounts, key=lambda mount: -mount.iops):
         fits = mount.place == full.place and full.exports.get(mount.export) in shared
         if fits and mount.iops >= 1 and total + mount.iops <= most:
-            found.append(mount.client)
+            clients.append(mount.client)
             total += mount.iops
-    return list(dict.fromkeys(found))[:5]
+    return list(dict.fromkeys(clients))[:5]
 
 
 def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:

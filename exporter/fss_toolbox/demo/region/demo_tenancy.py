@@ -36,25 +36,25 @@ class RequestMix:
     def requests(self, operation: str, bucket: str = "") -> float:
         """Return requests a second of an operation, of all sizes or of one size bucket."""
         return sum(
-            one.per_second
-            for one in self.rates
-            if one.operation == operation and (not bucket or bucket_of(one.size) == bucket)
+            rate.per_second
+            for rate in self.rates
+            if rate.operation == operation and (not bucket or bucket_of(rate.size) == bucket)
         )
 
     @cached_property
     def read_bytes(self) -> float:
         """Payload bytes of READ a second."""
-        return sum(one.size * one.per_second for one in self.rates if one.operation == "READ")
+        return sum(rate.size * rate.per_second for rate in self.rates if rate.operation == "READ")
 
     @cached_property
     def written_bytes(self) -> float:
         """Payload bytes of WRITE a second."""
-        return sum(one.size * one.per_second for one in self.rates if one.operation == "WRITE")
+        return sum(rate.size * rate.per_second for rate in self.rates if rate.operation == "WRITE")
 
     @cached_property
     def io_operations(self) -> float:
         """Mount-target I/O operations a second."""
-        return sum(one.io_operations * one.per_second for one in self.rates)
+        return sum(rate.io_operations * rate.per_second for rate in self.rates)
 
 
 IDLE = RequestMix()  # No request at all
@@ -236,7 +236,7 @@ class Tenancy:
             *(self.mount_targets, self.file_systems, self.replications, self.connectors),
             *(self.compartments, self.lustre_file_systems, self.volumes),
         )
-        found = [one.id for one in listed if name in (one.name, one.id)]
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} resources of tenancy {self.name} are called {name!r}. Use the OCID")
-        return found[0]
+        ids = [resource.id for resource in listed if name in (resource.name, resource.id)]
+        if len(ids) != 1:
+            raise LookupError(f"{len(ids)} resources of tenancy {self.name} are called {name!r}. Use the OCID")
+        return ids[0]

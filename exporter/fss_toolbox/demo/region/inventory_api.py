@@ -113,7 +113,7 @@ class InventoryApi:
         yield "GetMountTarget", self._getter(listed["MountTargets"])
         yield "GetFileSystem", self._getter(listed["FileSystems"])
         yield "GetPrivateIp", self._getter(self._private_ips)
-        yield "GetSubnet", self._getter(lambda: [ResourceBody("Subnet", one) for one in self.tenancy.subnets])
+        yield "GetSubnet", self._getter(lambda: [ResourceBody("Subnet", subnet) for subnet in self.tenancy.subnets])
         yield "ListLustreFileSystems", self._list_lustre
         yield "ListPrivateIps", self._list_private_ips
         yield "ListLimitValues", self._list_limits
@@ -127,49 +127,49 @@ class InventoryApi:
         return [resource for resource in resources if self.activity.lives(resource.id)]
 
     def _bodies(self, model: str, resources: Iterable[Any]) -> list[ResourceBody]:
-        return [ResourceBody(model, one) for one in self._living(resources)]
+        return [ResourceBody(model, resource) for resource in self._living(resources)]
 
     def _file_systems(self) -> Iterator[ResourceBody]:
-        for one in self._living(self.tenancy.file_systems):
-            replications = sum(other.file_system_id == one.id for other in self.tenancy.replications)
-            yield ResourceBody("FileSystem", one, replications=replications)
+        for file_system in self._living(self.tenancy.file_systems):
+            replications = sum(other.file_system_id == file_system.id for other in self.tenancy.replications)
+            yield ResourceBody("FileSystem", file_system, replications=replications)
 
     def _export_sets(self) -> Iterator[ResourceBody]:
         networks = {subnet.id: subnet.vcn_id for subnet in self.tenancy.subnets}
-        for one in self._living(self.tenancy.mount_targets):
-            yield ResourceBody("ExportSet", one, vcn_id=networks[one.subnet_id])
+        for target in self._living(self.tenancy.mount_targets):
+            yield ResourceBody("ExportSet", target, vcn_id=networks[target.subnet_id])
 
     def _replications(self) -> Iterator[ResourceBody]:
         minute = int(self.now() // 60)
-        for one in self._living(self.tenancy.replications):
-            point = rfc3339(minute * 60 - one.recovery_point_age(minute))  # moves with each snapshot only
-            yield ResourceBody("Replication", one, recovery_point=point)
+        for replication in self._living(self.tenancy.replications):
+            point = rfc3339(minute * 60 - replication.recovery_point_age(minute))  # moves with each snapshot only
+            yield ResourceBody("Replication", replication, recovery_point=point)
 
     def _exports(self) -> Iterator[ResourceBody]:
         lives = self.activity.lives
-        for one in self.tenancy.links:
-            if lives(one.mount_target_id) and lives(one.file_system_id):
-                target = self.activity.mount_targets[one.mount_target_id]
+        for link in self.tenancy.links:
+            if lives(link.mount_target_id) and lives(link.file_system_id):
+                target = self.activity.mount_targets[link.mount_target_id]
                 hidden = {"compartmentId": target.compartment_id}
-                yield ResourceBody("Export", one, hidden=hidden, export_set_id=target.export_set_id)
+                yield ResourceBody("Export", link, hidden=hidden, export_set_id=target.export_set_id)
 
     def _private_ips(self) -> Iterator[ResourceBody]:
         compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
-        for one in self._living(self.tenancy.mount_targets):
-            yield ResourceBody("PrivateIp", one, subnet_compartment_id=compartments[one.subnet_id])
+        for target in self._living(self.tenancy.mount_targets):
+            yield ResourceBody("PrivateIp", target, subnet_compartment_id=compartments[target.subnet_id])
 
     def _volumes(self, *, boot: bool) -> Iterator[ResourceBody]:
-        for one in self._living(self.tenancy.volumes):
-            if one.boot == boot:
-                yield ResourceBody("Volume", one, size_mb=one.size_gb * 1024)
+        for volume in self._living(self.tenancy.volumes):
+            if volume.boot == boot:
+                yield ResourceBody("Volume", volume, size_mb=volume.size_gb * 1024)
 
     # -- answers
 
     def _getter(self, resources: Resources) -> Handler:
         def get(call: Call) -> ApiAnswer:
-            for one in resources():
-                if one.has("id", call.path["id"]):
-                    return ApiAnswer(one.full, headers={"etag": etag(one.full)})
+            for body in resources():
+                if body.has("id", call.path["id"]):
+                    return ApiAnswer(body.full, headers={"etag": etag(body.full)})
             raise refusal.not_authorized_or_not_found()
 
         return get
@@ -179,13 +179,13 @@ class InventoryApi:
             wanted = call.query.model_dump(by_alias=True, exclude_none=True, exclude_unset=True)
             self._check_scope(wanted)
             filters = {name: value for name, value in wanted.items() if name not in _NOT_FILTERS}
-            return self._page((one for one in resources() if all(one.has(*pair) for pair in filters.items())), call)
+            return self._page((body for body in resources() if all(body.has(*pair) for pair in filters.items())), call)
 
         return show
 
-    def _page(self, found: Iterable[ResourceBody], call: Call) -> ApiAnswer:
-        page = paged(list(found), call.query, self.largest_page)
-        return ApiAnswer([one.summary for one in page.body], headers=page.headers)
+    def _page(self, bodies: Iterable[ResourceBody], call: Call) -> ApiAnswer:
+        page = paged(list(bodies), call.query, self.largest_page)
+        return ApiAnswer([body.summary for body in page.body], headers=page.headers)
 
     def _check_scope(self, wanted: Mapping[str, str]) -> None:
         """Refuse an unknown compartment or availability domain: the list would not be empty."""
@@ -208,7 +208,7 @@ class InventoryApi:
         subnet_id = call.query.subnet_id
         if all(subnet.id != subnet_id for subnet in self.tenancy.subnets):
             raise refusal.not_authorized_or_not_found("subnet")
-        return self._page((one for one in self._private_ips() if one.has("subnetId", subnet_id)), call)
+        return self._page((body for body in self._private_ips() if body.has("subnetId", subnet_id)), call)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
         """List the limits by availability domain. A tenancy of more than 100 has a raised limit."""
@@ -234,13 +234,13 @@ class InventoryApi:
         self._check_scope({"compartmentId": query.compartment_id})
         if query.compartment_id_in_subtree and query.compartment_id != self.tenancy.id:
             raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
-        found = [
-            ResourceBody("Compartment", one)
-            for one in self.tenancy.compartments
-            if query.compartment_id_in_subtree or one.parent_id == query.compartment_id
-            if query.name in (None, one.name) and query.lifecycle_state in (None, "ACTIVE")
+        bodies = [
+            ResourceBody("Compartment", compartment)
+            for compartment in self.tenancy.compartments
+            if query.compartment_id_in_subtree or compartment.parent_id == query.compartment_id
+            if query.name in (None, compartment.name) and query.lifecycle_state in (None, "ACTIVE")
         ]
-        return self._page(found, call)
+        return self._page(bodies, call)
 
     def _list_regions(self, call: Call) -> ApiAnswer:
         self._check_tenancy(call.path["id"])

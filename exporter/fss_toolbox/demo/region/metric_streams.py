@@ -108,9 +108,9 @@ def _published_iops(activity: Activity) -> Iterator[Owner]:
 
 
 def _named(resources: Callable[[records.Tenancy], Iterable[Any]], kind: str, activity: Activity) -> Iterator[Owner]:
-    for one in resources(activity.tenancy):
+    for resource in resources(activity.tenancy):
         kinds = {"resourceType": kind} if kind else {}
-        yield one.compartment_id, {"resourceId": one.id, "resourceName": one.name, **kinds}, one
+        yield resource.compartment_id, {"resourceId": resource.id, "resourceName": resource.name, **kinds}, resource
 
 
 def _tenancy(dimensions: Callable[[records.Tenancy], dict[str, str]], activity: Activity) -> Iterator[Owner]:
@@ -134,16 +134,20 @@ def _ldap(activity: Activity) -> Iterator[Owner]:
 
 
 def _volumes(activity: Activity, *, attached: bool) -> Iterator[Owner]:
-    for one in activity.tenancy.volumes:
-        attachment = {"attachmentId": one.id.replace("volume", "volumeattachment")} if attached else {}
-        yield one.compartment_id, {"resourceId": one.id, **attachment}, one
+    for volume in activity.tenancy.volumes:
+        attachment = {"attachmentId": volume.id.replace("volume", "volumeattachment")} if attached else {}
+        yield volume.compartment_id, {"resourceId": volume.id, **attachment}, volume
 
 
 OWNERS: Mapping[str, Callable[[Activity], Iterator[Owner]]] = {
     "export": _exports,
     "mount_target": _mount_targets,
     "published_iops": _published_iops,
-    "quota": partial(_named, lambda tenancy: [one for one in tenancy.file_systems if one.quota_rules], "fileSystem"),
+    "quota": partial(
+        _named,
+        lambda tenancy: [file_system for file_system in tenancy.file_systems if file_system.quota_rules],
+        "fileSystem",
+    ),
     "replication": partial(_named, lambda tenancy: tenancy.replications, "replication"),
     "tenancy": partial(_tenancy, lambda tenancy: {"tenantId": tenancy.id}),
     "lock_mode": partial(_tenancy, lambda _: {"lockMode": "GOVERNANCE"}),
@@ -197,13 +201,15 @@ def _events(_activity: Activity, _subject: object, split: Split) -> Value:
 
 def _swung(per_second: Callable[[Any], float]) -> MakeValue:
     """Return an amount per minute that swings as the requests of the region do."""
-    return _plain(lambda one, minute: float(round(per_second(one) * 60 * wave(crc32(one.id.encode()), minute))))
+    return _plain(
+        lambda resource, minute: float(round(per_second(resource) * 60 * wave(crc32(resource.id.encode()), minute)))
+    )
 
 
 def _room(total: Callable[[records.LustreFileSystem], float]) -> MakeValue:
-    def make(_: Activity, one: records.LustreFileSystem, split: Split) -> Value:
-        share = 1.0 if split.value == "total" else 1.0 - one.used_share
-        return lambda _minute: float(round(total(one) * share))
+    def make(_: Activity, file_system: records.LustreFileSystem, split: Split) -> Value:
+        share = 1.0 if split.value == "total" else 1.0 - file_system.used_share
+        return lambda _minute: float(round(total(file_system) * share))
 
     return make
 
@@ -228,10 +234,10 @@ VALUES: Mapping[str, MakeValue] = {
     "write_latency": _latency(lambda mix, bucket: mix.requests("WRITE", bucket)),
     "metadata_latency": _latency(lambda mix, operation: mix.requests(operation)),
     "used_bytes": _plain(lambda subject, _: float(subject.file_system.used_bytes)),
-    "soft_quota": _plain(lambda one, minute: float(int(chance(len(one.id), minute) * 1.2) * 3)),
+    "soft_quota": _plain(lambda resource, minute: float(int(chance(len(resource.id), minute) * 1.2) * 3)),
     "replicated": _plain(_replicated),
-    "replicated_in_a_minute": _plain(lambda one, minute: 60 * _replicated(one, minute)),
-    "recovery_point_age": _plain(lambda one, minute: one.recovery_point_age(minute)),
+    "replicated_in_a_minute": _plain(lambda resource, minute: 60 * _replicated(resource, minute)),
+    "recovery_point_age": _plain(lambda resource, minute: resource.recovery_point_age(minute)),
     "connections": _plain(
         lambda subject, minute: float(
             round(subject.target.connections * (0.97 + 0.06 * chance(subject.target.connections, minute)))
@@ -246,8 +252,8 @@ VALUES: Mapping[str, MakeValue] = {
         f"swinging_{name}": _swung(attrgetter(name))
         for name in ("read_bytes", "written_bytes", "reads", "writes", "metadata_operations", "throttled")
     },
-    "lustre_capacity": _room(lambda one: one.capacity_gb * 1e9),
+    "lustre_capacity": _room(lambda resource: resource.capacity_gb * 1e9),
     "lustre_inodes": _room(lambda _: 2e9),
-    "guaranteed_iops": _plain(lambda one, _: one.guaranteed_iops),
-    "guaranteed_megabytes": _plain(lambda one, _: one.guaranteed_bytes / 1e6),
+    "guaranteed_iops": _plain(lambda resource, _: resource.guaranteed_iops),
+    "guaranteed_megabytes": _plain(lambda resource, _: resource.guaranteed_bytes / 1e6),
 }

@@ -93,7 +93,7 @@ class MonitoringApi:
         entries = self.definitions(
             scope, wanted.name, first_only=bool(wanted.group_by) and not wanted.dimension_filters
         )
-        found = [
+        listed = [
             entry
             for entry in entries
             if wanted.namespace in (None, entry.namespace)
@@ -101,7 +101,7 @@ class MonitoringApi:
             and wanted.resource_group in (None, entry.resource_group)
             and (wanted.dimension_filters or {}).items() <= entry.dimensions.items()
         ]
-        bodies = _grouped(found, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in found]
+        bodies = _grouped(listed, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in listed]
         if wanted.sort_by:
             field = _SORTED_BY[wanted.sort_by]
             bodies.sort(key=lambda body: body[field] or "", reverse=wanted.sort_order == "DESC")
@@ -120,18 +120,18 @@ class MonitoringApi:
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
         expression = self.parsed(details.query)
         minutes = self._window(details, expression)
-        found = self.results(expression, details.namespace, details.resource_group, scope, minutes)
-        points = sum(len(one.points) for one in found)
-        if len(found) > self.limits.streams:
+        results = self.results(expression, details.namespace, details.resource_group, scope, minutes)
+        points = sum(len(result.points) for result in results)
+        if len(results) > self.limits.streams:
             raise refusal.invalid(
-                f"The query yields {len(found)} metric streams, more than {self.limits.streams}: "
+                f"The query yields {len(results)} metric streams, more than {self.limits.streams}: "
                 "narrow it by dimensions or split it."
             )
         if points > self.limits.points:
             raise refusal.invalid(
                 f"The query yields {points} data points, more than {self.limits.points}: shorten the time range."
             )
-        return ApiAnswer([_metric_data(details, one) for one in found])
+        return ApiAnswer([_metric_data(details, result) for result in results])
 
     def parsed(self, text: str) -> Expression:
         """Return a query in the tenancy's order of `&&` and `||`, or 400 with the place of the mistake."""
@@ -217,25 +217,25 @@ def _metric(entry: Definition) -> dict[str, Any]:
     }
 
 
-def _grouped(found: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
+def _grouped(entries: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
     """Return one entry for each combination of the fields. The other fields are null."""
     kept = set(fields)
-    shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in found}
+    shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in entries}
     blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))
     return [blank | dict(entry) for entry in shown]
 
 
-def _metric_data(details: Any, one: ResultStream) -> dict[str, Any]:
+def _metric_data(details: Any, result: ResultStream) -> dict[str, Any]:
     """MetricData. Recorded answers of the real service have `resolution: null` and times with `.000Z`."""
     return {
         "namespace": details.namespace,
         "resourceGroup": details.resource_group,
-        "compartmentId": one.compartment_id,
-        "name": one.name,
-        "dimensions": dict(one.dimensions),
-        "metadata": dict(one.metadata),
+        "compartmentId": result.compartment_id,
+        "name": result.name,
+        "dimensions": dict(result.dimensions),
+        "metadata": dict(result.metadata),
         "resolution": None,
         "aggregatedDatapoints": [
-            {"timestamp": rfc3339(minute * 60), "value": value} for minute, value in one.points.items()
+            {"timestamp": rfc3339(minute * 60), "value": value} for minute, value in result.points.items()
         ],
     }

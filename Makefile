@@ -148,7 +148,7 @@ attacks: .venv/dev ## hostile HTTP clients against agents and a poller: memory, 
 	@$(RUN) -m tools.attacks $(ARGS)
 
 kernels: .venv/dev ## agents on real kernels in QEMU, beside packets (root; an hour; CONTRIBUTING.md; ARGS="6.12 --quick" for one)
-	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod && $(RUN) -m tools.kernels $(ARGS)
+	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod mke2fs && $(RUN) -m tools.kernels $(ARGS)
 
 bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)

@@ -1,4 +1,4 @@
-"""`make kernels`: boot guests, and print a table of agents beside packets. Needs root, QEMU, mmdebstrap, cpio and Debian's mirror."""
+"""`make kernels`: boot guests, and print a table of agents beside packets. Needs root, QEMU, mmdebstrap, mke2fs, cpio and Debian's mirror."""
 
 import argparse
 import json

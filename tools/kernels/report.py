@@ -10,7 +10,9 @@ from tools.kernels.wire import calls
 
 _TOTAL = "fss_client_address_estimated_io_operations_total"
 _ESTIMATE = "fss_client_estimated_io_operations"
-BEYOND_COUNTERS: Final = ("umount",)  # workloads whose mount and counters end between two looks
+BEYOND_COUNTERS: Final = ("umount", "hidden")
+"""Workloads on mounts that the agent never sees, or not at once (docs/cost-model.md, "What counters cannot tell")."""
+
 Growth = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 
 

@@ -46,6 +46,11 @@ class Exporter:
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith(what)) / 1024
 
+    def series(self) -> int:
+        """Number of series on the page."""
+        with urllib.request.urlopen(self.url, timeout=120) as answer:
+            return sum(not line.startswith(b"#") for line in answer)
+
     def scrape(self) -> tuple[float, int]:
         """Seconds and compressed bytes of one scrape, asked as Prometheus asks, and not of the last collection."""
         time.sleep(2 * self._last_seconds + 0.2)  # the exporter reuses a collection for 0.1 s or as long as it took
@@ -69,12 +74,23 @@ class Poll:
     scrapes: list[float] = field(default_factory=list)
 
 
-def start(region: Region, folder: Path) -> Exporter:
+@dataclass(frozen=True)
+class Pace:
+    """How fast the poller asks."""
+
+    calls_per_second: float
+    poll_seconds: float
+
+
+ORDINARY = Pace(CALLS_PER_SECOND, POLL_SECONDS)
+
+
+def start(region: Region, folder: Path, pace: Pace = ORDINARY) -> Exporter:
     config = region.account.write_config(folder, region.tenancy.region)
     settings = folder / "fss-exporter.yml"
     settings.write_text(
-        f"oci:\n  config_file: {config}\n  endpoint: {region.url}\n  calls_per_second: {CALLS_PER_SECOND}\n"
-        f"  poll_interval: {POLL_SECONDS}s\n  read_timeout: 50s\n"
+        f"oci:\n  config_file: {config}\n  endpoint: {region.url}\n  calls_per_second: {pace.calls_per_second}\n"
+        f"  poll_interval: {pace.poll_seconds}s\n  stale_after: {pace.poll_seconds + 600}s\n  read_timeout: 50s\n"
     )
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
@@ -113,15 +129,15 @@ def _alive(exporter: Exporter) -> None:
         raise SystemExit(f"the exporter ended with {exporter.process.returncode}")
 
 
-def measure(mount_targets: int, file_systems_each: int) -> None:
+def measure(mount_targets: int, file_systems_each: int, pace: Pace) -> None:
     with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, file_systems_each)) as region:
-        exporter = start(region, Path(folder))
+        exporter = start(region, Path(folder), pace)
         try:
             first = watch(region, exporter, lambda _: None)
             steady = watch(region, exporter, lambda _: None)
             alone = [exporter.scrape()[0] for _ in range(3)]
             scraped = watch(region, exporter, lambda poll: poll.scrapes.append(exporter.scrape()[0]))
-            peak, size = exporter.memory_mib("VmHWM"), exporter.scrape()[1]
+            peak, size, series = exporter.memory_mib("VmHWM"), exporter.scrape()[1], exporter.series()
         finally:
             exporter.process.terminate()
             exporter.process.wait(10)
@@ -131,7 +147,7 @@ def measure(mount_targets: int, file_systems_each: int) -> None:
     longest = max(scraped.scrapes)
     rows = [
         ("SummarizeMetricsData calls a poll", f"{steady.calls}", "as many as answers of 2,000 streams"),
-        (f"a poll at {CALLS_PER_SECOND} calls/s", f"{steady.seconds:.1f} s", "60 s"),
+        (f"a poll at {pace.calls_per_second:g} calls/s", f"{steady.seconds:.1f} s", f"{pace.poll_seconds:g} s"),
         ("CPU of the first poll, inventory included", f"{first.cpu_before + first.cpu:.2f} s", ""),
         ("CPU of a poll", f"{steady.cpu:.2f} s", "1.5 s"),
         ("resident memory while polling", f"{steady.memory_mib:.0f} MiB", "200 MiB"),
@@ -145,6 +161,7 @@ def measure(mount_targets: int, file_systems_each: int) -> None:
         ),
         ("a scrape during a poll, longest", f"{longest:.2f} s", "1 s"),
         ("a scrape, compressed", f"{size / 1e6:.1f} MB", ""),
+        ("series", f"{series:,}", ""),
     ]
     for row in rows:
         table.add_row(*row)
@@ -155,5 +172,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mount-targets", type=int, default=1000)
     parser.add_argument("--file-systems", type=int, default=4, help="behind each mount target")
+    parser.add_argument("--calls-per-second", type=float, default=CALLS_PER_SECOND)
+    parser.add_argument("--poll-interval", type=float, default=POLL_SECONDS, help="seconds")
     arguments = parser.parse_args()
-    measure(arguments.mount_targets, arguments.file_systems)
+    measure(arguments.mount_targets, arguments.file_systems, Pace(arguments.calls_per_second, arguments.poll_interval))

@@ -117,6 +117,7 @@ class Worker:
         collector: name of the loop, the `collector` label of the metrics.
         run_round: one round. An `FssError` means a failed source, already logged. Any other exception is unexpected.
         interval: returns the seconds from the start of one round to the start of the next.
+        of: what the loop works for, if there are several alike. It stands behind the name, as in `oci/acme`.
         clock: monotonic seconds.
         wall_clock: Unix seconds.
     """
@@ -127,10 +128,11 @@ class Worker:
         run_round: Callable[[], None],
         *,
         interval: Callable[[], float],
+        of: str = "",
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        self.collector = collector
+        self.collector = collector = f"{collector}/{of}" if of else collector
         self._run_round = run_round
         self._interval = interval
         self._is_stopping = False

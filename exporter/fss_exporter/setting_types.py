@@ -13,6 +13,7 @@ from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.shard import Shard as _Shard
 
 
 def _number(value: object) -> object:
@@ -118,6 +119,8 @@ Endpoint = Annotated[
 ]
 Region = Annotated[str, AfterValidator(_region)]
 Name = Annotated[str, Field(min_length=1)]
+OciMetricName = Annotated[str, _matching(r"[A-Za-z]\w*", "the name of a metric of OCI Monitoring")]
+Shard = Annotated[str, AfterValidator(lambda text: str(_Shard.parse(text)))]
 AccountName = Annotated[
     str, _matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "up to 63 letters, digits, dots, dashes and underscores")
 ]

@@ -46,7 +46,7 @@ class Tags(_Section):
     tags: dict[types.Name, str] = Field(default_factory=dict)
 
 
-class Account(_Section):
+class OciAccount(_Section):
     """One OCI account: credentials, regions, and the resources to watch in them."""
 
     name: types.AccountName | None = None  # value of the label `tenancy`. None for the OCID of the tenancy
@@ -67,14 +67,16 @@ class Account(_Section):
     services: tuple[Literal["lustre", "block-volume"], ...] | None = None
 
 
-class Oci(Account):
+class Oci(OciAccount):
     """The account of the poller, or what its accounts have in common, and the pace of the poller."""
 
     # each replaces what it names of the account above, which is none of them itself
-    accounts: tuple[Account, ...] = ()
+    accounts: tuple[OciAccount, ...] = ()
+    shard: types.Shard = "1/1"  # the part of each account that this poller has
     poll_interval: types.Seconds = 60.0
     inventory_interval: types.Seconds = 600.0
     stale_after: types.Seconds = 600.0
+    intervals: dict[types.OciMetricName, types.Seconds] = Field(default_factory=dict)  # between queries, by OCI metric
     ledger_directory: Path | None = None
     connect_timeout: types.Seconds = 3.0
     read_timeout: types.Seconds = 10.0

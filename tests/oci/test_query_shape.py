@@ -17,7 +17,7 @@ from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
-from fss_exporter.oci.query_extent import QueryShards, Window
+from fss_exporter.oci.query_extent import QueryParts, Window
 from fss_toolbox import mql
 
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
@@ -186,7 +186,7 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
     mount_targets: int, each: int, minutes: int, name: str
 ) -> None:
     metric, inventory = METRICS[name], tenancy(min(mount_targets, 600), each)
-    parts = QueryShards(metric).parts(inventory, minutes)
+    parts = QueryParts(metric).parts(inventory, minutes)
     if parts == [()]:
         return
     ids = [ocid for part in parts for ocid in part]
@@ -199,7 +199,7 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
 
 
 def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
-    shards, inventory = QueryShards(READS), tenancy(10)
+    shards, inventory = QueryParts(READS), tenancy(10)
     assert shards.parts(inventory, 5) == [()]
     assert shards.refused(1, TOO_LARGE)
     assert len(shards.parts(inventory, 5)) == 2
@@ -216,7 +216,7 @@ def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query()
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:
-    assert not QueryShards(METRICS["snapshotsGovernanceMode"]).refused(1, TOO_LARGE)
+    assert not QueryParts(METRICS["snapshotsGovernanceMode"]).refused(1, TOO_LARGE)
 
 
 def test_every_query_parses() -> None:

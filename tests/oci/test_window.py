@@ -6,7 +6,7 @@ from tests.clock import NOON
 
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.query_extent import QueryShards, Window, window
+from fss_exporter.oci.query_extent import QueryParts, Window, window
 
 moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
 minutes = st.integers(min_value=-400, max_value=400).map(lambda at: NOON + at * MINUTE)
@@ -58,7 +58,7 @@ def test_a_missing_minute_is_asked_for_until_oci_has_answered_for_fifteen_minute
 
 
 def test_answers_of_the_last_fifteen_minutes_and_one_before_are_remembered() -> None:
-    shards = QueryShards(METRICS["MountTargetReadThroughput"])
+    shards = QueryParts(METRICS["MountTargetReadThroughput"])
     for at in range(40):
         shards.answered(1, Window(NOON, NOON + (at + 1) * MINUTE))
     assert list(shards.answers) == [NOON + at * MINUTE for at in range(24, 40)]

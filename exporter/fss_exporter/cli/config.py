@@ -8,6 +8,7 @@ import click
 from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.flag_records import FilePath
 from fss_exporter.settings import Oci, Settings, load
+from fss_exporter.shard import WHOLE
 
 
 @click.group(cls=CommandGroup)
@@ -43,6 +44,8 @@ def _account_lines(oci: Oci) -> Iterator[str]:
     name = f"{oci.name}: " if oci.name else ""
     regions = _listed(oci.regions, "the region of the credentials")
     yield f"{name}polls {regions} as {oci.auth}, at most {oci.calls_per_second:g} calls a second"
+    if oci.shard != str(WHOLE):
+        yield f"{name}polls shard {oci.shard} of the mount targets"
     yield f"{name}compartments: {_listed(oci.compartments, 'all of the tenancy')}"
     yield f"{name}networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}"
 

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from fss_exporter.background import EndLoop, Event, Worker, at_once
 from fss_exporter.cli.account import regions_of
@@ -19,7 +19,7 @@ from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.ledger_file import LedgerFile
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import DISCOVERED, METRICS, metrics_of
+from fss_exporter.oci.metric_table import DISCOVERED, METRICS, SERVICE_METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.open_minutes import BY_MINUTE
@@ -30,8 +30,10 @@ from fss_exporter.oci.selection import InventorySelection, TagFilter
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Settings
+from fss_exporter.shard import WHOLE, Shard
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
+_LONGEST_OF_JUDGED: Final = 300.0  # seconds between two queries; FssOciDataLate fires at seven minutes
 _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 _M_MMAP_THRESHOLD: Final = -3
@@ -59,7 +61,8 @@ def selection_of(settings: Settings) -> InventorySelection:
     """Return the services, compartments and tags that the settings select for the inventory."""
     oci = settings.oci
     services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
-    return InventorySelection(oci.compartments, TagFilter(oci.include.tags, oci.exclude.tags), services, optional)
+    tags = TagFilter(oci.include.tags, oci.exclude.tags)
+    return InventorySelection(oci.compartments, tags, services, optional, Shard.parse(oci.shard))
 
 
 class Polling:
@@ -132,10 +135,9 @@ class Polling:
         directory = self.settings.oci.ledger_directory
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
-        file = LedgerFile(
-            directory / f"{'-'.join(filter(None, ('fss-exporter', self.settings.oci.name, region)))}.ledger.json",
-            region,
-        )
+        shard = "" if self.settings.oci.shard == str(WHOLE) else self.settings.oci.shard.replace("/", "-of-")
+        parts = filter(None, ("fss-exporter", self.settings.oci.name, region, shard))
+        file = LedgerFile(directory / f"{'-'.join(parts)}.ledger.json", region)
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
@@ -161,6 +163,7 @@ class Polling:
             metrics={**METRICS, **metrics_of(selection.services)},
             optional_services=selection.optional_services,
             receivers={metric: judge.receiver(metric) for metric in BY_MINUTE},
+            intervals=oci.intervals,
         )
         poller = RegionPoller(
             client,
@@ -179,13 +182,13 @@ class Polling:
 class PolledCloud:
     """The loops that poll one account. They live as long as the exporter. A reload replaces the work of the loops.
 
-    `suffix` is the end of the names of the loops. `now` is epoch seconds, and `clock` never goes back.
+    `of` stands in the names of the loops, if there are several accounts. `now` is epoch seconds, and `clock` never goes back.
     """
 
     def __init__(
         self,
         settings: Settings,
-        suffix: str,
+        of: str,
         *,
         now: Callable[[], float],
         clock: Callable[[], float],
@@ -198,20 +201,20 @@ class PolledCloud:
         self.account = PolledAccount(
             polling.board, polling.poller, self._self_metrics, budget=polling.budget, settings=settings
         )
-        clocks = {"clock": clock, "wall_clock": now}
+        common: dict[str, Any] = {"of": of, "clock": clock, "wall_clock": now}
         self._inventory = Worker(
-            f"oci_inventory{suffix}",
+            "oci_inventory",
             lambda: self._round(lambda polling: polling.inventory.run_round()),
             interval=lambda: min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
-            **clocks,
+            **common,
         )
         self._polls = Worker(
-            f"oci{suffix}",
+            "oci",
             lambda: self._round(lambda polling: polling.poller.run_round()),
             interval=lambda: self._settings.oci.poll_interval,
-            **clocks,
+            **common,
         )
-        self._publish = Worker(f"oci_publish{suffix}", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **clocks)
+        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **common)
         self.loops = (self._inventory, self._polls, self._publish)
 
     def stop(self) -> None:
@@ -286,7 +289,7 @@ class Cloud:
         accounts = _checked(load()).each_account
         self._names = [one.oci.name for one in accounts]
         self._clouds = [
-            PolledCloud(one, f"/{one.oci.name}" if len(accounts) > 1 else "", now=now, clock=clock, wait=wait)
+            PolledCloud(one, one.oci.name or "" if len(accounts) > 1 else "", now=now, clock=clock, wait=wait)
             for one in accounts
         ]
         self.source = OciCollector([cloud.account for cloud in self._clouds], now=now)
@@ -325,7 +328,13 @@ class Cloud:
 
 
 def _checked(settings: Settings) -> Settings:
-    """Return the settings, or raise UsageError if the ledger cannot be kept where they say."""
+    """Return the settings, or raise UsageError if the ledger cannot be kept where they say, or an interval is of no metric."""
+    known = METRICS.keys() | SERVICE_METRICS.keys()
+    for name, seconds in settings.oci.intervals.items():
+        if name not in known:
+            raise UsageError(f"oci.intervals: {name} is no metric of the poller. docs/metrics.md has the names")
+        if name in BY_MINUTE and seconds > _LONGEST_OF_JUDGED:
+            raise UsageError(f"oci.intervals: {name} judges each minute. Give at most {_LONGEST_OF_JUDGED / 60:.0f}m")
     directory = settings.oci.ledger_directory
     if directory is not None and not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
         raise UsageError(f"oci.ledger_directory: {directory} is not a directory in which this user may write")

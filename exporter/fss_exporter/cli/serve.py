@@ -37,6 +37,9 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     poll_interval: float | None = flag(
         "--oci.poll-interval", "Time between two polls of a region.  [default: 60s]", type=duration
     )
+    shard: str | None = flag(
+        "--oci.shard", "Part of the mount targets to poll, for one of several pollers.  [default: 1/1]", metavar="N/OF"
+    )
     publish: bool = switch(
         "--oci.publish",
         "Post to OCI Monitoring as custom metrics: the poller utilization, latency and success, up to 260,000 points a month"
@@ -47,7 +50,11 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
 
     def overrides(self) -> dict[str, object]:
         """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
-        own = {"oci.poll_interval": self.poll_interval, "oci.publish": self.publish or None}
+        own = {
+            "oci.poll_interval": self.poll_interval,
+            "oci.shard": self.shard,
+            "oci.publish": self.publish or None,
+        }
         return {**super().overrides(), **own, **self.further_settings}
 
     def configuration(self) -> "Settings | None":

@@ -286,7 +286,7 @@ class InventoryRefresh:
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(
             InventoryState(
-                replace(inventory, mount_targets=MappingProxyType(located)),
+                replace(inventory, mount_targets=MappingProxyType(located)).of_shard(self.selection.shard),
                 scopes,
                 MappingProxyType(dict(self._succeeded)),
                 frozenset(self._refused),

@@ -49,7 +49,7 @@ def joined_places(inventories: Iterable[tuple[str, Inventory, Settings]]) -> Map
     places = {
         target.id: place_of(region, target, settings)
         for region, inventory, settings in inventories
-        for target in inventory.mount_targets.values()
+        for target in (*inventory.mount_targets.values(), *inventory.other_mount_targets.values())
     }
     joined = used_once(places.values())
     return {ocid: place if place in joined else place._replace(address="") for ocid, place in places.items()}
@@ -92,7 +92,7 @@ def _infos(region: str, inventory: Inventory, places: Mapping[str, NetworkAddres
         and shape_of(one.requested_throughput_gbps) != shape_of(one.observed_throughput_gbps)
     ]
     yield "fss_mount_target_pending_shape_info", pending
-    yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in systems.values()]
+    yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in inventory.own_file_systems]
     yield "fss_replication_info", [((*placed(one), one.state), _INFO) for one in inventory.replications.values()]
     connectors = inventory.connectors.values()
     yield "fss_outbound_connector_info", [((*placed(one), one.type, one.state), _INFO) for one in connectors]
@@ -111,13 +111,13 @@ def _infos(region: str, inventory: Inventory, places: Mapping[str, NetworkAddres
 def _figures(region: str, inventory: Inventory) -> Iterator[tuple[str, Rows]]:
     kinds = {
         "mount_target": inventory.mount_targets,
-        "file_system": inventory.file_systems,
+        "file_system": inventory.own_file_systems,
         "export": inventory.exports,
         "replication": inventory.replications,
         "outbound_connector": inventory.connectors,
     }
     yield "fss_oci_inventory_resources", [((region, kind), len(found)) for kind, found in kinds.items()]
-    systems = inventory.file_systems.values()
+    systems = inventory.own_file_systems
     yield "fss_file_system_metered_bytes", [((region, one.id, one.name), one.metered_bytes) for one in systems]
     replications = [((region, one.id, one.name), one) for one in inventory.replications.values()]
     yield "fss_replication_interval_seconds", [(labels, one.interval_seconds) for labels, one in replications]

@@ -36,6 +36,10 @@ def _file_system(inventory: Inventory, key: Key) -> Labels | None:
     return None if system is None else (system.id, system.name)
 
 
+def _own_file_system(inventory: Inventory, key: Key) -> Labels | None:
+    return _file_system(inventory, key) if inventory.shard.holds(key[0]) else None
+
+
 def _behind(inventory: Inventory, key: Key) -> Labels | None:
     target, system = _mount_target(inventory, key), _file_system(inventory, key[1:])
     return None if target is None or system is None else target + system
@@ -76,7 +80,7 @@ def _itself(_: Inventory, key: Key) -> Labels:
 
 _RULES: Final[Mapping[Owner, _Rule]] = {
     "mount_target": _Rule(("resourceId",), _mount_target),
-    "file_system": _Rule(("resourceId",), _file_system),
+    "file_system": _Rule(("resourceId",), _own_file_system),
     "behind": _Rule(("mountTargetId", "resourceId"), _behind),
     "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
     "replication": _Rule(("resourceId", "resourceName"), _replication, _replication_identity),

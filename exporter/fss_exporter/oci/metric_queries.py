@@ -24,6 +24,9 @@ from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
+_EARLY_SECONDS: Final = (
+    10.0  # that a query may come before its interval is over, because polls do not begin on the second
+)
 _LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a metric that find a late series which is new
 
 log = logging.getLogger(__name__)
@@ -43,6 +46,8 @@ class MetricQueries:
     metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
     optional_services: Collection[str] = ()  # other services whose metrics may be forbidden without a failure
     receivers: Mapping[str, Receive] = field(default_factory=dict)  # of points, by documented name
+    # seconds between two queries by documented name, in place of those of the table
+    intervals: Mapping[str, float] = field(default_factory=dict)
     # end of the oldest minute that a calculation waits for, by documented name
     waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
     is_refused: bool = field(default=False, init=False)  # whether OCI refused a query of the last poll for a permission
@@ -50,10 +55,11 @@ class MetricQueries:
     names_are_due: bool = field(default=True, init=False)
     _not_watched: set[str] = field(default_factory=set, init=False)
     _inventory: Inventory = field(default_factory=Inventory, init=False)
-    _shards: dict[tuple[str, Scope], query_extent.QueryShards] = field(default_factory=dict, init=False)
+    _parts: dict[tuple[str, Scope], query_extent.QueryParts] = field(default_factory=dict, init=False)
     _unanswered: int = field(default=0, init=False)
     _first: int = field(default=0, init=False)
     _new_targets_since: int = field(default=0, init=False)  # epoch seconds
+    _asked: dict[str, float] = field(default_factory=dict, init=False)  # epoch seconds, by documented name
     _looked_back: dict[str, float] = field(default_factory=dict, init=False)  # epoch seconds, by documented name
 
     def __post_init__(self) -> None:
@@ -74,6 +80,8 @@ class MetricQueries:
         self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
         if not inventory.mount_targets.keys() <= self._inventory.mount_targets.keys():
             self._new_targets_since = newest_complete(self.now())
+        if not inventory.file_systems.keys() <= self._inventory.file_systems.keys():
+            self._asked.clear()  # a new file system does not wait for its first figures
         self._inventory = inventory
         self._labels.use(inventory)
         for store in self.stores.values():
@@ -102,13 +110,28 @@ class MetricQueries:
             del self.states[name]
         begin = self._first % max(1, len(metrics))
         for metric in metrics[begin:] + metrics[:begin]:
+            if not self._is_due(metric):
+                continue
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._remember(metric, AnswerSummary(success=False))
                 continue
             self._first += 1
             self._query(metric, scopes)
 
+    def interval(self, name: str) -> float:
+        """Return the seconds between two queries of a metric. 0 for a query in each poll."""
+        return self.intervals.get(name, self.metrics[name].interval_seconds)
+
+    def _is_due(self, metric: OciMetric) -> bool:
+        """Return whether a metric is to be asked for: its interval is over, or the last query failed."""
+        state, asked = self.states.get(metric.name), self._asked.get(metric.name)
+        if state is None or not state.success or asked is None:
+            return True
+        return abs(self.now() - asked) >= self.interval(metric.name) - _EARLY_SECONDS
+
     def _exists(self, metric: OciMetric) -> bool:
+        if not metric.split_by and not self._inventory.shard.is_first:
+            return False
         return not metric.service or metric.service in self._inventory.services
 
     def _listed(self, scope: Scope, namespace: str, service: str) -> tuple[str, ...]:
@@ -125,6 +148,7 @@ class MetricQueries:
     def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> None:
         """Query one metric in every scope."""
         self.stores[metric.name].release_held_back()
+        self._asked[metric.name] = self.now()
         total, asked = AnswerSummary(), newest_complete(self.now())
         for scope in scopes:
             total = total.plus(self._query_scope(metric, scope))
@@ -149,20 +173,22 @@ class MetricQueries:
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
-        shards = self._shards.setdefault(
-            (metric.name, scope), query_extent.QueryShards(metric, self._resumed.get(metric.name))
+        extent = self._parts.setdefault(
+            (metric.name, scope), query_extent.QueryParts(metric, self._resumed.get(metric.name))
         )
-        minutes = self._window(metric, shards.answers)
+        minutes = self._window(metric, extent.answers)
         for doublings in count():
-            parts = shards.parts(self._inventory, minutes.minutes)
+            parts = extent.parts(self._inventory, minutes.minutes)
+            if not parts:
+                return AnswerSummary()
             requests = [self._request(metric, scope, minutes, part) for part in parts]
             asked = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
             try:
                 answer = self._query_parts(metric, requests, asked)
             except CloudError as error:
-                if doublings < _DOUBLINGS_AT_MOST and shards.refused(len(parts), error):
+                if doublings < _DOUBLINGS_AT_MOST and extent.refused(len(parts), error):
                     continue
-                shards.failed()
+                extent.failed()
                 self.failures.failed(metric.name, error)
                 return replace(asked, success=False)
             if answer.success and answer.is_unreadable:
@@ -170,7 +196,7 @@ class MetricQueries:
                 self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
-                shards.answered(answer.streams, minutes)
+                extent.answered(answer.streams, minutes)
             if len(parts) > 1:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
@@ -185,11 +211,12 @@ class MetricQueries:
         A refusal for length or size is a CloudError.
         """
         store = self.stores[metric.name]
+        selects = len(requests) > 1 or not self._inventory.shard.is_whole
         for request in requests:
             try:
                 streams = self.client.summarize(request)
             except CloudError as error:
-                if isinstance(error, TooMuchData) or (len(requests) > 1 and error.status == 400):
+                if isinstance(error, TooMuchData) or (selects and error.status == 400):
                     raise
                 self.failures.failed(metric.name, error)
                 self.is_refused = self.is_refused or isinstance(error, NotAuthorized)

@@ -45,6 +45,9 @@ class OciMetric:
     discovered_only: bool = False  # never asked for unless the tenancy is found to have it
     namespace: str = NAMESPACE  # namespace of the metric in OCI Monitoring
     service: str = ""  # storage service of the metric. Empty for OCI File Storage
+    interval_seconds: float = (
+        0.0  # shortest time between two queries, unless the configuration says another. 0: each poll
+    )
 
     @property
     def split_by(self) -> str:
@@ -63,6 +66,8 @@ class OciMetric:
             where[self.split_by] = ids
         return mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by)
 
+
+HOUR: Final = 3600.0
 
 MOST_STREAMS: Final = 2_000
 """Most metric streams in an answer of SummarizeMetricsData. Source: MetricData."""
@@ -112,12 +117,20 @@ _TABLE: Final = (
     _behind("FileSystemWriteAverageLatencybySize", "write_latency_seconds", "size", idle="silent"),
     _behind("MetadataRequestAverageLatency", "metadata_latency_seconds", "operation", idle="silent"),
     _behind("MetadataIOPS", "metadata_operations_per_second", "operation"),
-    _gauge("FileSystemUsage", "file_system", "state", "file_system_used_bytes", group_by=("resourceId",)),
+    _gauge(
+        *("FileSystemUsage", "file_system", "state", "file_system_used_bytes"),
+        group_by=("resourceId",),
+        interval_seconds=HOUR,
+    ),
     _events("UserSoftQuotaViolations", "file_system", "file_system_soft_quota_violations_total"),
     _events("UserHardQuotaViolations", "file_system", "file_system_hard_quota_violations_total"),
-    _gauge("snapshotsGovernanceMode", "tenancy", "state", "governance_snapshots"),
-    _gauge("snapshotsComplianceMode", "tenancy", "state", "compliance_snapshots"),
-    _gauge("retentionLockDuration", "lock_mode", "state", "snapshot_retention_lock_seconds", scale=86400.0),
+    _gauge("snapshotsGovernanceMode", "tenancy", "state", "governance_snapshots", interval_seconds=HOUR),
+    _gauge("snapshotsComplianceMode", "tenancy", "state", "compliance_snapshots", interval_seconds=HOUR),
+    _gauge(
+        *("retentionLockDuration", "lock_mode", "state", "snapshot_retention_lock_seconds"),
+        scale=86400.0,
+        interval_seconds=HOUR,
+    ),
     _gauge("ReplicationThroughput", "replication", "silent", "replication_bytes_per_second"),
     _events("ReplicationEgressThroughput", "replication", "replication_egress_bytes_total"),
     _gauge("ReplicationRecoveryPointAge", "replication", "state", "replication_recovery_point_age_seconds"),

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 from fss_exporter.oci.selection import TagFilter
+from fss_exporter.shard import WHOLE, Shard
 
 ACTIVE: Final = "ACTIVE"  # Lifecycle state of a usable resource
 GONE: Final = frozenset({"DELETED", "FAILED", "TERMINATED"})  # Lifecycle states of resources that no longer exist
@@ -115,6 +116,43 @@ class Inventory:
     mount_target_counts: Mapping[str, int] = field(default_factory=dict)
     # service limit of mount targets by availability domain, where it may be read
     mount_target_limits: Mapping[str, float] = field(default_factory=dict)
+    shard: Shard = WHOLE  # whose resources these are. File systems behind its mount targets may belong to another
+    # mount targets of other shards, because an address can repeat there
+    other_mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
+
+    def of_shard(self, shard: Shard) -> "Inventory":
+        """Return the part of a shard. Shards have no mount target, file system or service resource in common.
+
+        What belongs to none of these, such as replications and counts of the whole tenancy, is in the first shard.
+        """
+        if shard.is_whole:
+            return self
+        targets = {key: one for key, one in self.mount_targets.items() if shard.holds(key)}
+        exports = tuple(one for one in self.exports if one.mount_target_id in targets)
+        behind = {one.file_system_id for one in exports}
+        part = replace(
+            self,
+            mount_targets=MappingProxyType(targets),
+            other_mount_targets=MappingProxyType(
+                {key: one for key, one in self.mount_targets.items() if key not in targets}
+            ),
+            file_systems=MappingProxyType(
+                {key: one for key, one in self.file_systems.items() if key in behind or shard.holds(key)}
+            ),
+            exports=exports,
+            service_resources=MappingProxyType(
+                {key: one for key, one in self.service_resources.items() if shard.holds(key)}
+            ),
+            shard=shard,
+        )
+        if shard.is_first:
+            return part
+        return replace(part, replications={}, connectors={}, mount_target_counts={}, mount_target_limits={})
+
+    @property
+    def own_file_systems(self) -> tuple[FileSystem, ...]:
+        """The file systems of the shard itself."""
+        return tuple(one for one in self.file_systems.values() if self.shard.holds(one.id))
 
     @property
     def services(self) -> frozenset[str]:

@@ -66,7 +66,7 @@ _FILL: Final = 0.9  # how full an answer is planned to be: new resources come be
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 
 
-class QueryShards:
+class QueryParts:
     """The parts of one metric's query in one scope.
 
     `answers` has the newest minute of each window with an answer in the last `GIVE_UP_MINUTES`, and of the one before. Before
@@ -80,20 +80,27 @@ class QueryShards:
         self._most_parts = 0
         self._least_for_size = 1
         self._least_for_length = 1
+        self._selected = False
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
-        """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection."""
+        """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection.
+
+        A shard selects its own resources. Nothing if it has none.
+        """
         weights = self._weights(inventory)
         self._most_parts = len(weights)
+        must_select = self._selected = bool(self._metric.split_by) and not inventory.shard.is_whole
+        if must_select and not weights:
+            return []
         streams = sum(weight for _, weight in weights) if self._streams is None else self._streams
         needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
         if needed > 1:
             needed = math.ceil(streams * max(1 / MOST_STREAMS, minutes / MOST_POINTS) / _FILL)
         needed = max(needed, self._least_for_size)
-        if needed > 1:  # a query without selection is never too long
+        if needed > 1 or must_select:  # a query without selection is never too long
             needed = max(needed, self._least_for_length)
         needed = min(needed, self._most_parts)
-        return [()] if needed <= 1 else _balanced(weights, needed)
+        return [()] if needed <= 1 and not must_select else _balanced(weights, max(needed, 1))
 
     def refused(self, parts: int, error: CloudError) -> bool:
         """Note that OCI refused the query or the answer for length or size. Return whether more parts can help."""
@@ -103,7 +110,7 @@ class QueryShards:
         is_about_size = (
             isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
         )
-        if parts > 1 and not is_about_size:
+        if (parts > 1 or self._selected) and not is_about_size:
             self._least_for_length = parts * 2
             return True
         self._least_for_size = parts * 2
@@ -131,7 +138,7 @@ class QueryShards:
             case "mount_target" | "ldap":
                 return [(target, values) for target in inventory.mount_targets]
             case "file_system":
-                return [(system, 1) for system in inventory.file_systems]
+                return [(system.id, 1) for system in inventory.own_file_systems]
             case "service":
                 mine = (one.id for one in inventory.service_resources.values() if one.service == self._metric.service)
                 return [(ocid, values) for ocid in mine]

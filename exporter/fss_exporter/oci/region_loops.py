@@ -244,7 +244,9 @@ class InventoryLoop:
 
     def _warn_of_unknown_targets(self, inventories: Iterable[Inventory]) -> None:
         unseen, self.unseen = self.unseen, frozenset()
-        targets = [target for one in inventories for target in one.mount_targets.values()]
+        targets = [
+            target for one in inventories for target in (*one.mount_targets.values(), *one.other_mount_targets.values())
+        ]
         for name in sorted(unseen.difference(*((target.id, target.name) for target in targets))):
             log.warning(
                 "the configuration gives limits or objectives to mount target %s, which is not listed."

@@ -59,8 +59,8 @@ class RegionPoller:
         self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
         states = self.queries.states
         now_minute = newest_complete(self.now())
-        for store in self.queries.stores.values():
-            store.forget(now_minute, self.stale_after)
+        for name, store in self.queries.stores.items():
+            store.forget(now_minute, self.stale_after + self.queries.interval(name))
         answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}
         self.judge.judge(state.inventory, answered, now_minute)
         self.keep(self.judge.ledger)
@@ -94,14 +94,18 @@ class RegionPoller:
     def _state(self, seconds: float) -> PollState:
         points: dict[str, tuple[tuple[int, SeriesColumn], ...]] = {}
         sums: dict[str, SeriesColumn] = {}
-        for store in self.queries.stores.values():
+        rarely: dict[str, float] = {}
+        for name, store in self.queries.stores.items():
             gauge, counter = store.metric.gauge, store.metric.counter
+            if gauge and (interval := self.queries.interval(name)):
+                rarely[gauge.name] = interval
             if gauge:
                 points[gauge.name] = points.get(gauge.name, ()) + store.points  # two OCI metrics may become one
             if counter:
                 sums[counter.name] = store.sums
         return PollState(
             points=MappingProxyType(points),
+            rarely=MappingProxyType(rarely),
             sums=MappingProxyType(sums),
             targets=MappingProxyType(self.judge.figures()),
             metrics=MappingProxyType(dict(self.queries.states)),

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from fss_exporter.shard import WHOLE, Shard
+
 
 @dataclass(frozen=True, slots=True)
 class TagFilter:
@@ -61,3 +63,4 @@ class InventorySelection:
     tags: TagFilter = field(default_factory=TagFilter)  # of the resources that are wanted
     services: tuple[str, ...] = ()  # other storage services to list as well
     optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure
+    shard: Shard = WHOLE  # whose resources are asked for and exported; all are listed

@@ -104,6 +104,9 @@ class PollState:
 
     # gauges by exported name, with the end of their newest minute
     points: Mapping[str, Sequence[tuple[int, SeriesColumn]]] = field(default_factory=dict)
+    rarely: Mapping[str, float] = field(
+        default_factory=dict
+    )  # seconds between two queries, by gauge not asked for each poll
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric

@@ -106,7 +106,7 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
         return
     for name, columns in poll.points.items():
         for minute, column in columns:
-            if minute >= oldest:
+            if minute >= oldest - poll.rarely.get(name, 0.0):
                 yield name, column
     yield from poll.sums.items()
 

@@ -20,7 +20,7 @@ from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.settings import Account, LimitOverrides, Settings
+from fss_exporter.settings import LimitOverrides, OciAccount, Settings
 from fss_exporter.terminal_text import printable, printable_lines
 from fss_toolbox import discovery, tables
 from fss_toolbox.tables import Column, Figure
@@ -169,7 +169,7 @@ def configuration(
     return "\n".join(part for part in parts if part)
 
 
-def _account(account: Account, regions: list[str] | None) -> dict[str, Any]:
+def _account(account: OciAccount, regions: list[str] | None) -> dict[str, Any]:
     """Return the settings of one account, with the regions that were found. None for an account that did not answer."""
     oci: dict[str, Any] = {"name": account.name} if account.name else {}
     oci["auth"] = account.auth

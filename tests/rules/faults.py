@@ -152,6 +152,11 @@ class Late(Fault):
 
 
 @dataclass(frozen=True)
+class Silent(Fault):
+    """OCI publishes nothing, and at the end all at once."""
+
+
+@dataclass(frozen=True)
 class InGroups(Fault):
     """OCI publishes so many minutes at once, when the last of them has ended."""
 

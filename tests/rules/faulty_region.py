@@ -212,5 +212,6 @@ class IncidentRegion(InMemoryRegion):
     def _delay(self, epoch_minute: int) -> float:
         minute = self._minute(epoch_minute)
         late = [one.minutes for one in self._on(faults.Late, minute)]
+        late += [one.end - minute for one in self._on(faults.Silent, minute)]
         groups = [one.minutes - 1 - epoch_minute % one.minutes for one in self._on(faults.InGroups, minute)]
         return max(late, default=ORDINARY_DELAY_MINUTES) + max(groups, default=0)

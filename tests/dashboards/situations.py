@@ -36,6 +36,7 @@ MINUTES = 45
 """How long each situation is recorded."""
 TICK_S = 5
 _POLL_AT_S = 20
+_WEEK_S = 7 * 24 * 3600
 _MIXED, _DELETE, _STAT, _READ, _WRITE, _NAS = CLIENT_MOUNTS
 
 
@@ -71,10 +72,12 @@ class Situation:
         title: in words, for the page that shows the picture.
         faults: of OCI, as `demo --fault` takes them, with their first minute.
         loads: of a mount target, as a multiple of its usual requests, with the first minute.
+        poller_from: minute in which the poller starts.
         poller_until: minute in which the poller dies. 0: there is none.
         mount_targets: a large tenancy in place of the demo's.
         scraped_s: seconds between two scrapes.
         minutes: how long the situation is recorded.
+        week_before: loads at the same hours a week before, as `loads`. Empty: nothing was recorded then.
     """
 
     name: str
@@ -82,10 +85,12 @@ class Situation:
     faults: tuple[tuple[int, str], ...] = ()
     loads: tuple[tuple[int, str, float], ...] = ()
     hosts: tuple[Host, ...] = _HOSTS
+    poller_from: float = 0
     poller_until: float = float("inf")
     mount_targets: int = 0
     scraped_s: int = 60
     minutes: int = MINUTES
+    week_before: tuple[tuple[int, str, float], ...] = ()
 
 
 def _hosts_of(tenancy: Tenancy) -> tuple[Host, ...]:
@@ -106,10 +111,15 @@ _FAILING = MINUTES - 31
 _HAMMERING = MINUTES - 15
 
 SITUATIONS = (
-    Situation("normal", "Two mount targets near a ceiling, as the demo has them"),
+    Situation(
+        "normal",
+        "Two mount targets near a ceiling, as the demo has them, with less load a week before",
+        week_before=((0, "mt-home", 0.6), (0, "mt-scratch", 0.75)),
+    ),
     Situation("scraped-15s", "The same, scraped every 15 s", scraped_s=15),
     Situation("oci-failing", "OCI answers nothing for 31 minutes", faults=((_FAILING, "503:SummarizeMetricsData"),)),
     Situation("poller-dead", "The poller died eight minutes ago", poller_until=MINUTES - 8.0),
+    Situation("poller-started", "The poller started ten minutes ago", poller_from=MINUTES - 10.0),
     Situation("no-poller", "Agents without a poller", poller_until=0),
     Situation(
         "half-the-agents",
@@ -158,13 +168,13 @@ class _Target:
 
 
 class _Client(_Target):
-    """A host with its kernel and its agent."""
+    """A host with its kernel and its agent, in the network that the poller names by its region."""
 
-    def __init__(self, host: Host, folder: Path, clock: Clock, server: Server) -> None:
+    def __init__(self, host: Host, folder: Path, clock: Clock, server: Server, network: str) -> None:
         super().__init__("fss-agent", f"{host.name}:10949", server)
         self._host = host
         self._clients = Clients(folder / host.name, host.mounts)
-        flags = NfsFlags(procfs=self._clients.root, tick_s=float(TICK_S), metadata_url="")
+        flags = NfsFlags(procfs=self._clients.root, tick_s=float(TICK_S), metadata_url="", network=network)
         self._agent = NfsAgent(
             flags, mount_settings(load(None, {"services": [NAS_SETTINGS]})), clock=clock, wall_clock=clock
         )
@@ -199,7 +209,13 @@ class _Poller(_Target):
 
 def play(situation: Situation, server: Server, groups: Sequence[Any]) -> float:
     """Give a Prometheus the history of a situation, with the rules evaluated once a minute. The last moment, epoch seconds."""
-    clock, regions = Clock(float(BEGIN)), InMemoryRegions()
+    if situation.week_before:
+        _play(replace(situation, loads=situation.week_before), server, groups, BEGIN - _WEEK_S)
+    return _play(situation, server, groups, BEGIN)
+
+
+def _play(situation: Situation, server: Server, groups: Sequence[Any], begin: float) -> float:
+    clock, regions = Clock(begin), InMemoryRegions()
     tenancy = large(situation.mount_targets, 1) if situation.mount_targets else small()
     rules = Rules(server, groups)
     with ExitStack() as undo:
@@ -209,11 +225,14 @@ def play(situation: Situation, server: Server, groups: Sequence[Any]) -> float:
         region = _Region(tenancy, account=_account(tenancy), now=clock, calls_per_second={})
         regions.add(region)
         hosts = situation.hosts or _hosts_of(tenancy)
-        clients = [_Client(host, folder, clock, server) for host in hosts if host.has_agent]
-        poller = _Poller(region, folder, clock, server) if situation.poller_until else None
-        targets: list[_Target] = [*clients, *([poller] if poller else [])]
+        clients = [_Client(host, folder, clock, server, tenancy.region) for host in hosts if host.has_agent]
+        poller: _Poller | None = None
+        targets: list[_Target] = [*clients]
         for second in range(0, situation.minutes * 60 + 1, TICK_S):
-            clock.now, minute = float(BEGIN + second), second / 60
+            clock.now, minute = begin + second, second / 60
+            if poller is None and situation.poller_from <= minute < situation.poller_until:
+                poller = _Poller(region, folder, clock, server)
+                targets.append(poller)
             for client in clients:
                 client.tick(minute)
             if second % 60 == 0:

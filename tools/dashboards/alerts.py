@@ -59,7 +59,7 @@ def _share(expr: str, by: str = "tenancy, region, mount_target_id") -> Value:
 
 def _bad_minutes(objective: str) -> Value:
     bad = f'slo:fss_bad_minutes:ratio{{objective="{objective}", window="1h"}}'
-    return Value(f"max by ({_SUBJECT}) ({bad})", 60, " min of 1 h")
+    return Value(f"max by ({_SUBJECT}) ({bad})", 60, " min/h")
 
 
 def _client_time(verdict: str) -> Value:

@@ -5,7 +5,6 @@ from tools.dashboards.fleet_services import SERVICES
 from tools.dashboards.frame import Section, dashboard, of_inventory
 from tools.dashboards.panels import (
     CEILING_STEPS,
-    NOT_ZERO_CRITICAL_STEPS,
     NOT_ZERO_STEPS,
     OBJECTIVE_STEPS,
     Json,
@@ -36,6 +35,7 @@ from tools.dashboards.words import (
     here,
     named,
     nearest,
+    poll_age,
 )
 
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -72,19 +72,25 @@ _FULLEST_IF_KNOWN = (
 )
 _FULLEST_LAST = f"topk(1, max by ({MOUNT_TARGET}) ({_LAST}))\nunless on ()\n({_FULLEST_IF_KNOWN})"
 
+_NOT_POLLED = f"max({poll_age(IN_REGION)} unless on (region) poller:fss_polling:info)"
+_DATA_AGE = (
+    f'label_replace({_NOT_POLLED}, "said", "not polled", "", "")\n'
+    f'or on ()\nlabel_replace({data_age(IN_REGION)}, "said", "newest minute", "", "")'
+)
+
 _STATS = [
     tally(
         "Critical alerts",
         "Firing alerts that page. The table below lists them first.",
         _firing("critical"),
-        steps=NOT_ZERO_CRITICAL_STEPS,
+        steps=((None, "text"), (1, "red")),
         width=4,
     ),
     tally(
         "Warnings",
         "Firing alerts to act on within the working day. The table below lists them.",
         _firing("warning"),
-        steps=NOT_ZERO_STEPS,
+        steps=((None, "text"), (1, "orange")),
         width=4,
     ),
     tally(
@@ -121,8 +127,9 @@ _STATS = [
     stat(
         "Data age",
         "Age of the newest minute of any mount target metric, in the region where it is oldest. One to three minutes is normal. "
-        "Red: no figure of OCI on this dashboard is fresh. See the dashboard FSS exporter.",
-        Query(data_age(IN_REGION)),
+        "Red: no figure of OCI on this dashboard is fresh. Not polled: a region has had no poll for eight minutes, so look at its poller. See the "
+        "dashboard FSS exporter.",
+        Query(_DATA_AGE, "{{said}}"),
         unit="s",
         steps=DATA_AGE_STEPS,
         width=4,
@@ -216,8 +223,8 @@ def _shown_client(expr: str) -> str:
 _CEILINGS = table(
     "Mount targets: how close, who, what now",
     "The fullest first. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in grey what is known in its "
-    "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Top client and top operation cost most of the clients "
-    "with an agent. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
+    "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
+    "an agent explain. Top client and top operation cost most of it. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
     Query(f"sort_desc(\n{_with_way(_RANK)}\n)", "info"),
     Query(f"max by ({MOUNT_TARGET}) ({_FRESH})", "now"),
     Query(_KNOWLEDGE, "info"),
@@ -226,7 +233,7 @@ _CEILINGS = table(
         "age",
     ),
     Query(f"max by ({MOUNT_TARGET}) ({here('mount_target:fss_utilisation:ratio offset 1w')})", "week"),
-    Query(_each("fss_mount_target_latency_objective_ratio"), "latency"),
+    Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
     Query(_shown_client(f"(\n{_TOP_CLIENT}\nor\n{_NOBODY}\n)"), "info"),
     Query(_first(_TOP_OPERATIONS, "operation"), "info"),
     Query(_each("mount_target:fss_mount_targets_needed:count"), "needed"),
@@ -237,7 +244,7 @@ _CEILINGS = table(
         "known": Column("Known", width=150, is_optional=True),
         "age": Column("Age", unit="s", decimals=0, width=70),
         "week": Column("Week ago", unit="percentunit", width=82),
-        "latency": Column("Latency", unit="percentunit", steps=OBJECTIVE_STEPS, width=75),
+        "coverage": Column("Coverage", unit="percentunit", width=85),
         "shown_client": Column("Top client", url=_TO_TOP_CLIENT, width=125),
         "operation": Column("Top operation", width=112, is_optional=True),
         "needed": Column("Needed", unit="none", width=72),

@@ -1,5 +1,6 @@
 """An installation without the extra `[oci]`: one line names the command that installs it, and the agent needs nothing."""
 
+import os
 import subprocess
 import sys
 
@@ -72,6 +73,7 @@ def test_doctor_says_in_one_line_how_to_install_it() -> None:
         text=True,
         timeout=120,
         check=False,
+        env=dict(os.environ),  # readline, where pytest imports it, leaves COLUMNS behind Python's back
     )
     assert ran.returncode == 2, ran.stderr
     assert "Traceback" not in ran.stderr

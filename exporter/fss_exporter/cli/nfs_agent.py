@@ -31,6 +31,7 @@ class NfsAgent:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._flags, self._mounts = flags, mounts
+        self._has_counted = False
         self._counting = None if flags.exact == "off" else kernel_counting(flags, mounts, self._new_reader)
         accounts = Accounts(
             None if self._counting is None else self._counting.costs,
@@ -73,6 +74,7 @@ class NfsAgent:
         remove_remains(self._flags.tracefs_places)
         if self._counting is not None:
             self._counting.open()
+            self._has_counted = True
         self.ticker.start()
         if self._counting is not None:
             self._counting.start()
@@ -82,5 +84,5 @@ class NfsAgent:
         self.network.stop()
         ends = [self.ticker.stop, *(() if self._counting is None else self._counting.ends())]
         at_once(ends, _STOP_SECONDS)
-        if self._counting is not None:
+        if self._has_counted:
             log_remains(self._flags.tracefs_places)

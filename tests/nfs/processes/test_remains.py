@@ -11,6 +11,7 @@ from tests.nfs.processes.busy_host import BusyHost
 from fss_exporter.cli.counting_plug import remove_remains
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.errors import UsageError
 from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_kernel_counting.remains import Remains, instances, remove
 from fss_kernel_counting.tracefs import INSTANCES, Sources, Unavailable, find
@@ -112,6 +113,20 @@ def test_an_agent_that_ends_names_the_instances_that_it_leaves(
     agent.stop()
 
     assert f"{left}/instances/{INSTANCES[0]} is left, so the kernel goes on counting" in caplog.text
+
+
+def test_an_agent_that_could_not_count_says_nothing_of_the_instances_of_another_one(
+    left: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "proc" / "1").mkdir(parents=True)
+    (left / "instances" / INSTANCES[0] / "file").touch()  # so that no rmdir works
+    agent = NfsAgent(NfsFlags(procfs=tmp_path / "proc", tracefs=left, exact="on", metadata_url=""))
+
+    with pytest.raises(UsageError):
+        agent.start()
+    agent.stop()
+
+    assert "is left" not in caplog.text
 
 
 def test_the_command_removes_them_and_says_what_it_removed(left: Path) -> None:

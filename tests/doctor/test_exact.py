@@ -9,7 +9,7 @@ from fss_toolbox.doctor.client_facts import Exactness
 from fss_toolbox.doctor.findings import Finding, Severity
 from fss_toolbox.doctor.kernel_counting import check_exact, look
 
-FIELDS = "".join(
+FIELDS = "ID: 300\nformat:\n" + "".join(
     f"\tfield:u32 {name};\toffset:8;\tsize:4;\tsigned:0;\n" for name in ("dev", "arg_count", "res_count", "error")
 )
 

@@ -95,6 +95,7 @@ class OnePoint:
     clock_skew_seconds: float
     region: str = "eu-frankfurt-1"
     tenancy_id: str = "ocid1.tenancy.oc1..t"
+    tenancy: str = "production"
     zone: tzinfo | None = UTC
 
     def call(self, service: str, operation: str, *_: object, **__: object) -> SimpleNamespace:

@@ -6,7 +6,7 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from typing import Final
 
@@ -32,37 +32,59 @@ _LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a metric that find 
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, repr=False)
 class MetricQueries:
-    """The metrics of one region."""
+    """The metrics of one region.
 
-    client: CloudClient  # calls in the region
-    _: KW_ONLY
-    ledger: Ledger  # what is counted
-    now: Callable[[], float]  # epoch seconds by the clock of OCI
-    self_metrics: SelfMetrics  # counters of the poller itself
-    failures: FailureLog  # log of failed queries
-    # by documented name. Metrics of another service are queried only if the inventory has resources of the service
-    metrics: Mapping[str, OciMetric] = field(default_factory=lambda: METRICS)
-    optional_services: Collection[str] = ()  # other services whose metrics may be forbidden without a failure
-    receivers: Mapping[str, Receive] = field(default_factory=dict)  # of points, by documented name
-    # seconds between two queries by documented name, in place of those of the table
-    intervals: Mapping[str, float] = field(default_factory=dict)
-    # end of the oldest minute that a calculation waits for, by documented name
-    waits_for: Mapping[str, int] = field(default_factory=dict, init=False)
-    is_refused: bool = field(default=False, init=False)  # whether OCI refused a query of the last poll for a permission
-    states: dict[str, MetricState] = field(default_factory=dict, init=False)
-    names_are_due: bool = field(default=True, init=False)
-    _not_watched: set[str] = field(default_factory=set, init=False)
-    _inventory: Inventory = field(default_factory=Inventory, init=False)
-    _parts: dict[tuple[str, Scope], query_extent.QueryParts] = field(default_factory=dict, init=False)
-    _unanswered: int = field(default=0, init=False)
-    _first: int = field(default=0, init=False)
-    _new_targets_since: int = field(default=0, init=False)  # epoch seconds
-    _asked: dict[str, float] = field(default_factory=dict, init=False)  # epoch seconds, by documented name
-    _looked_back: dict[str, float] = field(default_factory=dict, init=False)  # epoch seconds, by documented name
+    Attributes:
+        waits_for: end of the oldest minute that a calculation waits for, by documented name.
+        is_refused: whether OCI refused a query of the last poll for a permission.
 
-    def __post_init__(self) -> None:
+    Args:
+        client: calls in the region.
+        ledger: what is counted.
+        now: epoch seconds by the clock of OCI.
+        self_metrics: counters of the poller itself.
+        failures: log of failed queries.
+        metrics: by documented name. Metrics of another service are queried only if the inventory has resources of the service.
+        optional_services: other services whose metrics may be forbidden without a failure.
+        receivers: of points, by documented name.
+        intervals: seconds between two queries by documented name, in place of those of the table.
+    """
+
+    def __init__(
+        self,
+        client: CloudClient,
+        *,
+        ledger: Ledger,
+        now: Callable[[], float],
+        self_metrics: SelfMetrics,
+        failures: FailureLog,
+        metrics: Mapping[str, OciMetric] = METRICS,
+        optional_services: Collection[str] = (),
+        receivers: Mapping[str, Receive] | None = None,
+        intervals: Mapping[str, float] | None = None,
+    ) -> None:
+        self.client = client
+        self.ledger = ledger
+        self.now = now
+        self.self_metrics = self_metrics
+        self.failures = failures
+        self.metrics = metrics
+        self.optional_services = optional_services
+        self.receivers = {} if receivers is None else receivers
+        self.intervals = {} if intervals is None else intervals
+        self.waits_for: Mapping[str, int] = {}
+        self.is_refused = False
+        self.states: dict[str, MetricState] = {}
+        self.names_are_due = True
+        self._not_watched: set[str] = set()
+        self._inventory = Inventory()
+        self._parts: dict[tuple[str, Scope], query_extent.QueryParts] = {}
+        self._unanswered = 0
+        self._first = 0
+        self._new_targets_since = 0  # epoch seconds
+        self._asked: dict[str, float] = {}  # epoch seconds, by documented name
+        self._looked_back: dict[str, float] = {}  # epoch seconds, by documented name
         self._resumed = dict(self.ledger.answered)
         stamps, self._labels = MinuteStamps(), RegionLabels(self.client.tenancy, self.client.region)
         self.stores: Mapping[str, SeriesStore] = {

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
 from types import MappingProxyType
 from typing import Final
 
@@ -21,25 +20,48 @@ _SENT_ALWAYS: Final = "MountTargetConnections"
 log = logging.getLogger(__name__)
 
 
-@dataclass(eq=False, repr=False)
 class RegionPoller:
-    """Polls one region."""
+    """Polls one region.
 
-    client: CloudClient  # calls in the region
-    queries: MetricQueries  # of its metrics
-    judge: MinuteJudge  # of its mount targets
-    failures: FailureLog  # log of failed queries
-    _: KW_ONLY
-    names_interval: float  # seconds between two listings of metric names
-    stale_after: float  # age in seconds from which a point is not exported
-    now: Callable[[], float]  # epoch seconds by the clock of OCI
-    clock: Callable[[], float]  # seconds that never go back
-    keep: Callable[[Ledger], None] = lambda _: None  # gets what is counted after each poll, before it is published
-    suspects_changes: bool = field(default=False, init=False)
-    _names_learned: float = field(default=float("-inf"), init=False)
-    _succeeded_at: float | None = field(default=None, init=False)
-    _first_is_logged: bool = field(default=False, init=False)
-    _suspicious: frozenset[object] = field(default=frozenset(), init=False)
+    Args:
+        client: calls in the region.
+        queries: of its metrics.
+        judge: of its mount targets.
+        failures: log of failed queries.
+        names_interval: seconds between two listings of metric names.
+        stale_after: age in seconds from which a point is not exported.
+        now: epoch seconds by the clock of OCI.
+        clock: seconds that never go back.
+        keep: gets what is counted after each poll, before it is published.
+    """
+
+    def __init__(
+        self,
+        client: CloudClient,
+        queries: MetricQueries,
+        judge: MinuteJudge,
+        failures: FailureLog,
+        *,
+        names_interval: float,
+        stale_after: float,
+        now: Callable[[], float],
+        clock: Callable[[], float],
+        keep: Callable[[Ledger], None] = lambda _: None,
+    ) -> None:
+        self.client = client
+        self.queries = queries
+        self.judge = judge
+        self.failures = failures
+        self.names_interval = names_interval
+        self.stale_after = stale_after
+        self.now = now
+        self.clock = clock
+        self.keep = keep
+        self.suspects_changes = False
+        self._names_learned = float("-inf")
+        self._succeeded_at: float | None = None
+        self._first_is_logged = False
+        self._suspicious: frozenset[object] = frozenset()
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
         """Query every metric once, in some seconds. The next poll begins with the remaining metrics.

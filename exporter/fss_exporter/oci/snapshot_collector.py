@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import CATALOGUE, Family, family
@@ -16,27 +15,46 @@ from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, S
 from fss_exporter.settings import Settings
 
 
-@dataclass(eq=False, repr=False)
 class PolledAccount:
-    """What is known of one account. All but the counters may be replaced while the exporter runs."""
+    """What is known of one account. All but the counters may be replaced while the exporter runs.
 
-    board: SnapshotBoard  # the newest snapshots
-    poller: MetricPoller  # makes them
-    self_metrics: SelfMetrics  # counters of the poller itself
-    _: KW_ONLY
-    budget: CallBudget  # of calls
-    settings: Settings  # age, limits, objectives and addresses
+    Args:
+        board: the newest snapshots.
+        poller: makes them.
+        self_metrics: counters of the poller itself.
+        budget: of calls.
+        settings: age, limits, objectives and addresses.
+    """
+
+    def __init__(
+        self,
+        board: SnapshotBoard,
+        poller: MetricPoller,
+        self_metrics: SelfMetrics,
+        *,
+        budget: CallBudget,
+        settings: Settings,
+    ) -> None:
+        self.board = board
+        self.poller = poller
+        self.self_metrics = self_metrics
+        self.budget = budget
+        self.settings = settings
 
 
-@dataclass(eq=False, repr=False)
 class OciCollector:
-    """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy."""
+    """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy.
 
-    accounts: Sequence[PolledAccount]
-    _: KW_ONLY
-    now: Callable[[], float]  # epoch seconds
-    # series of the last scrape with their text, by exported name and labels
-    _series: dict[tuple[str, tuple[str, ...]], Series] = field(default_factory=dict, init=False)
+    Args:
+        accounts: what is known of each.
+        now: epoch seconds.
+    """
+
+    def __init__(self, accounts: Sequence[PolledAccount], *, now: Callable[[], float]) -> None:
+        self.accounts = accounts
+        self.now = now
+        # series of the last scrape with their text, by exported name and labels
+        self._series: dict[tuple[str, tuple[str, ...]], Series] = {}
 
     @property
     def success(self) -> bool:

@@ -399,11 +399,14 @@ def test_totals_of_an_address_go_before_its_other_series_so_that_a_mount_that_is
 
 
 def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_second(tmp_path: Path) -> None:
-    mount = Mount(40)
+    mount = Mount(40, age=5)  # seconds, of the ten between two looks
     host = ready(tmp_path, mount)
+    ticker = Ticker(host._read, 1.0, lambda: host.now)
+    host.mounts.remove(mount)
+    ticker.tick()
+    host.mounts.append(mount)
     host.call(Call(40, mount))
     host.tick()
-    ticker = Ticker(host._read, 1.0, lambda: host.now)
     ticker.tick()
     collector = NfsCollector(ticker)
     durations = CounterCollector(host.reader, collector)

@@ -44,15 +44,18 @@ test-memory: .venv/dev ## the memory of six hours of an agent and of an hour of 
 test-browser: .venv/dev ## the status page in a real browser, and its accessibility
 	@tools/ensure-tools chromium && $(BIN)/python -m pytest tests/e2e/with_status_page.py tests/e2e/with_accessibility.py $(ARGS)
 
+test-dashboards: .venv/dev servers ## every query of every dashboard, in a real prometheus that scrapes the demo (five minutes, most of them waiting)
+	@$(BIN)/python -m pytest tests/e2e/with_dashboards.py $(ARGS)
+
 test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
 	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/top/with_terminal.py $(ARGS)
 
 test-list: .venv/dev ## import every test; what is compiled then is compiled once, and not by each worker of `make test`
 	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
 
-check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, packages, browser, terminal, memory, tests
+check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev check-tools
-	@$(MAKE) --no-print-directory -j 3 test-list deploy-check test-packages test-memory test-browser test-terminal format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory -j 4 test-dashboards test-list deploy-check test-packages test-memory test-browser test-terminal format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)

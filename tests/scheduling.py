@@ -10,7 +10,6 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_inc
 
 LONG = """
 tests/e2e/test_alerting.py
-tests/e2e/test_dashboards_live.py
 tests/calibrate/test_command.py
 tests/rules/test_incidents.py
 tests/e2e/test_faults.py

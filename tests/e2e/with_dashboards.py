@@ -1,4 +1,4 @@
-"""Every query of every dashboard, put to a real prometheus that scrapes the running demo and has loaded the rules."""
+"""`make test-dashboards`: every query of every dashboard, put to a real prometheus that scrapes the running demo and has loaded the rules."""
 
 import json
 import time

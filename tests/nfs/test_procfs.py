@@ -2,10 +2,14 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.nfs.records import Names, mountinfo, mountstats
+from tests.processes import wait_for
 
+from fss_exporter.cli.nfs_agent import NfsAgent
+from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
 from fss_exporter.nfs.procfs import Procfs
@@ -54,6 +58,29 @@ def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says
     assert len(caplog.records) == 1
     assert f"cannot read {tmp_path}/1/mountinfo" in caplog.text
     assert "--path.procfs" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("pid", "flags", "missing"),
+    [
+        ("self", {}, "the mounts of the host, because it reads its own"),
+        ("self", {"pid": "self"}, ""),
+        ("1", {}, ""),
+    ],
+    ids=["pod without the host's proc", "its own mounts are asked for", "host"],
+)
+def test_an_agent_that_should_read_the_host_and_cannot_is_never_ready(
+    tmp_path: Path, pid: str, flags: dict[str, Any], missing: str
+) -> None:
+    agent = NfsAgent(NfsFlags(procfs=tree(tmp_path, pid), metadata_url="", **flags))
+    assert agent.waits_for() == "the first reading of nfs"
+
+    agent.ticker.start()
+    try:
+        wait_for(lambda: agent.ticker.is_ready, "the first reading")
+        assert agent.waits_for() == missing
+    finally:
+        agent.ticker.stop()
 
 
 def test_an_unprivileged_exporter_parses_its_own_mounts_once_and_not_each_tick(

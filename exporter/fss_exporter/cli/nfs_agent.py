@@ -64,6 +64,12 @@ class NfsAgent:
         own = of_process(flags.pid)
         return EveryNamespace(own, of_process).read if flags.pid == HOST_PID else own.read
 
+    def waits_for(self) -> str:
+        """Return what is missing before the agent is ready: its first reading, or the mounts of its host. Empty if nothing is."""
+        if not self.ticker.is_ready:
+            return "the first reading of nfs"
+        return "" if self.collector.reads_what_was_asked else "the mounts of the host, because it reads its own"
+
     def judge_by(self, latency_objectives: Mapping[str, float]) -> None:
         """Judge the latency of requests by these objectives from the next look on, in seconds by class."""
         self.ticker.accounts.verdicts.stated = latency_objectives

@@ -350,6 +350,6 @@ def part(load: Callable[[], Settings]) -> Part:
         start=cloud.start,
         stop=cloud.stop,
         loops=cloud.loops,
-        is_ready=cloud.is_ready,
+        waits_for=lambda: "" if cloud.is_ready() else "the first reading of oci",
         reload=cloud.reload,
     )

@@ -48,7 +48,7 @@ class Part:
     loops: Sequence[HasHeartbeat] = ()
     # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
-    is_ready: Callable[[], bool] = lambda: True  # whether the first reading has ended
+    waits_for: Callable[[], str] = lambda: ""  # what is missing before the part is ready. Empty if nothing is
     reload: Reload = _NOTHING  # changes nothing itself
 
 
@@ -150,7 +150,7 @@ def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) 
         scrapes=Scrapes(collects({part.name: part.source for part in parts})),
         page=_page(collects({part.name: part.page_source or part.source for part in parts}), telemetry_path),
         documents=dict.fromkeys(documents.paths, documents.response),
-        waiting_for=lambda: tuple(f"the first reading of {part.name}" for part in parts if not part.is_ready()),
+        waiting_for=lambda: tuple(missing for part in parts if (missing := part.waits_for())),
         stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
         reload=reload,
     )

@@ -139,7 +139,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
         start=agent.start,
         stop=agent.stop,
         loops=agent.loops,
-        is_ready=lambda: agent.ticker.is_ready,
+        waits_for=agent.waits_for,
         reload=reload,
     )
     for counter in agent.counters:

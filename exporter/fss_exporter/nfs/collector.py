@@ -82,8 +82,13 @@ class NfsCollector:
     @property
     def success(self) -> bool:
         """Whether the last tick read and accounted for the counters of the host, or of the process that was asked for."""
+        return self._ticker.loop.heartbeat.success and self.reads_what_was_asked
+
+    @property
+    def reads_what_was_asked(self) -> bool:
+        """Whether the mounts are those of the host, or of the process that was asked for. True before the first reading."""
         reading = self._ticker.results.reading
-        return self._ticker.loop.heartbeat.success and (reading is None or reading.is_of_host is not False)
+        return reading is None or reading.is_of_host is not False
 
     @property
     def duration_seconds(self) -> float:

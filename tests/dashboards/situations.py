@@ -135,7 +135,15 @@ SITUATIONS = (
         loads=((_HAMMERING, "mt-home-b", 18.0), (0, "mt-home", 0.5)),
         hosts=(*_HOSTS[:-1], Host("batch-7", (_STAT,), speed=30, since=_HAMMERING), _HOSTS[-1]),
     ),
-    Situation("many", "500 mount targets", mount_targets=500, hosts=(), minutes=12),
+    Situation(
+        "many",
+        "500 mount targets, of which one is nearly full",
+        # more than the clients with an agent, whose recordings play faster than usual
+        loads=((0, "mt-00000", 8.0), (0, "mt-00001", 17.0), (0, "mt-00002", 4.0), (0, "mt-00003", 8.0)),
+        mount_targets=500,
+        hosts=(),
+        minutes=12,
+    ),
 )
 """Every situation of the pictures."""
 

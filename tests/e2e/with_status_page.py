@@ -131,6 +131,24 @@ def test_a_page_whose_exporter_died_says_so_after_forty_seconds(tmp_path: Path) 
     assert [is_told(seconds) for seconds in (30, 60)] == [False, True]
 
 
+def test_a_page_whose_exporter_died_shows_old_figures_in_grey_and_no_verdict(demo_page: str, tmp_path: Path) -> None:
+    seen = """() => {
+        const shown = () => ["critical", "warning", "fine"].map(word => {
+            const marked = document.querySelector(`#content td .${word}`);
+            return marked && getComputedStyle(marked).color;
+        }).filter(Boolean);
+        const before = new Set(shown());
+        document.getElementById("away").hidden = false;
+        const verdicts = [...document.querySelectorAll("#content .summary, #content .tag")];
+        return [before.size, new Set(shown()).size, verdicts.length, verdicts.filter(one => one.offsetParent).length];
+    }"""
+    colours, colours_away, verdicts, verdicts_away = measured(demo_page, seen, tmp_path, size=(1280, 900))
+
+    assert colours > 1
+    assert verdicts > 1
+    assert (colours_away, verdicts_away) == (1, 0)
+
+
 def test_a_hostile_export_is_seen_as_it_is_spelt(look: Look) -> None:
     title, text = look(DESK)["texts"]
 

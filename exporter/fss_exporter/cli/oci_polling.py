@@ -287,10 +287,11 @@ class Cloud:
     ) -> None:
         self._load = load
         accounts = _checked(load()).each_account
-        self._names = [one.oci.name for one in accounts]
+        self._names = [account.oci.name for account in accounts]
+        is_alone = len(accounts) == 1
         self._clouds = [
-            PolledCloud(one, one.oci.name or "" if len(accounts) > 1 else "", now=now, clock=clock, wait=wait)
-            for one in accounts
+            PolledCloud(account, "" if is_alone else account.oci.name or "", now=now, clock=clock, wait=wait)
+            for account in accounts
         ]
         self.source = OciCollector([cloud.account for cloud in self._clouds], now=now)
         self.loops = tuple(loop for cloud in self._clouds for loop in cloud.loops)
@@ -312,9 +313,9 @@ class Cloud:
             UsageError: the settings are wrong, or need a restart; the ones in force stay.
         """
         fresh = _checked(self._load()).each_account
-        if [one.oci.name for one in fresh] != self._names:
+        if [account.oci.name for account in fresh] != self._names:
             raise UsageError("oci: names of accounts changed, which takes a restart")
-        changes = [cloud.reload(one) for cloud, one in zip(self._clouds, fresh, strict=True)]
+        changes = [cloud.reload(account) for cloud, account in zip(self._clouds, fresh, strict=True)]
 
         def put_in_force() -> None:
             for change in changes:

@@ -16,6 +16,9 @@ def poller(tenancy: str, *, is_well: bool) -> Iterator[dict[str, str]]:
     age = "60x40" if is_well else "60x10 120+60x30"
     yield {"series": f'fss_oci_datapoint_age_seconds{{{where},oci_metric="MountTargetConnections"}}', "values": age}
     yield {"series": f"fss_oci_poll_timestamp_seconds{{{where}}}", "values": "0+60x40"}
+    last = f'fss_collector_last_success_timestamp_seconds{{job="p",instance="p",collector="%s/{tenancy}"}}'
+    yield {"series": last % "oci", "values": "0+60x40"}
+    yield {"series": last % "oci_inventory", "values": "0x40"}  # the inventory may be hours old
     yield {"series": f'fss_expected{{{where},part="metrics"}}', "values": "10x40"}
     yield {"series": f'fss_seen{{{where},part="metrics"}}', "values": "10x40" if is_well else "10x10 3x30"}
 
@@ -29,6 +32,7 @@ def test_an_alert_about_one_tenancy_names_it_and_another_tenancy_of_the_region_d
         }
         for name, number in (("FssOciDataLate", 2), ("FssCoverageIncomplete", 1))
     ]
+    alerts.append({"expr": 'ALERTS{alertname="FssCollectorStalled"}', "eval_time": f"{MINUTES}m", "exp_samples": []})
     test = {
         "rule_files": [str(RULES / "monitoring.yml")],
         "evaluation_interval": "1m",

@@ -90,7 +90,10 @@ _COLLECTORS = table(
     "table is good while exporters answer.",
     Query(f"fss_collector_success{{{THESE}}} == 0", "success"),
     Query(f"increase(fss_collector_errors_total{{{THESE}}}[15m]) > 0", "errors"),
-    Query(f'time() - fss_collector_last_success_timestamp_seconds{{collector!~"oci_inventory(/.+)?", {THESE}}} > 900', "age"),
+    Query(
+        f'time() - fss_collector_last_success_timestamp_seconds{{collector!~"oci_inventory(/.+)?", {THESE}}} > 900',
+        "age",
+    ),
     empty="No exporter reports one.",
     columns={
         "instance": Column("Exporter", least=100),

@@ -35,7 +35,6 @@ from tools.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_re
 from fss_toolbox.demo.region import Region, large
 
 ROOT = Path(__file__).parent.parent
-RULE_FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml", "node_exporter.yml")
 PARTS = 20
 BUDGET_S = 5.0
 STEP_S, SAMPLES = 30, 11
@@ -301,9 +300,9 @@ def main() -> None:
     parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="directory of the files")
     options = parser.parse_args()
     every = [
-        (name, group)
-        for name in RULE_FILES
-        for group in yaml.safe_load((options.rules / name).read_text(encoding="utf-8"))["groups"]
+        (path.name, group)
+        for path in sorted(options.rules.glob("*.yml"))
+        for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"]
         if options.group in group["name"]
     ]
     say = partial(print, flush=True)

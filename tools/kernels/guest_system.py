@@ -95,6 +95,7 @@ def _image(files: Path) -> tuple[Path, str] | None:
 
 def _debian(folder: Path, suite: str, variant: str, packages: Sequence[str], suites: Sequence[str]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     slim = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _SLIM]
     mirror = _mirror()
     sources = [f"deb {mirror} {name} main" for name in suites]

@@ -1,4 +1,4 @@
-"""Write docs/dependencies.md: what the agent and the poller install, and under which licence.
+"""Write docs/dependencies.md: what the agent, the poller and `fss-exporter top` install, and under which licence.
 
 Names and versions come from the lock files, licences from the metadata of the installed distributions.
 """
@@ -17,11 +17,12 @@ _LONGEST = 60  # a longer License field is the text of the licence
 
 _HEAD = """# Dependencies and licences
 
-For security reviewers who approve software for hosts. `make dependencies` writes this page from `requirements/agent.txt`,
-`requirements/poller.txt` and the metadata of the installed distributions. A test compares the page with the lock files.
+For security reviewers who approve software for hosts. `make dependencies` writes this page from the lock files `agent.txt`,
+`poller.txt` and `top.txt` in `requirements/` and from the metadata of the installed distributions. A test compares the page with
+the lock files.
 
-The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, the poller {poller}. The container images
-hold nothing else from PyPI.
+The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, and the poller {poller}. The container images
+hold nothing else from PyPI. Packages and wheelhouses also hold the {top} distributions that only `fss-exporter top` needs.
 
 {copyleft}
 
@@ -57,14 +58,20 @@ def locked(name: str) -> dict[str, str]:
 
 def render() -> str:
     """The page."""
-    agent, poller = locked("agent"), locked("poller")
-    licences = {name: licence_of(cast("Message", metadata(name))) for name in poller | agent}
+    editions = {name: locked(name) for name in ("agent", "poller", "top")}
+    versions = {name: version for lock in editions.values() for name, version in lock.items()}
+    licences = {name: licence_of(cast("Message", metadata(name))) for name in versions}
     rows = [
-        f"| {name} | {(poller | agent)[name]} | {licence} | {'agent, poller' if name in agent else 'poller'} |"
+        f"| {name} | {versions[name]} | {licence} | {', '.join(edition for edition, lock in editions.items() if name in lock)} |"
         for name, licence in sorted(licences.items())
     ]
     copyleft = [f"- {name} ({text})" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
-    head = _HEAD.format(agent=len(agent), poller=len(poller), copyleft=_COPYLEFT.format(rows="\n".join(copyleft)))
+    head = _HEAD.format(
+        agent=len(editions["agent"]),
+        poller=len(editions["poller"]),
+        top=len(editions["top"].keys() - editions["agent"].keys()),
+        copyleft=_COPYLEFT.format(rows="\n".join(copyleft)),
+    )
     return head + "\n".join(rows) + "\n"
 
 

@@ -110,16 +110,31 @@ def prometheus(configuration: str, directory: Path, *flags: str, program: str = 
         *flags,
     ]
     with process(command, log):
-        url = wait_for(lambda: _listening_url(log), f"prometheus to listen, see {log}")
+        url = wait_for(lambda: listening_url(log), f"prometheus to listen, see {log}")
         wait_for(lambda: answers(f"{url}/-/ready"), f"prometheus to be ready, see {log}")
         yield Prometheus(url)
 
 
-def _listening_url(log: Path) -> str:
+def listening_url(log: Path) -> str:
+    """The URL in the log of a program of Prometheus; empty while it does not listen."""
     for line in log.read_text().splitlines():
         if "Listening on" in line and "address=" in line:
             return "http://" + line.rpartition("address=")[2].split()[0]
     return ""
+
+
+@contextmanager
+def node_exporter(directory: Path, *collector: str) -> Iterator[str]:
+    """A running node_exporter with the collector of these flags alone; its URL."""
+    log = directory / "node_exporter.log"
+    command = [
+        require("prometheus-node-exporter", "prometheus-node-exporter"),
+        "--collector.disable-defaults",
+        *collector,
+        "--web.listen-address=127.0.0.1:0",
+    ]
+    with process(command, log):
+        yield wait_for(lambda: listening_url(log), f"node_exporter to listen, see {log}")
 
 
 @contextmanager

@@ -4,9 +4,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from tests.local_server import Quiet, serving
 from tests.processes import PROMPT_S
 
 from fss_exporter import fetch
@@ -20,26 +20,13 @@ def server(location: str = "") -> Iterator[tuple[str, list[str | None]]]:
     """A server that redirects to a location, or answers. Host and port, and the Authorization header of each request."""
     seen: list[str | None] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # http.server's name
+    class Redirect(Quiet):
+        def get(self) -> None:
             seen.append(self.headers.get("Authorization"))
-            self.send_response(302 if location else 200)
-            self.send_header("Location", location)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(status=302 if location else 200, Location=location)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
-            pass
-
-    listening = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"127.0.0.1:{listening.server_port}", seen
-    finally:
-        listening.shutdown()
-        thread.join()
-        listening.server_close()
+    with serving(Redirect) as address:
+        yield address, seen
 
 
 def test_a_password_reaches_the_named_host() -> None:

@@ -80,14 +80,19 @@ def _hold(connections: int, connect: Callable[[], socket.socket], greet: Callabl
             held.pop(number).close()
 
 
+def _fill(held: list[socket.socket], connections: int, connect: Callable[[], socket.socket]) -> None:
+    """Connect until so many connections are held. A refused one is tried again."""
+    while len(held) < connections:
+        with suppress(OSError):
+            held.append(connect())
+            held[-1].settimeout(0)
+
+
 def _drive(connections: int, connect: Callable[[], socket.socket], step: Callable[[socket.socket], object]) -> None:
     """Hold connections and take the next step with each in turn, twenty times a second; a step that fails ends it."""
     held: list[socket.socket] = []
     while True:
-        while len(held) < connections:
-            with suppress(OSError):
-                held.append(connect())
-                held[-1].settimeout(0)
+        _fill(held, connections, connect)
         for opened in list(held):
             try:
                 step(opened)
@@ -161,10 +166,7 @@ def _converse(connections: int, connect: Callable[[], socket.socket], said: Call
     """Hold connections that say something whenever they can, and read all answers."""
     held: list[socket.socket] = []
     while True:
-        while len(held) < connections:
-            with suppress(OSError):
-                held.append(connect())
-                held[-1].settimeout(0)
+        _fill(held, connections, connect)
         readable, writable, _ = select.select(held, held, [])
         for opened in {*readable, *writable}:
             try:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import RECORDINGS, ask, ask_process
-from tests.doctor.test_probes import metadata
+from tests.local_server import instance_metadata
 from tests.processes import PATIENCE_S
 
 from fss_toolbox.doctor import client_checks, client_probe
@@ -186,7 +186,7 @@ def test_an_agent_without_the_sdk_checks_the_client(tmp_path: Path, server: int)
 def test_a_client_in_another_availability_domain_is_reported(account_flags: Flags, tmp_path: Path, server: int) -> None:
     """The recorded client mounts mt-home, which is in AD-1; nothing is connected to."""
     flags = host(tmp_path, server, ("127.0.0.1", "10.80.1.10"))
-    with metadata(200, b'{"availabilityDomain": "Uocm:EU-FRANKFURT-1-AD-2"}') as url:
+    with instance_metadata(b'{"availabilityDomain": "Uocm:EU-FRANKFURT-1-AD-2"}') as url:
         answer = ask(
             "doctor", *flags, "--no-connect", "--metadata-url", url, *account_flags, *PATIENT, "--output", "json"
         )

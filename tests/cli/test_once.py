@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.request
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import count
@@ -17,8 +16,7 @@ from typing import Any
 import pytest
 from tests.cli.prompt import ask
 from tests.nfs.records import Names, mountinfo, mountstats
-from tests.processes import require, wait_for
-from tools.bench import free_port
+from tests.processes import get, node_exporter, require
 
 from fss_exporter.catalogue.text import plain
 from fss_exporter.model.operations import FIXED_COSTS
@@ -392,33 +390,13 @@ def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
 
 
 def test_node_exporter_takes_the_file(tmp_path: Path) -> None:
-    folder, port = tmp_path / "textfile", free_port()
+    folder = tmp_path / "textfile"
     folder.mkdir()
     write(host(tmp_path / "proc"), folder / "fss.prom")
     write(host(tmp_path / "proc", removes=104), folder / "fss.prom")
-    command = [
-        require("prometheus-node-exporter", "prometheus-node-exporter"),
-        "--collector.disable-defaults",
-        "--collector.textfile",
-        f"--collector.textfile.directory={folder}",
-        f"--web.listen-address=127.0.0.1:{port}",
-        "--log.level=error",
-    ]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as running:
-        try:
-            text = wait_for(lambda: _answer(port), "node_exporter")
-        finally:
-            running.terminate()
+    with node_exporter(tmp_path, "--collector.textfile", f"--collector.textfile.directory={folder}") as url:
+        text = get(f"{url}/metrics")
 
     assert removes(text) == {"/a": 4}
     assert "node_textfile_scrape_error 0" in text
     assert f'node_textfile_mtime_seconds{{file="{folder / "fss.prom"}"}}' in text
-
-
-def _answer(port: int) -> str:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=120) as answer:
-            text: str = answer.read().decode()
-            return text
-    except OSError:
-        return ""

@@ -7,15 +7,14 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from tests.cli.alarms_operator import STORAGE, Operator
 from tests.cli.prompt import Answer, ask, ask_each
 from tests.demo.sdk import clients
+from tests.local_server import Quiet, serving
 
 from fss_exporter.cli import terminal
 from fss_toolbox.tables import as_json
@@ -34,24 +33,14 @@ def check(answer: Answer) -> None:
 def hostile_server() -> Iterator[str]:
     """Answers everything with an error full of escape sequences."""
 
-    class Hostile(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = f"{CLEAR}# no metrics {CLEAR}".encode()
-            status = 200 if "ok" in self.path else 500
-            self.send_response(status, "\x9b31m")
-            self.send_header("Content-Length", str(len(body)))
+    class Hostile(Quiet):
+        def get(self) -> None:
+            self.send_response(200 if "ok" in self.path else 500, "\x9b31m")
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(f"{CLEAR}# no metrics {CLEAR}".encode())
 
-        def log_message(self, *_: object) -> None:
-            """Says nothing."""
-
-    with HTTPServer(("127.0.0.1", 0), Hostile) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with serving(Hostile) as address:
+        yield f"http://{address}"
 
 
 class TestNothingFromOutsideSteersATerminal:

@@ -1,6 +1,5 @@
 """docs/install.md and docs/scaling.md: every configuration they show is loaded by the program it is for."""
 
-import http.server
 import json
 import re
 import runpy
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.local_server import Quiet, serving
 from tests.processes import PATIENCE_S, exporter, get, wait_for
 
 from fss_exporter.oci.metric_table import METRICS
@@ -192,33 +192,17 @@ def exporter_and_centre() -> Iterator[tuple[str, threading.Event]]:
     """A loopback address that is scraped like an exporter and written to like a centre; the event says written."""
     written = threading.Event()
 
-    class Both(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self._answer(b"fss_client_peak_estimated_iops 1\n")
+    class Both(Quiet):
+        def get(self) -> None:
+            self.answer("fss_client_peak_estimated_iops 1\n")
 
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self._answer(b"")
+        def post(self) -> None:
+            self.received()
+            self.answer()
             written.set()
 
-        def _answer(self, body: bytes) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Both) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_port}", written
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving(Both) as address:
+        yield address, written
 
 
 @contextmanager

@@ -3,41 +3,14 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from tests.local_server import instance_metadata
 from tests.processes import PATIENCE_S
 
 from fss_exporter.instance_metadata import InstanceMetadata, read_instance_metadata
 from fss_toolbox.doctor import client_probe as probes, kernel_counting
-
-
-@contextmanager
-def metadata(status: int, body: bytes) -> Iterator[str]:
-    """A server that answers like the instance metadata, and only to the header they want."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # http.server's name
-            allowed = self.headers.get("Authorization") == "Bearer Oracle"
-            self.send_response(status if allowed else 403)
-            self.end_headers()
-            self.wfile.write(body if allowed else b"")
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's name
-            pass
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/opc/v2/instance/"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def test_a_listening_port_tells_the_round_trip() -> None:
@@ -109,7 +82,7 @@ def test_a_path_that_looks_like_a_flag_is_a_path() -> None:
 
 def test_the_metadata_tell_domain_and_region() -> None:
     body = b'{"availabilityDomain": "Uocm:PHX-AD-1", "canonicalRegionName": "us-phoenix-1", "region": "phx"}'
-    with metadata(200, body) as url:
+    with instance_metadata(body) as url:
         assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata("Uocm:PHX-AD-1", "us-phoenix-1")
 
 
@@ -130,7 +103,7 @@ def test_the_metadata_tell_domain_and_region() -> None:
     ],
 )
 def test_the_metadata_may_have_the_bandwidth_of_the_network(shape: str, bandwidth: float | None) -> None:
-    with metadata(200, f'{{"shapeConfig": {shape}}}'.encode()) as url:
+    with instance_metadata(f'{{"shapeConfig": {shape}}}'.encode()) as url:
         assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata(network_bytes_per_second=bandwidth)
 
 
@@ -138,7 +111,7 @@ def test_the_metadata_may_have_the_bandwidth_of_the_network(shape: str, bandwidt
     ("status", "body"), [(404, b"{}"), (200, b""), (200, b"<html>"), (200, b"[1]"), (200, b"[" * 100_000), (500, b"{}")]
 )
 def test_other_answers_are_no_metadata(status: int, body: bytes) -> None:
-    with metadata(status, body) as url:
+    with instance_metadata(body, status) as url:
         assert read_instance_metadata(url, PATIENCE_S) is None
 
 
@@ -160,7 +133,7 @@ def test_a_closed_port_has_no_metadata() -> None:
 
 def test_metadata_are_not_asked_of_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    with metadata(200, b"{}") as url:
+    with instance_metadata(b"{}") as url:
         assert read_instance_metadata(url, PATIENCE_S) == InstanceMetadata()
 
 

@@ -4,9 +4,9 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from tests.local_server import Quiet, serving
 
 from fss_toolbox.doctor.findings import Severity
 from fss_toolbox.doctor.running_exporter import check_running
@@ -21,39 +21,29 @@ fss_collector_last_success_timestamp_seconds{{collector="oci"}} {time.time() - 5
 """
 
 
-class Exporter(HTTPServer):
-    """Answers with a text of the test's choice."""
+class Exporter:
+    """Answers with texts of the test's choice."""
 
-    metrics = (200, FINE)
-    health = (200, "ok")
-
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        server = self.server
-        assert isinstance(server, Exporter)
-        status, text = server.metrics if self.path == "/metrics" else server.health
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
+    def __init__(self) -> None:
+        self.address, self.metrics, self.health = "", (200, FINE), (200, "ok")
 
 
 @pytest.fixture
 def exporter() -> Iterator[Exporter]:
-    with Exporter(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+    exporter = Exporter()
+
+    class Handler(Quiet):
+        def get(self) -> None:
+            status, text = exporter.metrics if self.path == "/metrics" else exporter.health
+            self.answer(text, status)
+
+    with serving(Handler) as exporter.address:
+        yield exporter
 
 
 def findings(exporter: Exporter) -> list[tuple[Severity, str, str]]:
-    url = f"http://127.0.0.1:{exporter.server_port}/metrics"
-    return [(one.severity, one.subject, one.message) for one in check_running(url)]
+    url = f"http://{exporter.address}/metrics"
+    return [(finding.severity, finding.subject, finding.message) for finding in check_running(url)]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +184,7 @@ def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter)
 )
 def test_a_password_in_the_url_is_not_shown(exporter: Exporter, answer: tuple[int, str]) -> None:
     exporter.metrics, exporter.health = answer, (503, "a loop is stalled")
-    found = list(check_running(f"http://user:secret@127.0.0.1:{exporter.server_port}/metrics"))
+    found = list(check_running(f"http://user:secret@{exporter.address}/metrics"))
 
     assert found
     assert "secret" not in str(found)

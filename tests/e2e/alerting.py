@@ -2,15 +2,15 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import yaml
-from tests.processes import answers, process, require, wait_for
+from tests.local_server import Quiet, serving
+from tests.processes import answers, listening_url, process, require, wait_for
 from tests.rules.notifications import BLOCK
 from tests.rules.pack import CORE_FILES
 
@@ -71,51 +71,37 @@ def alertmanager(directory: Path, configuration: str) -> Iterator[str]:
         "--cluster.listen-address=",
     ]
     with process(command, log):
-        url = wait_for(lambda: _address(log), f"alertmanager to listen, see {log}")
+        url = wait_for(lambda: listening_url(log), f"alertmanager to listen, see {log}")
         wait_for(lambda: answers(f"{url}/-/ready"), f"alertmanager to be ready, see {log}")
         yield url
 
 
-def _address(log: Path) -> str:
-    for line in log.read_text().splitlines():
-        if 'msg="Listening on"' in line:
-            return "http://" + line.rpartition("address=")[2].split()[0]
-    return ""
+@contextmanager
+def receiver() -> Iterator["Receiver"]:
+    """A webhook that keeps what it is told."""
+    notifications: list[dict[str, Any]] = []
+
+    class Webhook(Quiet):
+        def post(self) -> None:
+            notifications.append({"receiver": self.path.strip("/"), **json.loads(self.received())})
+            self.answer()
+
+    with serving(Webhook) as address:
+        yield Receiver(f"http://{address}", notifications)
 
 
+@dataclass(frozen=True)
 class Receiver:
     """What a webhook was told: notifications in the order in which they came."""
 
-    def __init__(self) -> None:
-        self.notifications: list[dict[str, Any]] = []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.notifications.append({"receiver": self.path.strip("/"), **json.loads(body)})
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                """A test is quiet."""
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+    url: str
+    notifications: list[dict[str, Any]]
 
     def told(self, alert: str) -> list[tuple[str, str, str]]:
         """Receiver, status and OCID of the mount target of every message about an alert."""
         return [
-            (note["receiver"], one["status"], one["labels"].get("mount_target_id", ""))
+            (note["receiver"], told["status"], told["labels"].get("mount_target_id", ""))
             for note in self.notifications
-            for one in note["alerts"]
-            if one["labels"]["alertname"] == alert
+            for told in note["alerts"]
+            if told["labels"]["alertname"] == alert
         ]
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.alerting import Receiver, alertmanager, faster, prometheus_configuration, routes_to
+from tests.e2e.alerting import alertmanager, faster, prometheus_configuration, receiver, routes_to
 from tests.processes import PATIENCE_S, exporter, get, prometheus, wait_for
 from tests.region import Region, shared_account
 
@@ -39,8 +39,8 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
     region = Region(account=shared_account())
     region.start()
     try:
-        with Receiver() as receiver:
-            routes = routes_to(receiver)
+        with receiver() as messages:
+            routes = routes_to(messages)
             flags = (
                 "--no-collector.nfs",
                 "--collector.oci",
@@ -53,13 +53,13 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
             ):
                 high = 'ALERTS{alertname="FssMountTargetIopsHigh",alertstate="firing"}'
                 wait_for(lambda: server.query(high), "the mount target at its ceiling to be seen")
-                wait_for(lambda: receiver.told("FssMountTargetIopsHigh"), "a message about it")
+                wait_for(lambda: messages.told("FssMountTargetIopsHigh"), "a message about it")
                 # Where a busy machine lets a scrape take longer than half a second, there is nothing until the next.
                 (row,) = wait_for(lambda: server.query('fss_mount_target_info{mount_target="mt-home"}'), "a scrape")
                 home = row["metric"]["mount_target_id"]
                 firing = wait_for(lambda: server.query(high), "the alert in a scrape")
                 assert [row["metric"]["mount_target_id"] for row in firing] == [home]
-                assert receiver.told("FssMountTargetIopsHigh")[0] == ("tickets", "firing", home)
+                assert messages.told("FssMountTargetIopsHigh")[0] == ("tickets", "firing", home)
                 (text,) = wait_for(
                     partial(descriptions, manager, "FssMountTargetIopsHigh"), "the alert at the Alertmanager"
                 )
@@ -72,10 +72,10 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
                 urllib.request.urlopen(urllib.request.Request(f"{target}/-/reload", method="POST"), timeout=PATIENCE_S)
                 wait_for(lambda: not server.query(high), "the alert to end")
                 gone = ("tickets", "resolved", home)
-                wait_for(lambda: gone in receiver.told("FssMountTargetIopsHigh"), "the message that it ended")
+                wait_for(lambda: gone in messages.told("FssMountTargetIopsHigh"), "the message that it ended")
 
-        assert {who for _, _, who in receiver.told("FssMountTargetIopsHigh")} == {home}
-        assert not [note for note in receiver.notifications if note["commonLabels"].get("severity") == "info"]
+        assert {who for _, _, who in messages.told("FssMountTargetIopsHigh")} == {home}
+        assert not [note for note in messages.notifications if note["commonLabels"].get("severity") == "info"]
     finally:
         region.stop()
 

@@ -4,8 +4,6 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 import promql_parser
 import pytest
 from tests.artefacts.promql import selectors
-from tests.processes import Prometheus, exporter, get, process, prometheus, require, wait_for
+from tests.processes import Prometheus, exporter, get, node_exporter, prometheus, wait_for
 from tests.recordings import RECORDINGS
 from tests.rules.pack import rules_of
 
@@ -37,6 +35,7 @@ class Client:
 
     def __init__(self, root: Path, recording: Path) -> None:
         self.root = root
+        self.flags = ("--collector.mountstats", f"--path.procfs={root}")
         self._recording = recording
         (root / "1").mkdir(parents=True)
         (root / "self").symlink_to("1")
@@ -51,28 +50,6 @@ class Client:
         fresh = self.root / "1" / "mountstats.new"
         shutil.copy(self._recording / name, fresh)
         fresh.replace(self.root / "1" / "mountstats")
-
-
-@contextmanager
-def node_exporter(directory: Path, procfs: Path) -> Iterator[str]:
-    """A running node_exporter with nothing but mountstats; its address."""
-    log = directory / "node_exporter.log"
-    command = [
-        require("prometheus-node-exporter", "prometheus-node-exporter"),
-        "--collector.disable-defaults",
-        "--collector.mountstats",
-        f"--path.procfs={procfs}",
-        "--web.listen-address=127.0.0.1:0",
-    ]
-    with process(command, log):
-        yield wait_for(lambda: _address(log), f"node_exporter to listen, see {log}")
-
-
-def _address(log: Path) -> str:
-    for line in log.read_text().splitlines():
-        if 'msg="Listening on"' in line:
-            return line.rpartition("address=")[2].split()[0]
-    return ""
 
 
 @dataclass(frozen=True)
@@ -120,9 +97,11 @@ def test_node_exporter_and_agent_agree_within_the_bounds_of_the_formulas(recordi
     client = Client(tmp_path / "proc", RECORDINGS / recording)
     with (
         exporter(tmp_path / "agent", f"--path.procfs={client.root}", "--nfs.tick=200ms") as agent,
-        node_exporter(tmp_path, client.root) as node,
+        node_exporter(tmp_path, *client.flags) as node,
         prometheus(
-            CONFIGURATION.format(rules=ROOT / "rules", agent=agent.removeprefix("http://"), node=node),
+            CONFIGURATION.format(
+                rules=ROOT / "rules", agent=agent.removeprefix("http://"), node=node.removeprefix("http://")
+            ),
             tmp_path / "prometheus",
         ) as server,
     ):
@@ -146,8 +125,8 @@ def test_node_exporter_has_every_series_the_rules_ask_for(tmp_path: Path) -> Non
     client = Client(tmp_path / "proc", RECORDINGS / "kernel-6.12/k_mixed")
     rules = (promql_parser.parse(rule.expr) for rule in rules_of(ROOT / "rules" / "node_exporter.yml"))
     asked = {str(selector.name) for rule in rules for selector in selectors(rule)}
-    with node_exporter(tmp_path, client.root) as address:
-        told = set(re.findall(r"^# TYPE (\w+) ", get(f"http://{address}/metrics"), re.MULTILINE))
+    with node_exporter(tmp_path, *client.flags) as url:
+        told = set(re.findall(r"^# TYPE (\w+) ", get(f"{url}/metrics"), re.MULTILINE))
 
     of_node_exporter = {name for name in asked if name.startswith("node_") and ":" not in name}
     assert of_node_exporter

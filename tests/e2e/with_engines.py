@@ -4,17 +4,16 @@ An agent in exact mode, from recordings of a kernel, is scraped by the Prometheu
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 from tests import exact_recordings, latency_accuracy
+from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
 from tests.rules.pack import RULES
 
@@ -38,25 +37,15 @@ def engine(name: str) -> str:
 
 
 @contextmanager
-def serving(answer: Callable[[str], str], content_type: str = "text/plain; version=0.0.4") -> Iterator[int]:
-    """A server that answers each path with a text, and its port."""
+def answering(answer: Callable[[str], str], content_type: str = "text/plain; version=0.0.4") -> Iterator[str]:
+    """A server that answers each path with a text; its port."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", content_type)
-            self.end_headers()
-            self.wfile.write(answer(self.path).encode())
+    class Answering(Quiet):
+        def get(self) -> None:
+            self.answer(answer(self.path), content_type=content_type)
 
-        def log_message(self, *_: object) -> None:
-            """Silence."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
+    with serving(Answering) as address:
+        yield address.rpartition(":")[2]
 
 
 def growing(texts: Mapping[str, Sequence[tuple[str, float]]]) -> Callable[[str], str]:
@@ -124,7 +113,7 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forms]:
     folder = tmp_path_factory.mktemp("native")
     rules = [str(RULES / "panels.yml")]
     with ExitStack() as stack:
-        port = stack.enter_context(serving(growing({"/metrics": of_exact_mode(folder / "sysfs")})))
+        port = stack.enter_context(answering(growing({"/metrics": of_exact_mode(folder / "sysfs")})))
         text = configuration([job("exact", port)], rule_files=rules)
         buckets = stack.enter_context(prometheus(text, folder / "buckets"))
         text = configuration([job("exact", port, convert_classic_histograms_to_nhcb=True)], rule_files=rules)
@@ -194,7 +183,7 @@ def test_a_zero_and_a_start_timestamp_together_count_the_first_operations_once(t
         return f"# TYPE new counter\n{series}# EOF\n"
 
     flags = [f"--enable-feature={features}"] if features else []
-    with serving(answer, "application/openmetrics-text; version=1.0.0; charset=utf-8") as port:
+    with answering(answer, "application/openmetrics-text; version=1.0.0; charset=utf-8") as port:
         text = configuration([job("new", port, scrape_interval="1s", scrape_timeout="1s")])
         with prometheus(text, tmp_path, *flags, program=engine("prometheus")) as server:
             wait_for(lambda: (server.value("count_over_time(new_total[1m])") or 0) >= 10, "ten samples")

@@ -6,13 +6,13 @@ depends on how many requests there are.
 """
 
 import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
 
-from tests.e2e.alerting import Receiver, alertmanager, prometheus_configuration, routes_to
+from tests.e2e.alerting import Receiver, alertmanager, prometheus_configuration, receiver, routes_to
+from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
 from tests.rules.faults import Answer, Fault, Hang, PollerDown
 from tests.rules.site import EPOCH, Scrapes, Site, scraped
@@ -20,44 +20,29 @@ from tests.rules.site import EPOCH, Scrapes, Site, scraped
 MINUTES_A_SECOND = 60
 
 
-class Player:
-    """Answers scrapes with the series of an incident, a minute in each second."""
+@contextmanager
+def playing(scrapes: Scrapes) -> Iterator[str]:
+    """Answer scrapes with the series of an incident, a minute in each second; host and port."""
+    begin = time.monotonic()
 
-    def __init__(self, scrapes: Scrapes) -> None:
-        self._scrapes, self._begin = scrapes, time.monotonic()
-        outer = self
+    class Player(Quiet):
+        def get(self) -> None:
+            self.answer(_text(scrapes, int(time.monotonic() - begin)))
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "text/plain; version=0.0.4")
-                self.end_headers()
-                self.wfile.write(outer._text().encode())
+    with serving(Player) as address:
+        yield address
 
-            def log_message(self, *_: object) -> None:
-                """A test is quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def _text(self) -> str:
-        number = min(int(time.monotonic() - self._begin), self._scrapes.taken - 1)
-        lines = []
-        for series, values in self._scrapes.series.items():
-            value = values[number] if number < len(values) else None
-            if value is not None and series.partition("{")[0].endswith("_timestamp_seconds"):
-                value += time.time() - EPOCH - number * self._scrapes.interval_s  # as old as in the incident
-            if value is not None:
-                lines.append(f"{series} {value}\n")
-        return "".join(lines)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+def _text(scrapes: Scrapes, minute: int) -> str:
+    number = min(minute, scrapes.taken - 1)
+    lines = []
+    for series, values in scrapes.series.items():
+        value = values[number] if number < len(values) else None
+        if value is not None and series.partition("{")[0].endswith("_timestamp_seconds"):
+            value += time.time() - EPOCH - number * scrapes.interval_s  # as old as in the incident
+        if value is not None:
+            lines.append(f"{series} {value}\n")
+    return "".join(lines)
 
 
 class Messages:
@@ -69,17 +54,17 @@ class Messages:
     def of(self, status: str) -> list[tuple[str, list[str]]]:
         """Return the receiver and the names of the alerts of each message that says `firing` or `resolved`."""
         notes = [note for note in self._receiver.notifications if note["status"] == status]
-        return [(note["receiver"], sorted(one["labels"]["alertname"] for one in note["alerts"])) for note in notes]
+        return [(note["receiver"], sorted(alert["labels"]["alertname"] for alert in note["alerts"])) for note in notes]
 
 
 def play(directory: Path, site: Site, faults: tuple[Fault, ...], held_back: str) -> Messages:
     """Play an incident until its alerts are resolved. An alert with the name `held_back` must fire meanwhile and be suppressed."""
     scrapes = scraped(site, faults)
-    with Receiver() as receiver:
-        messages = Messages(receiver)
-        routes = routes_to(receiver, MINUTES_A_SECOND)
-        with alertmanager(directory, routes) as manager, Player(scrapes) as player:
-            configuration = prometheus_configuration(directory, player.url, manager, MINUTES_A_SECOND)
+    with receiver() as told:
+        messages = Messages(told)
+        routes = routes_to(told, MINUTES_A_SECOND)
+        with alertmanager(directory, routes) as manager, playing(scrapes) as player:
+            configuration = prometheus_configuration(directory, player, manager, MINUTES_A_SECOND)
             with prometheus(configuration, directory / "prometheus") as server:
                 wait_for(lambda: _is_suppressed(server, manager, held_back), f"{held_back} to be held back")
                 wait_for(lambda: messages.of("resolved"), "the message that the incident has ended")

@@ -1,9 +1,7 @@
 """`make test-browser`: the status page in a real browser, in front of a real exporter. `make check` runs it beside the linters."""
 
-import http.server
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.e2e.browser import measured, visible_text, visit
+from tests.local_server import Quiet, serving
 from tests.processes import demo, exporter, get, wait_for
 
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
@@ -98,21 +97,13 @@ def test_a_browser_shows_the_page_as_it_is_meant_and_complains_of_nothing(tmp_pa
 def test_a_style_the_policy_does_not_know_would_be_complained_of() -> None:
     """Holds the test above to its word: the same policy over another style sheet."""
 
-    class Refusing(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(b"<!doctype html><style>body { color: red }</style>")
+    class Refusing(Quiet):
+        def get(self) -> None:
+            page = "<!doctype html><style>body { color: red }</style>"
+            self.answer(page, content_type="text/html", Content_Security_Policy=CONTENT_SECURITY_POLICY)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name in the standard library
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        visited = visit(f"http://127.0.0.1:{server.server_port}/")
-        server.shutdown()
+    with serving(Refusing) as address:
+        visited = visit(f"http://{address}/")
 
     assert any("Content Security Policy" in line for line in visited.complaints)
 

@@ -1,14 +1,11 @@
 """The bandwidth of this instance's network: no instance, odd answers, then one that says it."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from tests.local_server import instance_metadata
 from tests.nfs.records import mountinfo, mountstats
 from tests.processes import wait_for
 
@@ -19,25 +16,6 @@ from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.nfs.instance_network import InstanceNetwork
 
 NAME = "fss_client_network_bytes_per_second_limit"
-
-
-@contextmanager
-def metadata(body: bytes) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200 if self.headers["Authorization"] == "Bearer Oracle" else 401)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-        thread.join()
 
 
 def asked(url: str) -> InstanceNetwork:
@@ -60,7 +38,7 @@ def end_of_request() -> None:
     "body", [b"", b"[]", b'{"shapeConfig": {}}', b'{"shapeConfig": {"networkingBandwidthInGbps": 0}}']
 )
 def test_an_answer_without_a_bandwidth_makes_no_series(body: bytes) -> None:
-    with metadata(body) as url:
+    with instance_metadata(body) as url:
         assert list(asked(url).families()) == []
 
 
@@ -70,7 +48,7 @@ def test_where_nothing_answers_there_is_no_series(url: str) -> None:
 
 
 def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None:
-    with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
+    with instance_metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
         agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url))
         agent.network.start()
         end_of_request()
@@ -126,7 +104,7 @@ def agent_of(tmp_path: Path, **flags: Any) -> NfsAgent:
 
 
 def test_the_region_of_the_instance_is_the_network_of_every_mount(tmp_path: Path) -> None:
-    with metadata(b'{"canonicalRegionName": "eu-frankfurt-1", "region": "fra"}') as url:
+    with instance_metadata(b'{"canonicalRegionName": "eu-frankfurt-1", "region": "fra"}') as url:
         agent = agent_of(tmp_path, metadata_url=url)
         assert networks(agent) == set(), "no series begins under a name that changes a moment later"
         agent.network.start()
@@ -135,7 +113,7 @@ def test_the_region_of_the_instance_is_the_network_of_every_mount(tmp_path: Path
 
 
 def test_the_operator_names_the_network_and_metadata_give_the_bandwidth(tmp_path: Path) -> None:
-    with metadata(b'{"canonicalRegionName": "eu-frankfurt-1"}') as url:
+    with instance_metadata(b'{"canonicalRegionName": "eu-frankfurt-1"}') as url:
         agent = agent_of(tmp_path, metadata_url=url, network="office")
         assert networks(agent) == {"office"}
         agent.network.start()
@@ -155,7 +133,7 @@ def test_metadata_that_do_not_answer_are_asked_again_and_the_mounts_have_series_
 
 
 def test_a_command_learns_the_bandwidth_on_an_instance_of_oci_only(tmp_path: Path) -> None:
-    with metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
+    with instance_metadata(b'{"shapeConfig": {"networkingBandwidthInGbps": 4.0}}') as url:
         assert own_bandwidth(tmp_path, url) is None
         tag = tmp_path / "class/dmi/id/chassis_asset_tag"
         tag.parent.mkdir(parents=True)

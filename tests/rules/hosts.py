@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from tests.clock import Clock
 from tests.nfs.records import mountinfo, write_procfs
-from tests.processes import get, process, require, wait_for
+from tests.processes import get, node_exporter
 from tests.rules import faults
 from tests.rules.kernel_mount import RTT_MS, KernelMount
 
@@ -65,26 +65,14 @@ class _NodeExporter:
 
     def __init__(self, procfs: Path, undo: ExitStack) -> None:
         (procfs / "self").symlink_to("1")
-        self._log = procfs / "log"
-        command = [
-            require("prometheus-node-exporter", "prometheus-node-exporter"),
-            "--collector.disable-defaults",
-            "--collector.mountstats",
-            f"--path.procfs={procfs}",
-            "--web.listen-address=127.0.0.1:0",
-        ]
-        undo.enter_context(process(command, self._log))
-        self._url = wait_for(self._address, "node_exporter to listen")
+        flags = ("--collector.mountstats", f"--path.procfs={procfs}")
+        self._url = undo.enter_context(node_exporter(procfs, *flags)) + "/metrics"
 
     def tick(self) -> None:
         """There is no loop."""
 
     def body(self) -> str:
         return get(self._url)
-
-    def _address(self) -> str:
-        lines = [line for line in self._log.read_text().splitlines() if 'msg="Listening on"' in line]
-        return f"http://{lines[0].rpartition('address=')[2].split()[0]}/metrics" if lines else ""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,15 @@
 """`fss-exporter top` in a real terminal, tmux, at 80, 120 and 200 columns, with and without colour (make test-terminal)."""
 
-import http.server
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.local_server import Quiet, serving
 from tests.processes import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -48,22 +47,12 @@ def url() -> Iterator[str]:
     """A page whose client counters grow with each scrape."""
     scrapes = iter(range(1_000_000))
 
-    class Page(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = _page(next(scrapes)).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    class Page(Quiet):
+        def get(self) -> None:
+            self.answer(_page(next(scrapes)))
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/metrics"
-    server.shutdown()
-    server.server_close()
+    with serving(Page) as address:
+        yield f"http://{address}/metrics"
 
 
 class Terminal:

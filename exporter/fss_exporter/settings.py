@@ -101,7 +101,9 @@ class Oci(OciAccount):
     def each_account(self) -> "tuple[Oci, ...]":
         """The settings of each account alone. Without `accounts` these are the only one."""
         return tuple(
-            self.model_copy(update={**{one: getattr(account, one) for one in account.model_fields_set}, "accounts": ()})
+            self.model_copy(
+                update={**{field: getattr(account, field) for field in account.model_fields_set}, "accounts": ()}
+            )
             for account in self.accounts
         ) or (self,)
 
@@ -269,11 +271,11 @@ class Settings(_Section):
         """
         if not names:
             return self
-        known = {one.name: one for one in self.oci.accounts}
+        known = {account.name: account for account in self.oci.accounts}
         for name in names:
             if name not in known:
                 raise UsageError(f"--oci.account={name}: the accounts are {', '.join(map(str, known)) or 'not named'}")
-        chosen = tuple(one for name, one in known.items() if name in names)
+        chosen = tuple(account for name, account in known.items() if name in names)
         return self.model_copy(update={"oci": self.oci.model_copy(update={"accounts": chosen})})
 
 
@@ -313,7 +315,7 @@ def _without_in_accounts(content: Mapping[str, object], names: set[str]) -> Mapp
     if not isinstance(oci, Mapping) or not isinstance(accounts, list):  # the check names the mistake
         return content
     left = [
-        {key: value for key, value in one.items() if key not in names} if isinstance(one, Mapping) else one
-        for one in accounts
+        {key: value for key, value in account.items() if key not in names} if isinstance(account, Mapping) else account
+        for account in accounts
     ]
     return {**content, "oci": {**oci, "accounts": left}}

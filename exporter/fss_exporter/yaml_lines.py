@@ -197,7 +197,7 @@ def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # anno
     """Return the model at `place` below `annotation`. None without a model."""
     origin = get_origin(annotation)
     if origin in {Union, UnionType}:
-        return next((found for part in get_args(annotation) if (found := _section(part, place))), None)
+        return next((section for part in get_args(annotation) if (section := _section(part, place))), None)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         if not place:
             return annotation

@@ -21,7 +21,7 @@ def test_each_text_has_a_severity_and_a_message_and_a_check_uses_the_text(kind: 
 
     assert TEXTS[check][case].keys() - {"fix", "source"} == {"severity", "message"}
     assert TEXTS[check][case]["severity"].upper() in Severity.__members__
-    assert f'"{kind}"' in CODE or (f'found(f"{check}.' in CODE and f'"{case}"' in CODE)
+    assert f'"{kind}"' in CODE or (f'finding_of(f"{check}.' in CODE and f'"{case}"' in CODE)
 
 
 def test_each_finding_of_a_check_has_a_text() -> None:

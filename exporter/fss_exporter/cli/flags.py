@@ -172,7 +172,7 @@ class AccountFlags(ConfigFlags):
         """
         accounts = self.settings().each_account
         if len(accounts) > 1:
-            raise UsageError(f"--oci.account: say which of {', '.join(str(one.oci.name) for one in accounts)}")
+            raise UsageError(f"--oci.account: say which of {', '.join(str(account.oci.name) for account in accounts)}")
         return accounts[0]
 
 

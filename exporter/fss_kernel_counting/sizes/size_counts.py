@@ -204,7 +204,7 @@ class Agreement:
         failed = {}
         for number, superblock in superblocks.items():
             old = self._seen.get(number)
-            if old is not None and old.is_idle(superblock) and not any(number in one for one in transfers.values()):
+            if old is not None and old.is_idle(superblock) and not any(number in keys for keys in transfers.values()):
                 old.age_s = superblock.record.age_s
                 seen[number] = old
                 continue

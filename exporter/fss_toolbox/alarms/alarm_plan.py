@@ -126,7 +126,8 @@ def plan(
     steps: list[Step] = []
     for alarm in wanted:
         oldest_first = sorted(
-            present.pop(alarm.key, []), key=lambda one: (str(one.body.get("timeCreated", "")), one.ocid)
+            present.pop(alarm.key, []),
+            key=lambda present_alarm: (str(present_alarm.body.get("timeCreated", "")), present_alarm.ocid),
         )
         if oldest_first:
             steps.append(_compare(alarm, oldest_first[0], order))

@@ -124,12 +124,12 @@ def apply(
 
 def duplicates(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
     """Return the OCIDs of duplicate alarms of the pack `name`, by display name."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    listings: dict[str, list[tuple[str, str]]] = {}
     for summary in service.list_alarms(compartment_id):
         tags = summary.get("freeformTags") or {}
         if ours(tags, name):
-            found.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
-    several = [listed for listed in found.values() if len(listed) > 1]
+            listings.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
+    several = [listed for listed in listings.values() if len(listed) > 1]
     return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}
 
 

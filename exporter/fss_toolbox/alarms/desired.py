@@ -112,10 +112,10 @@ def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | 
     """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
     ceiling = SERVICE_CEILING_ALARMS[template.key]
     groups: dict[float, list[str]] = {} if resources is not None else {ceiling.stated: []}
-    for one in resources or ():
-        value = ceiling.of(one) if one.service == ceiling.service else None
+    for resource in resources or ():
+        value = ceiling.of(resource) if resource.service == ceiling.service else None
         if value is not None:
-            groups.setdefault(value, []).append(one.id)
+            groups.setdefault(value, []).append(resource.id)
     for value, ocids in sorted(groups.items()):
         key = template.key if value == ceiling.stated else f"{template.key}-{figures.literal(value)}"
         for part, ids in _parts(key, ocids, ceiling.most_ids):
@@ -164,13 +164,15 @@ def _missed(template: Alarm, metric: str, placeholder: str, seen: Sequence[str])
     if patterned is None:
         return ""
     patterns = patterned[1].split("|")
-    missed = [value for value in seen if not (is_success(value) or any(fnmatchcase(value, one) for one in patterns))]
+    missed = [
+        value for value in seen if not (is_success(value) or any(fnmatchcase(value, pattern) for pattern in patterns))
+    ]
     return "".join(f"|{pattern}" for pattern in map(_pattern, missed) if pattern.strip("*"))
 
 
 def _pattern(value: str) -> str:
     """Return a pattern for a value from OCI, with `*` for characters that MQL or a placeholder `${ABC}` would interpret."""
-    return "".join("*" if one in '|*"$' or not one.isprintable() else one for one in value)
+    return "".join("*" if character in '|*"$' or not character.isprintable() else character for character in value)
 
 
 def _placed(alarm: Alarm, scope: AlarmScope, spellings: Mapping[str, str]) -> Alarm:

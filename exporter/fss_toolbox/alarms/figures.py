@@ -17,7 +17,9 @@ Figures = Mapping[str, str]
 
 WINDOW_MINUTES: Final = 5
 REPLICATION: Final = "replication-age"
-_SIZES: Final = {one.name: one.text if one.text.startswith("up to") else f"of {one.text}" for one in BUCKETS}
+_SIZES: Final = {
+    bucket.name: bucket.text if bucket.text.startswith("up to") else f"of {bucket.text}" for bucket in BUCKETS
+}
 _LATENCY_AND_REQUESTS: Final = {
     "read": ("FileSystemReadAverageLatencybySize", "FileSystemReadRequestsbySize"),
     "write": ("FileSystemWriteAverageLatencybySize", "FileSystemWriteRequestsbySize"),
@@ -95,11 +97,11 @@ class ServiceCeilingAlarm:
         """The most OCIDs in a query, whose eight terms repeat the OCIDs."""
         return MOST_IDS // 8 if self.metrics else MOST_IDS
 
-    def of(self, one: ServiceResource) -> float | None:
+    def of(self, resource: ServiceResource) -> float | None:
         """Return this ceiling of a file system or volume. None for an unknown ceiling."""
         if self.kind == "capacity":
-            return one.capacity_bytes
-        ceilings = SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)
+            return resource.capacity_bytes
+        ceilings = SERVICES[resource.service].ceilings(resource.kind, resource.capacity_bytes)
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
     def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:

@@ -85,7 +85,7 @@ def has_alarm_fields(body: Any) -> bool:  # a JSON value
     if not isinstance(defined, Mapping) or not all(isinstance(tags, Mapping) for tags in defined.values()):
         return False
     lists = ((body.get("overrides") or [], Mapping), (body.get("destinations") or [], str))
-    return all(isinstance(items, list) and all(isinstance(one, kind) for one in items) for items, kind in lists)
+    return all(isinstance(items, list) and all(isinstance(item, kind) for item in items) for items, kind in lists)
 
 
 def load(folder: Traversable, order: mql.JoinOrder | None = None) -> tuple[Alarm, ...]:
@@ -204,7 +204,7 @@ def fill(alarm: Alarm, values: Mapping[str, str]) -> Alarm:
 
 def _filled(node: Any, values: Mapping[str, str]) -> Any:  # a JSON value
     if isinstance(node, str):
-        return _PLACEHOLDER.sub(lambda found: values.get(found[1], found[0]), node)
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), node)
     if isinstance(node, Mapping):
         return {key: _filled(value, values) for key, value in node.items()}
     if isinstance(node, list | tuple):

@@ -106,5 +106,5 @@ def _value(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    escaped = _TO_ESCAPE.sub(lambda found: _ESCAPES[found[0]], text)
-    return '"' + _WHOLE.sub(lambda found: f"${{var.{found[1].lower()}}}", escaped) + '"'
+    escaped = _TO_ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
+    return '"' + _WHOLE.sub(lambda match: f"${{var.{match[1].lower()}}}", escaped) + '"'

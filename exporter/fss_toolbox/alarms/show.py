@@ -26,8 +26,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
             if step.kind == "unchanged":
                 yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
             yield from (
-                f"      {printable(f'{one.name}: {_short(one.old)}')}  (stays, and may silence the alarm)"
-                for one in step.kept
+                f"      {printable(f'{change.name}: {_short(change.old)}')}  (stays, and may silence the alarm)"
+                for change in step.kept
             )
     kinds: tuple[tuple[StepKind, str], ...] = (
         ("create", "to create"),
@@ -110,9 +110,9 @@ def _rule_lines(old: list[dict[str, object]], new: list[dict[str, object]]) -> I
             yield f"  + {name}: {_shortened(_short(after[name].get('query')))}"
         else:
             for key in dict.fromkeys((*before[name], *after[name])):
-                one, other = before[name].get(key), after[name].get(key)
-                if one != other:
-                    for line in _change_lines(FieldChange(f"{name}.{key}", one, other)):
+                earlier, later = before[name].get(key), after[name].get(key)
+                if earlier != later:
+                    for line in _change_lines(FieldChange(f"{name}.{key}", earlier, later)):
                         yield f"  {line}"
 
 

@@ -25,17 +25,17 @@ def watched(
     """Return the mount targets, replications and resources of other services in a compartment or in the whole tenancy."""
     client = SdkClient(session)
     below = client.compartments() if in_subtree else Listing(())
-    compartments = [compartment_id, *(one.id for one in below.records)]
+    compartments = [compartment_id, *(record.id for record in below.records)]
     domains = client.availability_domains()
     places = [(compartment, domain) for compartment in compartments for domain in domains]
     every: list[Listing] = [
         client.resources(kind, *place) for kind in ("ListMountTargets", "ListReplications") for place in places
     ]
     every += [
-        client.resources(operation, one)
+        client.resources(operation, compartment)
         for service in services
         for operation in SERVICE_OPERATIONS[service]
-        for one in compartments
+        for compartment in compartments
     ]
     broken = sum(listing.broken for listing in (below, *every))
     if broken:

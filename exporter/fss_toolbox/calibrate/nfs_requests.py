@@ -58,9 +58,9 @@ class RequestCounts:
         self.superblock = self._find()
 
     def _find(self) -> Superblock:
-        for one in self._read().superblocks:
-            if one.number == self._number:
-                return one
+        for superblock in self._read().superblocks:
+            if superblock.number == self._number:
+                return superblock
         raise UsageError(f"{self._directory}: not on an NFS mount that mountstats of this host shows")
 
     def look(self, step: CalibrationStep) -> dict[str, float]:

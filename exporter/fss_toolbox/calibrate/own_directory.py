@@ -63,15 +63,15 @@ def remove_leftovers(parent: Path) -> list[Path]:
         SourceError: a directory cannot be removed.
     """
     try:
-        found = [one for one in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(one)]
+        directories = [directory for directory in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(directory)]
     except OSError as error:
         raise UsageError(f"{parent}: cannot be read: {error.strerror or error}") from error
-    for one in found:
-        if (pid := _running(one)) is not None:
-            raise UsageError(f"{one}: a calibration runs there (process {pid}). Wait for its end")
-    for one in found:
-        remove(one)
-    return found
+    for directory in directories:
+        if (pid := _running(directory)) is not None:
+            raise UsageError(f"{directory}: a calibration runs there (process {pid}). Wait for its end")
+    for directory in directories:
+        remove(directory)
+    return directories
 
 
 def remove(directory: Path) -> None:

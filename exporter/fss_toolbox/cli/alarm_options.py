@@ -95,14 +95,14 @@ class AlarmFlags(AccountFlags, FactsFlags):
         tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
         namespaces = {str(alarm.body["namespace"]) for alarm in pack}
         services = [service for service, namespace in NAMESPACES.items() if namespace in namespaces]
-        found = watched(session, where, in_subtree=subtree, tags=tags, services=services)
+        estate = watched(session, where, in_subtree=subtree, tags=tags, services=services)
         return replace(
             self.planned_estate(settings),
-            targets=tuple(_target(target, settings) for target in found.mount_targets.values()),
-            service_resources=tuple(found.service_resources.values()),
+            targets=tuple(_target(target, settings) for target in estate.mount_targets.values()),
+            service_resources=tuple(estate.service_resources.values()),
             replications={
-                one.id: one.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS
-                for one in found.replications.values()
+                replication.id: replication.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS
+                for replication in estate.replications.values()
             },
             spellings=spellings(session, where, in_subtree=subtree),
             error_types=event_types(session, where, in_subtree=subtree),
@@ -147,13 +147,13 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
         if ocid in {target.ocid for target in targets}:
             raise UsageError(f"--mount-target={text}: this mount target is given twice")
         gbps = SHAPES[name].observed_throughput_gbps
-        found = MountTarget(
+        stated_target = MountTarget(
             id=ocid, name=ocid, compartment_id="", availability_domain="", state="", observed_throughput_gbps=gbps
         )
-        targets.append(_target(found, settings))
+        targets.append(_target(stated_target, settings))
     return tuple(targets)
 
 
-def _target(found: MountTarget, settings: Settings) -> Target:
-    shape = shape_of(found.observed_throughput_gbps)
-    return Target(found.id, shape.name, limits_of(found, settings))
+def _target(target: MountTarget, settings: Settings) -> Target:
+    shape = shape_of(target.observed_throughput_gbps)
+    return Target(target.id, shape.name, limits_of(target, settings))

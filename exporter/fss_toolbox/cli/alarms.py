@@ -240,12 +240,12 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
 
 def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:
     """Look for duplicates again, because another `apply` at the same time may have created equal alarms."""
-    found = duplicates(service, compartment, name)
-    for alarm, ocids in found.items():
+    repeated = duplicates(service, compartment, name)
+    for alarm, ocids in repeated.items():
         tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
-    if found:
+    if repeated:
         tables.note("another apply ran at the same time. Run apply again, which offers to delete the younger alarms")
-    return int(bool(found))
+    return int(bool(repeated))
 
 
 def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:

@@ -190,19 +190,21 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
         SourceError: a listing failed, and the others have no such mount target.
         UsageError: none or several of the listed mount targets have the address or OCID.
     """
-    found: list[tuple[Session, MountTarget]] = []
+    matches: list[tuple[Session, MountTarget]] = []
     failures: list[str] = []
     for session in sessions_of(settings, read_credentials(settings.oci)):
         inventory, failed = list_resources(session, InventorySelection(settings.oci.compartments))
         targets = inventory.mount_targets.values()
-        found += [(session, one) for one in targets if one.id == ocid or (ocid is None and one.address == address)]
+        matches += [
+            (session, target) for target in targets if target.id == ocid or (ocid is None and target.address == address)
+        ]
         failures += failed
     wanted = ocid or f"address {address}"
-    if failures and not found:
+    if failures and not matches:
         raise SourceError(f"no listed mount target has {wanted}. The list is incomplete: {failures[0]}")
-    if len(found) != 1:
-        raise UsageError(f"--mount-target: {len(found)} mount targets have {wanted}. Give the OCID of one of yours")
-    return found[0]
+    if len(matches) != 1:
+        raise UsageError(f"--mount-target: {len(matches)} mount targets have {wanted}. Give the OCID of one of yours")
+    return matches[0]
 
 
 def _refuse_other_clients(cloud: OciMinutes, own: int) -> None:

@@ -28,7 +28,7 @@ from fss_toolbox.cli.facts_flags import FactsFlags
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
-from fss_toolbox.doctor.findings import Finding, document, exit_code, found, show
+from fss_toolbox.doctor.findings import Finding, document, exit_code, finding_of, show
 from fss_toolbox.doctor.kernel_counting import check_exact, check_load_by_process
 from fss_toolbox.doctor.record_checks import check_record
 from fss_toolbox.doctor.running_exporter import METRICS_URL, check_running
@@ -132,7 +132,7 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
     try:
         from fss_toolbox.cli.doctor_account import ask_accounts  # noqa: PLC0415  # an agent has no OCI SDK
     except ModuleNotFoundError as missing:
-        return [], [found("credentials.no-sdk", module=missing.name, install=INSTALL_OCI)]
+        return [], [finding_of("credentials.no-sdk", module=missing.name, install=INSTALL_OCI)]
     return ask_accounts(settings, flags.wait_s or 0.0)
 
 

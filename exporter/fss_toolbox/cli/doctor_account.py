@@ -12,15 +12,15 @@ from fss_toolbox import tables
 from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
 from fss_toolbox.doctor.account_facts import CallOutcome, RegionFacts, Subscriptions
 from fss_toolbox.doctor.account_probe import LIST_SUBSCRIPTIONS, Probe, ask_subscriptions
-from fss_toolbox.doctor.findings import Finding, found
+from fss_toolbox.doctor.findings import Finding, finding_of
 
 
 def ask_accounts(settings: Settings, wait_seconds: float) -> tuple[list[RegionFacts], list[Finding]]:
     """Return the answers and findings of each account. Among several, the subject of a finding begins with the name."""
-    asked = [(one.oci.name, ask_account(one, wait_seconds)) for one in settings.each_account]
+    asked = [(account.oci.name, ask_account(account, wait_seconds)) for account in settings.each_account]
     if len(asked) == 1:
         return asked[0][1]
-    facts = [one for _, (of_account, _) in asked for one in of_account]
+    facts = [fact for _, (of_account, _) in asked for fact in of_account]
     findings = [
         replace(finding, subject=" ".join(filter(None, (name, finding.subject))))
         for name, (_, of_account) in asked
@@ -37,15 +37,15 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
         # The region of the credentials knows the subscriptions even if every configured region refuses the signature.
         sessions = sessions_of(settings, held, (held.region,) if held.region else ())
     except (UsageError, CloudError) as error:
-        return [], [found("credentials.unusable", error=error)]
+        return [], [finding_of("credentials.unusable", error=error)]
     subscriptions = ask_subscriptions(sessions)
     facts = [
         _probe_region(settings, session, subscriptions, wait_seconds)
         for session in sessions
-        if session.region in regions and (subscriptions.found is None or subscriptions.of(session.region))
+        if session.region in regions and (subscriptions.listed is None or subscriptions.of(session.region))
     ]
-    signed = found("credentials.signed", auth=held.auth)
-    of_regions = (finding for one in facts for finding in check_region(one))
+    signed = finding_of("credentials.signed", auth=held.auth)
+    of_regions = (finding for fact in facts for finding in check_region(fact))
     return facts, [signed, *check_subscriptions(subscriptions, regions), *of_regions]
 
 

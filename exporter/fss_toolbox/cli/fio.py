@@ -82,18 +82,18 @@ def fio(flags: FioFlags) -> None:
         client_bandwidth=flags.client_bandwidth,
         overrides=own.mounts.overrides,
     )
-    found = [
+    verdicts = [
         judge(own_jobs, replace(storage, clients=flags.clients or _hosts(own_jobs)), name)
         for name, own_jobs in _groups(jobs, by_directory=flags.by_directory)
     ]
     source = ", ".join(flags.reports)
     if flags.output == "json":
         named = {"shape": flags.shape} if choice is None else {"service": choice.service.name}
-        groups = [verdict_document(one, storage) for one in found]
+        groups = [verdict_document(verdict, storage) for verdict in verdicts]
         click.echo(tables.as_json({**SCHEMA, "report": source, "clients": storage.clients, **named, "groups": groups}))
         return
     name = service_title(choice) if choice else f"shape {flags.shape}"
-    show_verdicts(tables.console(), source, name, storage, found)
+    show_verdicts(tables.console(), source, name, storage, verdicts)
 
 
 def _checked_choice(flags: FioFlags) -> ServiceChoice | None:
@@ -134,6 +134,6 @@ def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[
             raise UsageError(f"--by-directory: the report has no directory of {job.name}. Give --mount-targets")
         groups[job.group, job.directory if by_directory else ""].append(job)
     return [
-        (directory or ", ".join(dict.fromkeys(job.name for job in found)), found)
-        for (_, directory), found in groups.items()
+        (directory or ", ".join(dict.fromkeys(job.name for job in group)), group)
+        for (_, directory), group in groups.items()
     ]

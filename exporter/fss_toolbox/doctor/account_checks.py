@@ -14,7 +14,7 @@ from fss_toolbox.doctor.account_facts import (
     Tried,
     holds_names,
 )
-from fss_toolbox.doctor.findings import Finding, Severity, found
+from fss_toolbox.doctor.findings import Finding, Severity, finding_of
 
 _SKEW_REFUSED: Final = 300.0  # Age of a signature in seconds from which OCI refuses the signature
 _SKEW_NOTED: Final = 60.0
@@ -34,27 +34,27 @@ _NAMED: Final = 3
 
 def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
     """Compare the checked regions with the subscribed regions of the tenancy."""
-    if subscriptions.found is None:
+    if subscriptions.listed is None:
         return
     known = {region: subscriptions.of(region) for region in regions}
     for region, subscription in known.items():
         if subscription is None:
-            yield found("regions.not-subscribed", region)
+            yield finding_of("regions.not-subscribed", region)
         elif subscription.status != "READY":
-            yield found("regions.not-ready", region, status=subscription.status or "without a status")
+            yield finding_of("regions.not-ready", region, status=subscription.status or "without a status")
     ready = [
         subscription.region
         for subscription in known.values()
         if subscription is not None and subscription.status == "READY"
     ]
     if ready:
-        yield found("regions.ready", regions=", ".join(ready))
+        yield finding_of("regions.ready", regions=", ".join(ready))
     others = sorted(
-        {subscription.region for subscription in subscriptions.found}
+        {subscription.region for subscription in subscriptions.listed}
         - {subscription.region for subscription in known.values() if subscription}
     )
     if others:
-        yield found("regions.others", regions=", ".join(others))
+        yield finding_of("regions.others", regions=", ".join(others))
 
 
 def check_region(facts: RegionFacts) -> Iterator[Finding]:
@@ -72,7 +72,7 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
     answered = sorted(name for name, tried in facts.operations.items() if tried.outcome is CallOutcome.OK)
     for name, tried in facts.operations.items():
         if tried.outcome is not CallOutcome.OK:
-            finding = found(_failure(tried), f"{facts.region} {name}", error=tried.error)
+            finding = finding_of(_failure(tried), f"{facts.region} {name}", error=tried.error)
             severity = finding.severity if tried.outcome is CallOutcome.SILENT else _LESSER.get(name, finding.severity)
             if tried.is_optional:
                 severity = Severity.ADVICE
@@ -80,7 +80,7 @@ def _operations(facts: RegionFacts) -> Iterator[Finding]:
                 severity = Severity.WARNING
             yield replace(finding, severity=severity)
     if answered:
-        yield found("api.answered", facts.region, count=len(answered), operations=", ".join(answered))
+        yield finding_of("api.answered", facts.region, count=len(answered), operations=", ".join(answered))
 
 
 def _failure(tried: Tried) -> str:
@@ -95,20 +95,20 @@ def _clock(facts: RegionFacts) -> Iterator[Finding]:
         return
     seconds, direction = abs(ahead), "ahead of" if ahead > 0 else "behind"
     case = "agrees" if seconds < _SKEW_NOTED else "off" if seconds < _SKEW_REFUSED else "refused"
-    yield found(f"clock.{case}", facts.region, seconds=seconds, direction=direction)
+    yield finding_of(f"clock.{case}", facts.region, seconds=seconds, direction=direction)
 
 
 def _resources(facts: RegionFacts) -> Iterator[Finding]:
     if facts.mount_targets is not None:
         case = "none" if not facts.mount_targets else "all" if facts.all_addresses else "few-addresses"
-        yield found(f"inventory.{case}", facts.region, count=facts.mount_targets)
+        yield finding_of(f"inventory.{case}", facts.region, count=facts.mount_targets)
 
 
 def _limits(facts: RegionFacts) -> Iterator[Finding]:
     if facts.limit_names:
         name = mount_target_limit(facts.limit_names)
         names = ", ".join(facts.limit_names)
-        yield found("limits.known" if name else "limits.unknown", facts.region, name=name, names=names)
+        yield finding_of("limits.known" if name else "limits.unknown", facts.region, name=name, names=names)
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
@@ -117,28 +117,28 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     if not is_whole and not facts.metrics:
         return
     if not facts.metrics:
-        yield found("metrics.none", facts.region)
+        yield finding_of("metrics.none", facts.region)
         return
     for metric in facts.metrics:
         yield from _metric(f"{facts.region} {metric.spelling}", metric)
     asked = [metric for metric in facts.metrics if metric.streams is not None]
     active = sum(1 for metric in asked if metric.streams)
-    yield found("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
+    yield finding_of("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
     if is_whole and "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
-        yield found("metrics.no-iops", facts.region)
+        yield finding_of("metrics.no-iops", facts.region)
 
 
 def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
     if metric.error:
-        yield found("metrics.failed", subject, error=metric.error)
+        yield finding_of("metrics.failed", subject, error=metric.error)
     if metric.is_large:
-        yield found("metrics.large", subject, count=metric.listed)
+        yield finding_of("metrics.large", subject, count=metric.listed)
     if not metric.documented:
-        yield found("metrics.undocumented", subject)
+        yield finding_of("metrics.undocumented", subject)
     elif metric.spelling != metric.documented:
-        yield found("metrics.spelled", subject, name=metric.documented)
+        yield finding_of("metrics.spelled", subject, name=metric.documented)
     elif metric.is_steady and metric.streams == 0:
-        yield found("metrics.silent", subject)
+        yield finding_of("metrics.silent", subject)
 
 
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
@@ -170,7 +170,7 @@ def _span(seconds: Collection[tuple[float, str]]) -> str:
 
 
 def _judged(region: str, seconds: float, message: str) -> Finding:
-    return found("ingestion-lag.fine" if seconds <= _LATE else "ingestion-lag.late", region, message=message)
+    return finding_of("ingestion-lag.fine" if seconds <= _LATE else "ingestion-lag.late", region, message=message)
 
 
 def _discovered(facts: RegionFacts) -> Iterator[Finding]:
@@ -193,7 +193,7 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
     }
     for what, answer in answers.items():
         if answer:
-            yield found("discovered.values", facts.region, what=what, answer=answer)
+            yield finding_of("discovered.values", facts.region, what=what, answer=answer)
 
 
 def _stamped_at_the_end(facts: RegionFacts) -> str:

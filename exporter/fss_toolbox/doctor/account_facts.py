@@ -64,12 +64,19 @@ class Subscriptions:
     """The regions of a tenancy."""
 
     tried: Mapping[str, Tried] = field(default_factory=dict)  # result of the call by region
-    found: tuple[Subscription, ...] | None = None  # the regions; None if no call was answered
+    listed: tuple[Subscription, ...] | None = None  # the regions; None if no call was answered
 
     def of(self, region: str) -> Subscription | None:
         """Return the subscription to a region, by name or key. None without a subscription."""
         name = region.lower()
-        return next((one for one in self.found or () if name in {one.region.lower(), one.key.lower()}), None)
+        return next(
+            (
+                subscription
+                for subscription in self.listed or ()
+                if name in {subscription.region.lower(), subscription.key.lower()}
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,7 @@ class Probe:
             f"{self.session.region}: waiting up to {self.wait_seconds:g} s for new minutes, Ctrl-C ends that"
         )
         # Wait only for metrics that OCI sends every minute, with and without traffic.
-        steady = [one.spelling for one in metrics if one.streams and one.is_steady]
+        steady = [metric.spelling for metric in metrics if metric.streams and metric.is_steady]
         return measure_lag(steady, probe.minutes, self.wait_seconds, now=self._oci_now, pause=self.pause)
 
 
@@ -154,11 +154,11 @@ def ask_subscriptions(sessions: Iterable[Session]) -> facts.Subscriptions:
             tried[session.region] = facts.Tried.of(error)
             continue
         tried[session.region] = facts.Tried.of(None)
-        found = (
+        subscriptions = (
             facts.Subscription(str(row["regionName"]), str(row.get("regionKey", "")), str(row.get("status", "")))
             for row in rows
         )
-        return facts.Subscriptions(tried, tuple(found))
+        return facts.Subscriptions(tried, tuple(subscriptions))
     return facts.Subscriptions(tried)
 
 

@@ -9,7 +9,7 @@ from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
 from fss_exporter.nfs.superblocks import Superblock
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, whole_number
-from fss_toolbox.doctor.findings import Finding, found
+from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.sizing.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
 
 _LARGEST_TRANSFER: Final = 1 << 20
@@ -44,21 +44,21 @@ def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
 def _readable(facts: ClientFacts) -> Iterator[Finding]:
     reading = facts.reading
     if reading is None:
-        yield found("mounts.unreadable", error=facts.reading_error)
+        yield finding_of("mounts.unreadable", error=facts.reading_error)
         return
     for reason, count in Counter(reading.skipped).items():
-        yield found("mounts.skipped", count=count, reason=reason)
+        yield finding_of("mounts.skipped", count=count, reason=reason)
     places = sum(len(superblock.mounts) for superblock in reading.superblocks)
     kind = "mounts.readable" if reading.superblocks else "mounts.none"
-    yield found(kind, count=len(reading.superblocks), places=places)
+    yield finding_of(kind, count=len(reading.superblocks), places=places)
 
 
 def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
     version, fstype, known = superblock.record.options.get("vers", ""), superblock.record.fstype, superblock.known
     if known.stated and known.service is not NONE:
-        yield found("service.stated", subject, service=known.service.title)
+        yield finding_of("service.stated", subject, service=known.service.title)
     elif fstype != "nfs" or not version.startswith("3"):
-        yield found("version.other", subject, version=version or fstype)
+        yield finding_of("version.other", subject, version=version or fstype)
 
 
 def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
@@ -66,16 +66,16 @@ def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Find
     if "soft" not in options and "softerr" not in options:
         return
     if "ro" not in options:
-        yield found("soft-mount.writable", subject)
+        yield finding_of("soft-mount.writable", subject)
     elif whole_number(options.get("timeo")) < _SHORTEST_SOFT_TIMEOUT:
-        yield found("soft-mount.short", subject, timeo=options.get("timeo", "unknown"))
+        yield finding_of("soft-mount.short", subject, timeo=options.get("timeo", "unknown"))
 
 
 def _transfer_sizes(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
     sizes = {name: superblock.record.options.get(name) for name in ("rsize", "wsize")}
     small = [f"{name}={size}" for name, size in sizes.items() if 0 < whole_number(size) < _LARGEST_TRANSFER]
     if small:
-        yield found("transfer-size.small", subject, options=", ".join(small))
+        yield finding_of("transfer-size.small", subject, options=", ".join(small))
 
 
 def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
@@ -85,13 +85,13 @@ def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Itera
     count = whole_number(options.get("nconnect")) or len(superblock.record.transports) or 1
     if count >= _NCONNECT or superblock.known.service is not OCI_FSS:
         # The advice is Oracle's. The document of another service has no advice about nconnect.
-        yield found("nconnect.enough", subject, connections=f"{count} connection{'s' if count > 1 else ''}")
+        yield finding_of("nconnect.enough", subject, connections=f"{count} connection{'s' if count > 1 else ''}")
     elif count > 1:
-        yield found("nconnect.few", subject, count=count, most=_NCONNECT)
+        yield finding_of("nconnect.few", subject, count=count, most=_NCONNECT)
     elif _has_nconnect(facts.kernel):
-        yield found("nconnect.one", subject, most=_NCONNECT)
+        yield finding_of("nconnect.one", subject, most=_NCONNECT)
     elif facts.kernel:
-        yield found("nconnect.impossible", subject, kernel_release=facts.kernel)
+        yield finding_of("nconnect.impossible", subject, kernel_release=facts.kernel)
 
 
 def _has_nconnect(kernel: str) -> bool:
@@ -105,18 +105,18 @@ def _has_nconnect(kernel: str) -> bool:
 def _caching(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
     options = superblock.record.options
     if "noac" in options or all(options.get(name) == "0" for name in _ATTRIBUTE_CACHES):
-        yield found("attribute-cache.off", subject, share=_share(superblock, "GETATTR", "ACCESS", "LOOKUP"))
+        yield finding_of("attribute-cache.off", subject, share=_share(superblock, "GETATTR", "ACCESS", "LOOKUP"))
     if "sync" in options:
-        yield found("sync.on", subject, share=_share(superblock, "WRITE"))
+        yield finding_of("sync.on", subject, share=_share(superblock, "WRITE"))
 
 
 def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
     addresses = {mount.address for mount in superblock.mounts}
     unresolved = addresses & (facts.reading.unresolved if facts.reading else frozenset())
     for address in sorted(unresolved):
-        yield found("tls-forwarder.unknown", subject, address=address)
+        yield finding_of("tls-forwarder.unknown", subject, address=address)
     if superblock.encrypted and not unresolved:
-        yield found("tls-forwarder.known", subject)
+        yield finding_of("tls-forwarder.known", subject)
 
 
 def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
@@ -133,12 +133,12 @@ def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator
     of_table = {"first": first, "most": most, "wanted": _SLOTS, "setting": _FIRST_SLOTS}
     if superblock.known.service is APSARA_NAS:
         now, then = (slots / _NAS_SECONDS for slots in (most, _SLOTS))
-        yield found("slot-table.nas", subject, now=now, then=then, **of_table)
+        yield finding_of("slot-table.nas", subject, now=now, then=then, **of_table)
         return
     operations = superblock.record.operations.values()
-    queue, rtt = sum(one.queue_ms for one in operations), sum(one.rtt_ms for one in operations)
+    queue, rtt = sum(operation.queue_ms for operation in operations), sum(operation.rtt_ms for operation in operations)
     if rtt > 0 and queue > _MUCH_QUEUEING * rtt:
-        yield found("slot-table.small", subject, share=queue / rtt, **of_table)
+        yield finding_of("slot-table.small", subject, share=queue / rtt, **of_table)
 
 
 def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
@@ -147,7 +147,7 @@ def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterat
         return
     many = superblock.record.operations.get("READDIRPLUS")
     if many is not None and many.operations:
-        yield found("listing.nas", subject, count=many.operations)
+        yield finding_of("listing.nas", subject, count=many.operations)
 
 
 def _fstab(text: str) -> Iterator[Finding]:
@@ -158,7 +158,7 @@ def _fstab(text: str) -> Iterator[Finding]:
         by_hand = [option for option in words[3].split(",") if option.startswith(("rsize=", "wsize="))]
         if by_hand:
             subject = f"{words[0]} on {words[1]}"
-            yield found("transfer-size.by-hand", subject, line=number, options=", ".join(by_hand))
+            yield finding_of("transfer-size.by-hand", subject, line=number, options=", ".join(by_hand))
 
 
 def _share(superblock: Superblock, *names: str) -> str:
@@ -174,14 +174,14 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
     A client can want the whole read bandwidth of a mount target's ceilings.
     """
     superblocks = facts.reading.superblocks if facts.reading else ()
-    others = {one.key.address for one in superblocks if one.known.service is not OCI_FSS}
+    others = {superblock.key.address for superblock in superblocks if superblock.known.service is not OCI_FSS}
     connections: Counter[str] = Counter()
-    for one in superblocks:
-        connections |= Counter({one.mounts[0].address: len(one.record.transports)})
+    for superblock in superblocks:
+        connections |= Counter({superblock.mounts[0].address: len(superblock.record.transports)})
     for (address, port), connect in sorted(facts.connects.items()):
         subject = address if port == NFS_PORT else f"{address} port {port}"
         if connect.seconds is None:
-            yield found("reachable.no", subject, port=port, error=connect.error)
+            yield finding_of("reachable.no", subject, port=port, error=connect.error)
             continue
         yield _distance(subject, connect.seconds)
         if address not in others:
@@ -197,15 +197,15 @@ def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
         return
     wanted = limits.read_bytes_per_second or 0.0
     kind = "client-network.enough" if own >= wanted else "client-network.small"
-    yield found(kind, gbps=own * 8 / 1e9, mb=own / _MB, wanted=wanted / _MB)
+    yield finding_of(kind, gbps=own * 8 / 1e9, mb=own / _MB, wanted=wanted / _MB)
 
 
 def _distance(subject: str, seconds: float) -> Finding:
     if seconds <= FAR_SECONDS:
-        return found("round-trip.near", subject, ms=seconds * _MS)
+        return finding_of("round-trip.near", subject, ms=seconds * _MS)
     where = "another region" if seconds > OTHER_REGION_SECONDS else "another availability domain"
     advice = distance_advice(seconds)
-    return found("round-trip.far", subject, ms=seconds * _MS, where=where, advice=advice, far_ms=FAR_SECONDS * _MS)
+    return finding_of("round-trip.far", subject, ms=seconds * _MS, where=where, advice=advice, far_ms=FAR_SECONDS * _MS)
 
 
 def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
@@ -215,7 +215,7 @@ def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, 
     if not buffer or not wanted or seconds <= 0:
         return
     possible = connections * buffer / 2 / seconds
-    yield found(
+    yield finding_of(
         "bandwidth-delay.enough" if possible >= wanted else "bandwidth-delay.small",
         subject,
         connections=f"{connections} connection{'s' if connections > 1 else ''}",
@@ -234,7 +234,7 @@ def _availability_domains(facts: ClientFacts) -> Iterator[Finding]:
         if there is not None:
             is_same = _bare(there) == _bare(here)
             kind = "availability-domain.same" if is_same else "availability-domain.other"
-            yield found(kind, address, there=there, here=here)
+            yield finding_of(kind, address, there=there, here=here)
 
 
 def _bare(domain: str) -> str:
@@ -246,8 +246,8 @@ def check_directories(facts: ClientFacts) -> Iterator[Finding]:
     """Check the directories of the command line."""
     for directory in facts.directories:
         if directory.entries is None:
-            yield found("directory.uncounted", directory.path, error=directory.error)
+            yield finding_of("directory.uncounted", directory.path, error=directory.error)
         elif directory.entries >= LARGE_DIRECTORY:
-            yield found("directory.large", directory.path, most=LARGE_DIRECTORY)
+            yield finding_of("directory.large", directory.path, most=LARGE_DIRECTORY)
         else:
-            yield found("directory.small", directory.path, count=directory.entries)
+            yield finding_of("directory.small", directory.path, count=directory.entries)

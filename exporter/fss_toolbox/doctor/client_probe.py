@@ -86,13 +86,13 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
 
 def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:
     """Return address and port of each server. TLS forwarders are left out, because a forwarder runs on this host."""
-    found = {
+    devices = {
         (mount.address, whole_number(mount.options.get("port")) or NFS_PORT)
         for superblock in reading.superblocks
         for mount in superblock.mounts
         if mount.address and not is_forwarder(mount.address)
     }
-    return tuple(sorted(found))
+    return tuple(sorted(devices))
 
 
 def connect(address: str, port: int, deadline_s: float) -> Connect:
@@ -142,9 +142,9 @@ def count_entries(path: str, limit: int, deadline_s: float) -> Directory:
 
 def read_sysctls(procfs: Path) -> dict[str, int]:
     """Return the existing figures of `SYSCTLS`, and of several figures the last."""
-    found = {}
+    values = {}
     for name in SYSCTLS:
         words = read_text(procfs / "sys" / name.replace(".", "/")).split()
         if words and (last := whole_number(words[-1])):
-            found[name] = last
-    return found
+            values[name] = last
+    return values

@@ -40,7 +40,7 @@ def texts() -> dict[str, dict[str, dict[str, str]]]:
     return tomllib.loads(files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
 
 
-def found(kind: str, subject: str = "", **values: object) -> Finding:
+def finding_of(kind: str, subject: str = "", **values: object) -> Finding:
     """Return a finding with a text of `findings.toml`, e.g. `soft-mount.writable`, and figures and names for its braces.
 
     The subject is a mount, an address or a region. Empty for the host or the account.
@@ -95,8 +95,8 @@ def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -
     """Return all findings, by subject `client`, `exporter` or `account`, as JSON with the schema docs/schemas/doctor.json."""
     listed = [
         {"about": about}
-        | asdict(one)
-        | {"severity": one.severity.name.lower(), "fix": one.fix or None, "source": one.source or None}
-        for about, one in findings
+        | asdict(finding)
+        | {"severity": finding.severity.name.lower(), "fix": finding.fix or None, "source": finding.source or None}
+        for about, finding in findings
     ]
     return {"schema_version": SCHEMA_VERSION, "fss_exporter": version, "exit_code": code, "findings": listed}

@@ -8,7 +8,7 @@ from fss_kernel_counting.processes.process_session import missing
 from fss_kernel_counting.sizes.size_triggers import source_of
 from fss_kernel_counting.tracefs import INSTANCES, NotYet, Unavailable, find
 from fss_toolbox.doctor.client_facts import ClientFacts, Exactness
-from fss_toolbox.doctor.findings import Finding, found
+from fss_toolbox.doctor.findings import Finding, finding_of
 
 
 def read_text(path: Path) -> str:
@@ -52,17 +52,19 @@ def check_exact(facts: ClientFacts) -> Iterator[Finding]:
     if known is None:
         return
     if known.reason and not known.waits:
-        yield found("exact-mode.impossible", reason=known.reason)
+        yield finding_of("exact-mode.impossible", reason=known.reason)
         return
     if known.instances:
-        yield found("exact-mode.running", places=" ".join(f"{known.root}/instances/{name}" for name in known.instances))
+        yield finding_of(
+            "exact-mode.running", places=" ".join(f"{known.root}/instances/{name}" for name in known.instances)
+        )
     else:
         begin = "From the first NFS mount on the kernel" if known.waits else "The kernel"
-        yield found("exact-mode.possible", begin=begin)
+        yield finding_of("exact-mode.possible", begin=begin)
     if known.latency_reason:
-        yield found("exact-mode.no-durations", reason=known.latency_reason)
+        yield finding_of("exact-mode.no-durations", reason=known.latency_reason)
     if known.selinux:
-        yield found("exact-mode.selinux")
+        yield finding_of("exact-mode.selinux")
 
 
 def check_load_by_process(facts: ClientFacts) -> Iterator[Finding]:
@@ -71,5 +73,5 @@ def check_load_by_process(facts: ClientFacts) -> Iterator[Finding]:
     if known is None or known.waits or (known.reason and not known.instances):
         return
     for part, reason in known.missing_parts.items():
-        yield found("load-by-process.part", part, part=part, reason=reason)
-    yield found("load-by-process.possible")
+        yield finding_of("load-by-process.part", part, part=part, reason=reason)
+    yield finding_of("load-by-process.possible")

@@ -12,7 +12,7 @@ from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get, shown
 from fss_exporter.samples import Samples
-from fss_toolbox.doctor.findings import Finding, found
+from fss_toolbox.doctor.findings import Finding, finding_of
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 
@@ -31,20 +31,20 @@ def check_running(url: str) -> Iterator[Finding]:
     try:
         samples = Samples(text_string_to_metric_families(get(url, "text/plain")))
     except SourceError as error:
-        yield found("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
+        yield finding_of("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
         return
     except (ValueError, IndexError):  # the parser raises both
-        yield found("exporter.foreign", subject)
+        yield finding_of("exporter.foreign", subject)
         return
     loops = samples.by(_SUCCESS, "collector")
     if not loops:
-        yield found("exporter.no-loop", subject)
+        yield finding_of("exporter.no-loop", subject)
     last, errors = samples.by(_LAST, "collector"), samples.by(_ERRORS, "collector")
     for (name,), success in sorted(loops.items()):
         since = time.time() - last.get((name,), 0.0)
         when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
-        yield found(kind, name, when=when, errors=errors.get((name,), 0.0))
+        yield finding_of(kind, name, when=when, errors=errors.get((name,), 0.0))
     yield from _coverage(samples)
     yield from _network(samples)
     yield from _parts(samples)
@@ -53,7 +53,7 @@ def check_running(url: str) -> Iterator[Finding]:
     try:
         get(healthy)
     except SourceError as error:
-        yield found("exporter.unhealthy", shown(healthy), error=error)
+        yield finding_of("exporter.unhealthy", shown(healthy), error=error)
 
 
 def _is_not_connected(error: SourceError) -> bool:
@@ -68,22 +68,22 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
     less = {key: of for key, of in sorted(expected.items()) if seen.get(key, 0.0) < of}
     for (region, part), of in less.items():
         if part == "mount_namespace":
-            yield found("exporter.other-namespace")
+            yield finding_of("exporter.other-namespace")
             continue
-        yield found("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
+        yield finding_of("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
     if expected and not less:
-        yield found("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+        yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
     for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
-        yield found("exporter.permission", region, permission=permission)
+        yield finding_of("exporter.permission", region, permission=permission)
 
 
 def _network(samples: Samples) -> Iterator[Finding]:
     """Yield a finding for the network of the agent's mounts. None for a host without mounts."""
     for (name,) in samples.by("fss_client_address_requests_total", "network"):
         if name == UNKNOWN_NETWORK:
-            yield found("exporter.unknown-network")
+            yield finding_of("exporter.unknown-network")
         else:
-            yield found("exporter.network", name=name)
+            yield finding_of("exporter.network", name=name)
 
 
 def _parts(samples: Samples) -> Iterator[Finding]:
@@ -92,7 +92,7 @@ def _parts(samples: Samples) -> Iterator[Finding]:
     for (part,), active in samples.by("fss_nfs_process_part_active", "part").items():
         if not active:
             why = ", ".join(reason for failed, reason in failures if failed == part) or "no reason yet"
-            yield found("exporter.idle-part", part, why=why)
+            yield finding_of("exporter.idle-part", part, why=why)
 
 
 def _exact_mode(samples: Samples) -> Iterator[Finding]:
@@ -103,6 +103,6 @@ def _exact_mode(samples: Samples) -> Iterator[Finding]:
         active = samples.by(metric).get(())
         if active == 0:
             why = checks or "no check has failed, and no NFS mount may be there yet"
-            yield found("exporter.idle-table", subject, why=why)
+            yield finding_of("exporter.idle-table", subject, why=why)
         elif active is not None and checks:
-            yield found("exporter.left-out", subject, checks=checks)
+            yield finding_of("exporter.left-out", subject, checks=checks)

@@ -98,7 +98,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
             results[f"{host}/{current.name}", current.group, reported["pid"] or str(len(results))] = current
         elif current is not None:
             _take(current, line)
-    jobs = tuple(_job(one, options) for one in results.values() if one.name != ALL_CLIENTS)
+    jobs = tuple(_job(result, options) for result in results.values() if result.name != ALL_CLIENTS)
     if not any(job.reads.count or job.writes.count for job in jobs):
         raise UsageError(f"{source}: no job has read or written anything")
     return jobs
@@ -132,8 +132,8 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
         before = at_end[1] if at_end else ""
 
 
-def _issued(found: "re.Match[str]") -> tuple[int, int]:
-    reads, writes = (found[2], found[3]) if found["v2"] else (found[4], found[5])
+def _issued(match: "re.Match[str]") -> tuple[int, int]:
+    reads, writes = (match[2], match[3]) if match["v2"] else (match[4], match[5])
     return int(reads or 0), int(writes or 0)
 
 
@@ -183,10 +183,10 @@ def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Dir
 
 
 def _figure(pattern: "re.Pattern[str]", part: _DirectionLines | None) -> float | None:
-    found = pattern.search(part.figures) if part else None
-    if found is None:
+    match = pattern.search(part.figures) if part else None
+    if match is None:
         return None
-    value, unit = float(found[1]), found[2].lower()
+    value, unit = float(match[1]), match[2].lower()
     if pattern is _IOPS:
         return value * _THOUSANDS[unit]
     # Version 2 writes KB for 1,024 bytes, version 3 KiB.
@@ -195,9 +195,9 @@ def _figure(pattern: "re.Pattern[str]", part: _DirectionLines | None) -> float |
 
 def _one_size(announced: str, mean: float) -> int:
     """Return the size of every request in bytes. 0 if sizes are mixed, or neither stated nor a power of two."""
-    found = _SIZE.search(announced)
-    if found:
-        low, high = (_bytes(*found.group(first, first + 1)) for first in (1, 3))
+    match = _SIZE.search(announced)
+    if match:
+        low, high = (_bytes(*match.group(first, first + 1)) for first in (1, 3))
         return low if low == high else 0
     size = 512
     while size < mean / (1 + _ROUNDED):

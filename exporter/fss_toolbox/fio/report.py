@@ -103,19 +103,19 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
 def _last_document(source: str, text: str) -> Mapping[str, Any]:
     """Return the last JSON object, with the final figures. Text around the object is skipped."""
     decoder = json.JSONDecoder()
-    found: Any = None
+    document: Any = None
     position = 0
     while (start := _next_object(text, position)) is not None:
         try:
-            found, position = decoder.raw_decode(text, start)
+            document, position = decoder.raw_decode(text, start)
         except RecursionError as error:
             raise UsageError(f"{source}: nested too deeply for a report of fio") from error
         except ValueError as error:
             line = text.count("\n", 0, getattr(error, "pos", start)) + 1
             raise UsageError(f"{source}: line {line}: not JSON, or cut off: {getattr(error, 'msg', error)}") from error
-    if not isinstance(found, dict) or "fio version" not in found:
+    if not isinstance(document, dict) or "fio version" not in document:
         raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
-    return found
+    return document
 
 
 def _next_object(text: str, position: int) -> int | None:

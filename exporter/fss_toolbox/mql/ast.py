@@ -211,7 +211,7 @@ class Join(_Binary):
     __slots__ = ()
 
     def __str__(self) -> str:
-        left, right = (f"({one})" if isinstance(one, Join) else str(one) for one in (self.left, self.right))
+        left, right = (f"({side})" if isinstance(side, Join) else str(side) for side in (self.left, self.right))
         if isinstance(self.left, Join) and self.left.operator == self.operator:
             left = str(self.left)
         return f"{left} {self.operator} {right}"

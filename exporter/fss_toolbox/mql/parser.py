@@ -65,8 +65,8 @@ class _Reader:
         raise MqlError(message, query=self.text, column=(self.at if at is None else at) + 1)
 
     def skip_space(self) -> int:
-        found = _SPACE.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
         return self.at
 
     def take(self, *words: str) -> str | None:
@@ -84,11 +84,11 @@ class _Reader:
             self.fail(f"expected {word} after {after}")
 
     def match(self, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
-        found = pattern.match(self.text, self.skip_space())
-        if found is None:
+        match = pattern.match(self.text, self.skip_space())
+        if match is None:
             self.fail(f"expected {expected}")
-        self.at = found.end()
-        return found
+        self.at = match.end()
+        return match
 
     def build(self, at: int, make: Callable[[], T]) -> T:
         """Build a node. A refusal of the node is a mistake at the position `at`."""
@@ -100,11 +100,11 @@ class _Reader:
     def operator(self, *words: str) -> str | None:
         """Return the binary operator at the present position. A tree too deep to walk is refused here as well."""
         start = self.skip_space()
-        found = self.take(*words)
-        self.operators += found is not None
+        word = self.take(*words)
+        self.operators += word is not None
         if self.operators > _MOST_OPERATORS:
             self.fail(f"more than {_MOST_OPERATORS} operators or parentheses", start)
-        return found
+        return word
 
     # -- rules
 
@@ -177,8 +177,8 @@ class _Reader:
         )
 
     def duration(self, expected: str) -> ast.Duration:
-        found = self.match(_DURATION, expected)
-        return ast.Duration(int(found[1]), found[2])
+        match = self.match(_DURATION, expected)
+        return ast.Duration(int(match[1]), match[2])
 
     def selectors(self) -> tuple[ast.Selector, ...]:
         if not self.take("{"):
@@ -218,10 +218,10 @@ class _Reader:
         return self.match(DIMENSION, "the name of a dimension").group()
 
     def several(self, read: Callable[[], T], separator: str = ",") -> tuple[T, ...]:
-        found = [read()]
+        items = [read()]
         while self.take(separator):
-            found.append(read())
-        return tuple(found)
+            items.append(read())
+        return tuple(items)
 
     def statistic(self) -> ast.Statistic:
         start = self.skip_space()

@@ -80,7 +80,7 @@ def job_traffic(job: Job, cap_bytes: int) -> Traffic:
 def plain_traffic(job: Job) -> Traffic:
     """Return the traffic of a job on a service that counts a read or write of any size as one operation."""
     by_name = {READ: job.reads, WRITE: job.writes}
-    rates = {name: OperationTraffic(one.operations) for name, one in by_name.items() if one.count}
+    rates = {name: OperationTraffic(operation.operations) for name, operation in by_name.items() if operation.count}
     return plain(Traffic(rates, job.reads.bytes_per_second, job.writes.bytes_per_second))
 
 
@@ -167,8 +167,8 @@ def judge(jobs: Iterable[Job], storage: Storage, name: str = "") -> BenchmarkVer
     """Compare jobs that ran together with the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
-    found = () if storage.limits is None else known_uses(scaled(traffic, 1 / storage.mount_targets), storage.limits)
-    first = fullest(found)
+    used = () if storage.limits is None else known_uses(scaled(traffic, 1 / storage.mount_targets), storage.limits)
+    first = fullest(used)
     waiting = [job.in_flight for job in jobs if job.in_flight is not None]
     in_flight = sum(waiting) if len(waiting) == len(jobs) else None
     depths = [job.depth for job in jobs if job.depth is not None]
@@ -176,13 +176,13 @@ def judge(jobs: Iterable[Job], storage: Storage, name: str = "") -> BenchmarkVer
     clients = tuple(_client_uses(traffic, in_flight, storage))
     bottleneck = _bottleneck(first, clients, in_flight, depth)
     measured = sum(job.reads.operations + job.writes.operations for job in jobs)
-    bound = fullest((*found, *(use for use in clients if use.resource != SERVICE_QUEUE)))
+    bound = fullest((*used, *(use for use in clients if use.resource != SERVICE_QUEUE)))
     met = first is not None and bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
     return BenchmarkVerdict(
         name=name,
         jobs=jobs,
         traffic=traffic,
-        uses=found,
+        uses=used,
         first=first,
         clients=clients,
         in_flight=in_flight,

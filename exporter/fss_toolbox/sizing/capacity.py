@@ -110,10 +110,10 @@ def capacity_answer(
 def server_uses(traffic: Traffic, limits: Limits, clients: ClientHosts, mount_targets: int = 1) -> tuple[Use, ...]:
     """Compare every ceiling of one mount target with an even share of a load."""
     connections = None if clients.connections is None else clients.connections / mount_targets
-    found = uses(scaled(traffic, 1 / mount_targets), limits, connections)
+    used = uses(scaled(traffic, 1 / mount_targets), limits, connections)
     if clients.encrypted:
-        found += (Use(ENCRYPTED_CONNECTIONS, "connections", connections, limits.encrypted_connections),)
-    return found
+        used += (Use(ENCRYPTED_CONNECTIONS, "connections", connections, limits.encrypted_connections),)
+    return used
 
 
 def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
@@ -122,17 +122,17 @@ def client_uses(traffic: Traffic, clients: ClientHosts) -> tuple[Use, ...]:
     # A network carries both directions at once, so the busier one counts.
     payload = max(traffic.read_bytes, traffic.written_bytes)
     hosts, connections = clients.count, clients.connections
-    found = []
+    used = []
     if clients.latency_seconds is not None:
         # OCI publishes payload without the number of operations.
         in_flight = operations * clients.latency_seconds if operations or not traffic.payload else None
-        found.append(Use(LATENCY, "requests in flight", in_flight, clients.concurrency))
+        used.append(Use(LATENCY, "requests in flight", in_flight, clients.concurrency))
     if clients.bandwidth is not None:
-        found.append(Use(CLIENT_NETWORK, "B/s", payload, None if hosts is None else hosts * clients.bandwidth))
+        used.append(Use(CLIENT_NETWORK, "B/s", payload, None if hosts is None else hosts * clients.bandwidth))
     if clients.network_rtt_seconds is not None:
         each = clients.window_bytes / clients.network_rtt_seconds
-        found.append(Use(TCP_WINDOW, "B/s", payload, None if connections is None else connections * each))
-    return tuple(found)
+        used.append(Use(TCP_WINDOW, "B/s", payload, None if connections is None else connections * each))
+    return tuple(used)
 
 
 def pieces_for(ratio: float, target: float = 1.0) -> int:
@@ -171,11 +171,11 @@ class JobTime:
         return self.operations / self.seconds
 
 
-def job_time(found: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
-    """Time of a job. None where no bound is known. `found` are all bounds against the whole job, as if the job took one second."""
+def job_time(used: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:
+    """Time of a job. None where no bound is known. `used` are all bounds against the whole job, as if the job took one second."""
     times = [
         JobTime(seconds, use, operations)
-        for use in found
+        for use in used
         if use.resource not in CONNECTION_BOUNDS and (seconds := _job_seconds(use, operations, clients))
     ]
     return max(times, key=lambda time: time.seconds, default=None)

@@ -78,14 +78,14 @@ def options(
 
     Standard mount targets stand twice if one is not enough: one, and the number that is.
     """
-    found = []
+    compared = []
     for shape in SHAPES.values():
         limits = limits_of(shape.name)
         first = fullest(server_uses(traffic, limits, clients))
         needed = pieces_for(first.ratio, target) if first and first.ratio else 1
         for count in sorted({1, needed} if shape is STANDARD else {needed}):
             price = prices.get(shape.name)
-            found.append(
+            compared.append(
                 Option(
                     shape.name,
                     count,
@@ -98,7 +98,7 @@ def options(
                     _full_in_days(server_uses(traffic, limits, clients), growth, count),
                 )
             )
-    return [*found, *_lustre(traffic, target, prices, growth)]
+    return [*compared, *_lustre(traffic, target, prices, growth)]
 
 
 def _lustre(
@@ -114,11 +114,11 @@ def _lustre(
         yield Option(name, 1, size, (use,), target, None, 0, usd, _full_in_days((use,), growth, 1))
 
 
-def _full_in_days(one: tuple[Use, ...], growth: Mapping[str, Growth], count: int) -> float | None:
+def _full_in_days(used: tuple[Use, ...], growth: Mapping[str, Growth], count: int) -> float | None:
     """Return the days until the first ceiling of `count` even shares is reached. `one` has the ceilings of one."""
     days = [
         left
-        for use in one
+        for use in used
         if use.limit
         and use.resource in growth
         and use.resource not in CONNECTION_BOUNDS

@@ -21,7 +21,7 @@ class Offer:
 
 def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
     """Return the least capacity of each type with ceilings that carries plain traffic at a share of the ceilings."""
-    found = []
+    offered = []
     operations = traffic.all_operations.operations
     for kind in service.kinds.values():
         wanted = [
@@ -34,8 +34,8 @@ def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
         if asked:
             enough = [size for size in asked if size is not None]
             least = kind.on_sale(max(enough)) if len(enough) == len(asked) else None
-            found.append(Offer(kind, least))
-    return found
+            offered.append(Offer(kind, least))
+    return offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +76,12 @@ def latency_of(traffic: Traffic, kind: ServiceType | None, latency_seconds: floa
 
 def clients_share(traffic: Traffic, kind: ServiceType) -> float | None:
     """Return plain traffic in multiples of the documented throughput of one client. None without a document."""
-    one = kind.one_client
-    if one is None:
+    client = kind.one_client
+    if client is None:
         return None
     return max(
-        _rate(traffic, READ) / one.read_iops + _rate(traffic, WRITE) / one.write_iops,
-        traffic.read_bytes / one.read_bytes_per_second + traffic.written_bytes / one.write_bytes_per_second,
+        _rate(traffic, READ) / client.read_iops + _rate(traffic, WRITE) / client.write_iops,
+        traffic.read_bytes / client.read_bytes_per_second + traffic.written_bytes / client.write_bytes_per_second,
     )
 
 

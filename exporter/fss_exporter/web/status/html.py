@@ -23,16 +23,16 @@ def render(
     page: StatusPage, *, telemetry_path: str = "/metrics", host: str = "", search: str = "", number: int = 1
 ) -> str:
     """Return one page of 25 mount targets with the search text, and everything else, as an HTML document."""
-    found = page.found(search)
-    pages = max(1, -(-len(found) // _ROWS_ON_A_PAGE))
+    matching = page.matching(search)
+    pages = max(1, -(-len(matching) // _ROWS_ON_A_PAGE))
     number = min(max(number, 1), pages)
     return _ENVIRONMENT.get_template("status.html").render(
         page=page,
         telemetry_path=telemetry_path,
         host=host,
         search=search,
-        found=found,
-        shown=found[(number - 1) * _ROWS_ON_A_PAGE : number * _ROWS_ON_A_PAGE],
+        matching=matching,
+        shown=matching[(number - 1) * _ROWS_ON_A_PAGE : number * _ROWS_ON_A_PAGE],
         number=number,
         pages=pages,
         rows_on_a_page=_ROWS_ON_A_PAGE,

@@ -199,7 +199,7 @@ class StatusPage:
         """The failing or stalled collectors."""
         return tuple(row for row in self.collectors if not row.success)
 
-    def found(self, search: str) -> tuple[MountTargetRow, ...]:
+    def matching(self, search: str) -> tuple[MountTargetRow, ...]:
         """The mount targets with this text in their name, region, address, shape or state."""
         wanted = search.casefold()
         return tuple(

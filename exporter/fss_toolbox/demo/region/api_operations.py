@@ -91,20 +91,20 @@ class OperationTable:
 
     def __init__(self, *tables: Traversable) -> None:
         read = [read_table(table) for table in tables]
-        self._rows: Mapping[str, Any] = {name: row for one in read for name, row in one["operations"].items()}
-        self._objects: Mapping[str, Any] = {name: row for one in read for name, row in one["objects"].items()}
+        self._rows: Mapping[str, Any] = {name: row for document in read for name, row in document["operations"].items()}
+        self._objects: Mapping[str, Any] = {name: row for document in read for name, row in document["objects"].items()}
         self._models = cache(self._read_models)  # once, because tests start many regions
 
     def operations(self, handlers: Mapping[str, Handler]) -> tuple[ApiOperation, ...]:
         """Return the operations that have a handler, in the order of the files."""
-        found = []
+        operations = []
         for name, row in self._rows.items():
             if name in handlers:
                 method = next(key for key in row if key.isupper())
                 query, body = self._models(name)
                 path, family = row[method], row.get("family", "")
-                found.append(ApiOperation(name, method, path, handlers[name], query, body, family))
-        return tuple(found)
+                operations.append(ApiOperation(name, method, path, handlers[name], query, body, family))
+        return tuple(operations)
 
     def _read_models(self, name: str) -> tuple[type[BaseModel], type[BaseModel] | None]:
         """Return the models of query and body of an operation."""

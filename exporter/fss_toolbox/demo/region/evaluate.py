@@ -74,7 +74,7 @@ def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> 
         points = {}
         for minute in minutes:
             window = range(minute - width + 1, minute + 1)
-            observed = [found for at in window for member in members for found in member.raw(at)]
+            observed = [observation for at in window for member in members for observation in member.raw(at)]
             if observed:
                 points[minute] = float(take(observed))
         if points:

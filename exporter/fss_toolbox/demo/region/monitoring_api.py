@@ -194,7 +194,7 @@ class MonitoringApi:
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:
     """`*` stands for any run of characters, `|` for or. Nothing else is special."""
-    literal = re.sub(r"[][?]", lambda found: f"[{found[0]}]", pattern)
+    literal = re.sub(r"[][?]", lambda match: f"[{match[0]}]", pattern)
     compiled = re.compile("|".join(translate(part.strip()) for part in literal.split("|")))
     return lambda text: compiled.match(text) is not None
 

@@ -51,9 +51,9 @@ class PostedMetrics:
         """Yield the streams of a metric."""
         with self._lock:
             posted = [posted for key, posted in self._posted.items() if key[:3] == (namespace, group, name)]
-        for one in posted:
-            entry = one.definition
-            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, one)
+        for metric in posted:
+            entry = metric.definition
+            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, metric)
 
     def post(self, call: Call) -> ApiAnswer:
         """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""

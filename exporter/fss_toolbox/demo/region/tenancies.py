@@ -66,7 +66,9 @@ def small(tenancy: str = "fssdemo") -> records.Tenancy:
     build = _Builder(tenancy)
     compartments = {name: build.compartment(name) for name in _DATA["compartments"]}
     zones = {zone: f"qIZq:{REGION.upper()}-{zone}" for zone in ("AD-1", "AD-2")}
-    places = {name: (compartments[one].id, zones[zone]) for name, (one, zone) in _DATA["places"].items()}
+    places = {
+        name: (compartments[compartment].id, zones[zone]) for name, (compartment, zone) in _DATA["places"].items()
+    }
     subnets = {name: build.subnet(compartments["network"], name, *row) for name, row in _DATA["subnets"].items()}
     connector = build.resource(records.DemoConnector, "outboundconnector", "ldap-corp", places["here"])
     targets = {}
@@ -92,7 +94,9 @@ def small(tenancy: str = "fssdemo") -> records.Tenancy:
         subnets=tuple(subnets.values()),
         mount_targets=tuple(targets.values()),
         file_systems=tuple(systems.values()),
-        links=tuple(build.link(targets[one], systems[other], path, mix) for one, other, path, mix in _DATA["exports"]),
+        links=tuple(
+            build.link(targets[target], systems[other], path, mix) for target, other, path, mix in _DATA["exports"]
+        ),
         replications=(replication,),
         connectors=(connector,),
         streams=(build.id("stream", "alarms"),),

@@ -87,9 +87,9 @@ class Dispatcher:
     def _route(self, request: ApiRequest) -> tuple[ApiOperation, Mapping[str, str]]:
         known = False
         for pattern, operation in self._routes:
-            if found := pattern.fullmatch(request.path):
+            if match := pattern.fullmatch(request.path):
                 if operation.method == request.method:
-                    return operation, found.groupdict()
+                    return operation, match.groupdict()
                 known = True
         if known:
             raise refusal.method_not_allowed(f"{request.method} is not served at this path.")

@@ -17,12 +17,13 @@ _OF_MOUNT_TARGETS: Final = {
     "connections": "fss_mount_target_connections_limit",
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
-_OF_SERVICES: Final = {
+CEILINGS_OF_SERVICES: Final = {
     "iops": "fss_client_iops_limit",
     "read_bytes_per_second": "fss_client_read_bytes_per_second_limit",
     "write_bytes_per_second": "fss_client_write_bytes_per_second_limit",
     "bytes_per_second": "fss_client_bytes_per_second_limit",
 }
+"""Metric of a client by the name of the ceiling in `Limits`."""
 _SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
 
 
@@ -45,7 +46,7 @@ def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
 
 
 def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
-    ceilings = _limits(samples, _OF_SERVICES, "address")
+    ceilings = _limits(samples, CEILINGS_OF_SERVICES, "address")
     known = {labels["address"]: labels for labels, _ in samples.all("fss_client_service_info")}
     for address in {*ceilings, *known}:
         service, kind = (known.get(address, {}).get(name, "") for name in ("service", "kind"))

@@ -155,7 +155,7 @@ def fleet(
         return next((answer for part, answer in answers.items() if part in query), [])
 
     monkeypatch.setattr(Prometheus, "at", at)
-    return PrometheusSource(Prometheus(lambda _: ""), "http://prometheus", 15.0), asked
+    return PrometheusSource(Prometheus(lambda _: ""), "http://prometheus", JUDGE, 15.0), asked
 
 
 def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], float]]]:
@@ -208,6 +208,71 @@ def test_a_mount_target_without_scraped_clients_says_so(monkeypatch: pytest.Monk
     assert "address" in source.parts(nameless, "clients").remark
 
 
+NAS = {"network": "n", "address": "10.9.0.5"}
+
+
+def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(
+        monkeypatch,
+        known(70.0, 4_500.0)
+        | {
+            "address:fss_client_estimated_iops:rate5m": [
+                ({"network": "n", "address": "10.0.0.2"}, 4_500.0),
+                ({"network": "other", "address": "10.0.0.2"}, 49_000.0),
+                (NAS, 30.0),
+            ],
+            "address:fss_client_read_bytes:rate5m": [(NAS, 40e6)],
+            "address:fss_client_written_bytes:rate5m": [(NAS, 3e6)],
+            "fss_client_bytes_per_second_limit": [(NAS, 50e6)],
+            "fss_client_service_info": [({**NAS, "service": "apsara-nas", "kind": "capacity"}, 1.0)],
+        },
+    )
+    polled, other, nas = source.look().targets
+    assert (polled.name, fullest_usage(polled).ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
+    assert (other.name, other.address, other.level) == ("", "10.0.0.2", Level.CRITICAL), "of the assumed shape"
+    usage = fullest_usage(nas)
+    assert usage is not None
+    assert (nas.name, nas.shape, usage.quantity, usage.ratio) == ("apsara-nas", "capacity", Quantity.BOTH, 0.86)
+    assert (usage.is_at_least, nas.level) == (True, Level.WARNING)
+
+
+def test_parts_of_equal_addresses_in_two_networks_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [({"network": network, "address": "10.0.0.2"}, 10.0) for network in ("n", "other")]
+    source, asked = fleet(monkeypatch, {"address:fss_client_estimated_iops:rate5m": places})
+    for target, network in zip(source.look().targets, ("n", "other"), strict=True):
+        source.parts(target, "clients")
+        assert f'{{address="10.0.0.2",network="{network}"}}' in asked[-1]
+
+
+def test_reads_and_writes_of_clients_are_a_lower_bound_while_the_poller_is_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = {"network": "n", "address": "10.0.0.2"}
+    source, _ = fleet(
+        monkeypatch,
+        known(7200.0, 10.0)
+        | {
+            "address:fss_client_read_bytes:rate5m": [(place, 0.97e9)],
+            "fss_mount_target_read_bytes_per_second_limit": [({"mount_target_id": "a"}, 1e9)],
+        },
+    )
+    (target,) = source.look().targets
+    usage = fullest_usage(target)
+    assert usage is not None
+    assert (usage.quantity, usage.ratio, usage.is_at_least) == (Quantity.READ, 0.97, True)
+
+
 def test_a_prometheus_without_a_poller_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(monkeypatch, {"address:fss_client_estimated_iops:rate5m": [(NAS, 30.0)]})
+    picture = source.look()
+    assert [target.address for target in picture.targets] == ["10.9.0.5"]
+    assert picture.remarks == (
+        "no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape standard",
+    )
+
+
+def test_a_prometheus_with_nothing_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = fleet(monkeypatch, {})
-    assert source.look().remarks == ("this Prometheus has no mount targets of a poller of the last hour",)
+    assert source.look().remarks == (
+        "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients",
+    )

@@ -15,6 +15,7 @@ from fss_toolbox.top.top_table import (
     TopTable,
     ViewState,
     bar,
+    ceiling_of_parts,
     headline,
     parts_table,
     subtitle,
@@ -122,8 +123,20 @@ def test_a_table_fits_its_terminal_and_keeps_name_bar_and_share(width: int) -> N
     if width >= 80:
         for line in lines(table):
             assert cell_len(line) <= width
-        assert "45,500 / 50,000" in lines(table)[0]
+        assert ("45,500 / 50,000" if width >= 100 else "45,500") in lines(table)[0]
     assert "…" in lines(table)[0]
+
+
+@pytest.mark.parametrize(
+    ("quantity", "said"),
+    [(Quantity.LATENCY, "94 % of latency !"), (Quantity.BOTH, "≥ 114 % of read+write !!")],
+)
+def test_iops_stay_beside_the_longest_words_at_80_columns(quantity: Quantity, said: str) -> None:
+    source, value = (FigureSource.HOST, 114.0) if quantity is Quantity.BOTH else (FigureSource.MEASURED, 94.0)
+    full = target("mt-scratch", iops(4_500), Usage(quantity, KnownFigure(value, source, 70.0), 100.0))
+    table = drawn(full, target("mt-home", iops(45_500)), width=77)
+    assert said in lines(table)[0]
+    assert {"IOPS", "known by"} <= {column.title for column in table.columns}
 
 
 def test_a_wider_terminal_has_more_columns() -> None:
@@ -169,7 +182,7 @@ PARTS = Parts(
 
 
 def test_parts_have_their_share_of_the_ceiling_and_of_the_load() -> None:
-    first, second = lines(parts_table(PARTS, ViewState(target="x"), 200, 50_000.0))
+    first, second = lines(parts_table(PARTS, ViewState(target="x"), 200, iops(45_000)))
     assert "9.0 %" in first
     assert "90 %" in first
     assert "400 to 600" in second
@@ -179,10 +192,45 @@ def test_parts_without_a_ceiling_have_figures() -> None:
     assert "4,500" in lines(parts_table(PARTS, ViewState(target="x"), 200))[0]
 
 
+@pytest.mark.parametrize(
+    ("quantity", "first", "share"),
+    [
+        (Quantity.READ, "/export/a", "10 %"),
+        (Quantity.WRITE, "/export/a", "20 %"),
+        (Quantity.BOTH, "/export/a", "30 %"),
+        (Quantity.IOPS, "/export/b", ""),
+    ],
+)
+def test_parts_are_compared_with_the_ceiling_that_is_fullest(quantity: Quantity, first: str, share: str) -> None:
+    fullest = Usage(quantity, KnownFigure(9e6, FigureSource.MEASURED, 70.0), 1e7)
+    table = parts_table(PARTS, ViewState(target="x"), 200, fullest)
+    assert table.rows[0][1][0].text == first
+    assert share in lines(table)[0]
+    assert table.columns[
+        1
+    ].title == f"of the {quantity.value.lower() if quantity is not Quantity.IOPS else 'IOPS'} ceiling".replace(
+        "read and write", "read+write"
+    )
+
+
+def test_parts_of_a_mount_target_that_is_slow_are_compared_with_its_iops() -> None:
+    slow = target("mt", iops(45_000), Usage(Quantity.LATENCY, KnownFigure(9.0, FigureSource.MEASURED, 70.0), 1.0))
+    table = parts_table(PARTS, ViewState(target="x"), 200, ceiling_of_parts(slow))
+    assert table.columns[1].title == "of the IOPS ceiling"
+    assert "9.0 %" in lines(table)[0]
+
+
+def test_a_column_that_nothing_fills_takes_no_room() -> None:
+    exact = Parts((LoadPart("web-1", Bounds.exact(1.0), 1.0),))
+    titles = [column.title for column in parts_table(exact, ViewState(target="x"), 200, iops(45_000)).columns]
+    assert "IOPS bounds" not in titles
+    assert "" not in titles
+
+
 def test_parts_follow_order_and_filter() -> None:
     state = replace(ViewState(target="x"), search="MNT")
     assert [cells[0].text for _, cells in parts_table(PARTS, state, 120).rows] == ["/export/a"]
-    by_name = ViewState(target="x", sorts=(0, 5))
+    by_name = ViewState(target="x", sorts=(0, 6))
     assert [cells[0].text for _, cells in parts_table(PARTS, by_name, 120).rows] == ["/export/a", "/export/b"]
 
 
@@ -192,6 +240,12 @@ def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> No
     assert said[0] == "mt-home 10.0.0.2 standard"
     assert "91 % of IOPS !" in said[1]
     assert said[2:] == ["[1] mounts  [2] CLIENTS  [3] operations  [4] processes", "no client"]
+
+
+def test_the_lines_above_parts_say_which_part_of_the_load_they_are() -> None:
+    seen = iops(450, FigureSource.CLIENTS, 0.0, coverage=0.009)
+    said = [line.text for line in subtitle(target("mt", iops(45_500), seen), ViewState(target="x"), PARTS)]
+    assert said[3] == "the load below is 0.9 % of its IOPS. The other clients are not seen"
 
 
 def test_names_from_outside_cannot_control_the_terminal() -> None:

@@ -75,11 +75,11 @@ def _screen() -> Any:
 
 
 def _source(flags: TopFlags) -> PictureSource:
+    ceilings = judge(flags.shape, flags.configuration())
     if flags.prometheus is not None:
         base = check_url("--prometheus", flags.prometheus).rstrip("/")
         prometheus = Prometheus(lambda path: get(f"{base}{path}", "application/json"))
-        return PrometheusSource(prometheus, shown(base), flags.interval or _PROMETHEUS_SECONDS)
-    ceilings = judge(flags.shape, flags.configuration())
+        return PrometheusSource(prometheus, shown(base), ceilings, flags.interval or _PROMETHEUS_SECONDS)
     if flags.url is not None:
         url = check_url("--url", flags.url)
         return PageSource(lambda: get(url, "text/plain"), shown(url), ceilings, flags.interval or _PAGE_SECONDS)

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterator
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits, Use
+from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.traffic_report import Report, ReportLine, ReportOrder, parts_of, targets_of
@@ -24,25 +25,28 @@ def client_targets(report: Report, judge: Judge, known: Collection[str] = ()) ->
     """Yield a mount target for each address of a report. The addresses in `known` are left out."""
     for line in targets_of(report, judge, "iops"):
         if line.name not in known:
-            uses = line.compare(line.traffic)
-            served = judge.served.get(line.name)
-            yield MountTargetRow(
-                name=served.name if served else "",
-                region="",
-                address=line.name,
-                shape=served.shape if served else judge.shape,
-                state="",
-                usages=tuple(_usages(uses)),
-                ceilings=frozenset(
-                    _QUANTITIES[use.resource] for use in uses if use.limit and use.resource in _QUANTITIES
-                ),
-            )
+            served = judge.served.get(line.name) or ServedCeilings(Limits(), shape=judge.shape)
+            yield row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST)
 
 
-def _usages(uses: Collection[Use]) -> Iterator[Usage]:
-    for use in uses:
-        if use.demand is not None and use.resource in _QUANTITIES:
-            yield Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, FigureSource.HOST), use.limit)
+def row_of_clients(
+    address: str, region: str, served: ServedCeilings, uses: Collection[Use], source: FigureSource
+) -> MountTargetRow:
+    """Return the row of an address of which only the load of clients is known."""
+    known = [use for use in uses if use.resource in _QUANTITIES]
+    return MountTargetRow(
+        name=served.name,
+        region=region,
+        address=address,
+        shape=served.shape,
+        state="",
+        usages=tuple(
+            Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, source), use.limit)
+            for use in known
+            if use.demand is not None
+        ),
+        ceilings=frozenset(_QUANTITIES[use.resource] for use in known if use.limit),
+    )
 
 
 def client_parts(report: Report, judge: Judge, address: str, kind: str) -> Parts:

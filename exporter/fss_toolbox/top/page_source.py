@@ -80,7 +80,9 @@ class PageSource:
                 scrape.take(*sample)
             scrape.ceilings = served_ceilings(samples)
         except (ValueError, LookupError, OverflowError) as error:
-            raise SourceError(f"{self.title}: not the metrics of an exporter of this version: {error}") from error
+            raise SourceError(
+                f"{self.title}: not the metrics of an exporter of this version. Give the URL of /metrics ({error})"
+            ) from error
         if not any(name.startswith(("fss_client_", "fss_mount_target_", "fss_oci_")) for name, _, _ in samples):
             raise SourceError(f"{self.title}: no metrics of an agent or a poller. Give the URL of /metrics")
         return samples, scrape

@@ -1,27 +1,38 @@
 """The fleet of a Prometheus as a source of `top`: mount targets as the poller knows them, and the clients behind each.
 
-A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a lower bound.
+A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a lower bound. An address that
+only clients know is a line too, against the ceilings of its service or of the shape that the flags state.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
+from fss_exporter.model.limits import Limits, known_uses, uses
+from fss_exporter.model.operations import READ
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, ServedCeilings
 from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES, SOURCES
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.top.client_targets import row_of_clients
 from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, operations_of, process_parts
 
 _INFO: Final = "fss_mount_target_info"
 _AGE: Final = "fss_mount_target_data_age_seconds"
 _RATIO: Final = 'fss_mount_target_utilisation_ratio{statistic="mean"}'
-_CLIENTS: Final = "address:fss_client_estimated_iops:rate5m"
+_CLIENTS: Final = {
+    Quantity.IOPS: "address:fss_client_estimated_iops:rate5m",
+    Quantity.READ: "address:fss_client_read_bytes:rate5m",
+    Quantity.WRITE: "address:fss_client_written_bytes:rate5m",
+}
 # A poller that answers decides which mount targets exist. Of a silent poller the last hour counts.
 _TARGETS: Final = (
     f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (tenancy, region) group by (tenancy, region) ({_INFO}))"
@@ -46,18 +57,19 @@ _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs
 class _Known:
     """A mount target of the inventory."""
 
-    id: str
-    row: MountTargetRow  # without figures
+    id: str  # OCID. Empty for an address that only clients know
+    row: MountTargetRow
     network: str
 
 
 class PrometheusSource:
     """The mount targets and clients of one Prometheus."""
 
-    def __init__(self, prometheus: Prometheus, title: str, interval: float) -> None:
+    def __init__(self, prometheus: Prometheus, title: str, judge: Judge, interval: float) -> None:
         self.title = title
         self.period_seconds = interval
         self._prometheus = prometheus
+        self._judge = judge
         self._at = 0.0
         self._networks: dict[tuple[str, str, str], str] = {}
 
@@ -65,10 +77,12 @@ class PrometheusSource:
         """Ask for every mount target."""
         self._at = self._prometheus.present()
         known = list(self._inventory())
-        self._networks = {_place(one.row): one.network for one in known}
         limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in LIMITS.items()}
         ages = self._by(_AGES, "mount_target_id", "resource")
-        clients = self._by(f"sum by (network, address) ({_CLIENTS})", "network", "address")
+        clients = {
+            quantity: self._by(f"sum by (network, address) ({recorded})", "network", "address")
+            for quantity, recorded in _CLIENTS.items()
+        }
         shares: dict[str, list[Usage]] = defaultdict(list)
         ratios = f"max by (mount_target_id, resource, source) ({_last(_RATIO)})"
         for (target, resource, source), ratio in self._by(ratios, "mount_target_id", "resource", "source").items():
@@ -77,9 +91,45 @@ class PrometheusSource:
             if quantity is not None and limit:
                 figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
                 shares[target].append(Usage(quantity, figure, limit))
-        targets = tuple(_with_figures(one, shares[one.id], limits, clients) for one in known)
-        remarks = () if known else ("this Prometheus has no mount targets of a poller of the last hour",)
-        return Picture(targets, None, remarks)
+        known = [replace(one, row=_with_figures(one, shares[one.id], limits, clients)) for one in known]
+        unpolled = list(self._unpolled(clients, {(one.network, one.row.address) for one in known}))
+        self._networks = {_place(one.row): one.network for one in (*known, *unpolled)}
+        targets = tuple(one.row for one in (*known, *unpolled))
+        return Picture(targets, None, () if known else (self._without_poller(targets),))
+
+    def _without_poller(self, targets: Collection[MountTargetRow]) -> str:
+        if targets:
+            shape = self._judge.shape
+            return (
+                f"no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape {shape}"
+            )
+        return "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients"
+
+    def _unpolled(
+        self, clients: Mapping[Quantity, Mapping[tuple[str, ...], float]], polled: Collection[tuple[str, str]]
+    ) -> Iterator[_Known]:
+        """Yield the addresses that only clients know."""
+        limits: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
+        for ceiling, name in CEILINGS_OF_SERVICES.items():
+            for place, value in self._by(f"min by (network, address) ({name})", "network", "address").items():
+                limits[place][ceiling] = value
+        info = "group by (network, address, service, kind) (fss_client_service_info)"
+        services = {key[:2]: key[2:] for key in self._by(info, "network", "address", "service", "kind")}
+        for place, iops in clients[Quantity.IOPS].items():
+            network, address = place
+            if not address or (network, address) in polled:
+                continue
+            read_bytes, written_bytes = (clients[way].get(place, 0.0) for way in (Quantity.READ, Quantity.WRITE))
+            traffic = Traffic({READ: OperationTraffic(iops, Bounds.exact(iops))}, read_bytes, written_bytes)
+            if place in services:
+                service, kind = services[place]
+                served = ServedCeilings(Limits(**limits[place]), service, kind, service)
+                compared = known_uses(traffic, served.limits)
+            else:
+                served = ServedCeilings(self._judge.at(address), shape=self._judge.shape)
+                compared = uses(traffic, served.limits)
+            row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS)
+            yield _Known("", row, network)
 
     def _inventory(self) -> Iterator[_Known]:
         by_id = {}
@@ -166,13 +216,14 @@ def _with_figures(
     known: _Known,
     shares: list[Usage],
     limits: Mapping[Quantity, Mapping[tuple[str, ...], float]],
-    clients: Mapping[tuple[str, ...], float],
+    clients: Mapping[Quantity, Mapping[tuple[str, ...], float]],
 ) -> MountTargetRow:
     row, usages = known.row, list(shares)
-    seen = clients.get((known.network, row.address)) if row.address else None
-    if seen is not None:
-        whole = best_known(usage.figure for usage in shares if usage.quantity is Quantity.IOPS)
-        figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
-        usages.append(Usage(Quantity.IOPS, figure, limits[Quantity.IOPS].get((known.id,))))
+    for quantity, loads in clients.items():
+        seen = loads.get((known.network, row.address)) if row.address else None
+        if seen is not None:
+            whole = best_known(usage.figure for usage in shares if usage.quantity is quantity)
+            figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
+            usages.append(Usage(quantity, figure, limits[quantity].get((known.id,))))
     ceilings = frozenset(quantity for quantity, of in limits.items() if (known.id,) in of)
-    return MountTargetRow(row.name, row.region, row.address, row.shape, row.state, tuple(usages), ceilings)
+    return replace(row, usages=tuple(usages), ceilings=ceilings)

@@ -16,14 +16,15 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Footer, Input, Static
 
-from fss_exporter.web.status.rows import MountTargetRow, Quantity
+from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.tables import Column
 from fss_toolbox.top.looks import Looks, Shown
-from fss_toolbox.top.picture import KINDS, PictureSource, key_of, usage_of
+from fss_toolbox.top.picture import KINDS, PictureSource, key_of
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
     ViewState,
+    ceiling_of_parts,
     headline,
     parts_table,
     shown_targets,
@@ -138,8 +139,8 @@ class TopScreen(App[None]):
         if state.target:
             target = self._target()
             lines += subtitle(target, state, shown.parts)
-            limit = usage_of(target, Quantity.IOPS) if target else None
-            parts = parts_table(shown.parts, state, width, limit.limit if limit else None) if shown.parts else None
+            ceiling = ceiling_of_parts(target) if target else None
+            parts = parts_table(shown.parts, state, width, ceiling) if shown.parts else None
             self._fill(parts or TopTable((), ()))
         else:
             self._fill(targets_table(shown.picture, state, width, silent))

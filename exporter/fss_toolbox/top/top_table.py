@@ -45,10 +45,13 @@ _NAMES: Final = {
     Quantity.IOPS: "IOPS",
     Quantity.READ: "read",
     Quantity.WRITE: "write",
-    Quantity.BOTH: "read and write",
+    Quantity.BOTH: "read+write",
     Quantity.LATENCY: "latency objective",
     Quantity.CONNECTIONS: "connections",
 }
+
+
+_NARROW: Final = 100  # characters of a line below which figures stand without their ceilings, and words are short
 
 
 class ByteUnit(NamedTuple):
@@ -123,14 +126,33 @@ TARGET_SORTS: Final[Mapping[str, Callable[[MountTargetRow], object]]] = {
     "write": _value(Quantity.WRITE),
     "name": lambda target: target.name,
 }
-PART_SORTS: Final[Mapping[str, Callable[[LoadPart], object]]] = {
-    "IOPS": lambda part: -(part.iops.point if part.iops else part.operations or 0.0),
-    "operations": lambda part: -(part.operations or 0.0),
-    "read": lambda part: -(part.read_bytes or 0.0),
-    "write": lambda part: -(part.written_bytes or 0.0),
-    "RTT": lambda part: -(part.rtt_seconds or 0.0),
-    "name": lambda part: part.name,
+PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
+    "share of the ceiling": lambda part, of: (-(_amount_of(part, of) or 0.0), -_cost(part)),
+    "IOPS": lambda part, _: -_cost(part),
+    "operations": lambda part, _: -(part.operations or 0.0),
+    "read": lambda part, _: -(part.read_bytes or 0.0),
+    "write": lambda part, _: -(part.written_bytes or 0.0),
+    "RTT": lambda part, _: -(part.rtt_seconds or 0.0),
+    "name": lambda part, _: part.name,
 }
+"""Orders of parts. The first depends on the ceiling that is fullest."""
+
+
+def _cost(part: LoadPart) -> float:
+    return part.iops.point if part.iops else part.operations or 0.0
+
+
+def _amount_of(part: LoadPart, quantity: Quantity) -> float | None:
+    """Return what a part takes of a ceiling. None if it is not known."""
+    match quantity:
+        case Quantity.READ:
+            return part.read_bytes
+        case Quantity.WRITE:
+            return part.written_bytes
+        case Quantity.BOTH:
+            return (part.read_bytes or 0.0) + (part.written_bytes or 0.0)
+        case _:
+            return part.iops.point if part.iops else None
 
 
 def bar(ratio: float, width: int) -> str:
@@ -147,12 +169,14 @@ def _percent(ratio: float) -> str:
     return f"{ratio * 100:.0f} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
 
 
-def share_text(usage: Usage) -> str:
+def share_text(usage: Usage, *, is_narrow: bool = False) -> str:
     """Return the share of a ceiling in words: `91 % of IOPS !`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
     if usage.ratio is None:
         return "no ceiling known"
-    before = "at least " if usage.is_at_least else "last " if usage.is_old else ""
-    return f"{before}{_percent(usage.ratio)} of {_NAMES[usage.quantity]}{_MARKS.get(usage.level, '')}"
+    least = "≥ " if is_narrow else "at least "
+    before = least if usage.is_at_least else "last " if usage.is_old else ""
+    name = "latency" if is_narrow and usage.quantity is Quantity.LATENCY else _NAMES[usage.quantity]
+    return f"{before}{_percent(usage.ratio)} of {name}{_MARKS.get(usage.level, '')}"
 
 
 def _age(seconds: float | None) -> str:
@@ -163,13 +187,13 @@ def _age(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _ceiling_cell(target: MountTargetRow, width: int) -> Cell:
+def _ceiling_cell(target: MountTargetRow, width: int, *, is_narrow: bool = False) -> Cell:
     """Return the bar of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
     usage = fullest_usage(target)
     if usage is None or usage.ratio is None:
         return Cell(f"{'·' * width} not known", GREY)
     level = target.level if usage.level is Level.FINE else usage.level
-    return Cell(f"{bar(usage.ratio, width)} {share_text(usage)}", STYLES[level])
+    return Cell(f"{bar(usage.ratio, width)} {share_text(usage, is_narrow=is_narrow)}", STYLES[level])
 
 
 def _known_cell(usage: Usage | None) -> Cell:
@@ -178,9 +202,15 @@ def _known_cell(usage: Usage | None) -> Cell:
     return Cell(f"{_SOURCES[usage.figure.source]}, {_age(usage.figure.age_seconds)}", GREY)
 
 
-def _coverage(target: MountTargetRow) -> Cell:
-    known = [usage.figure.coverage for usage in target.of(Quantity.IOPS) if usage.figure.coverage is not None]
-    return Cell(_percent(known[0]), GREY) if known else Cell(units.NOT_KNOWN, GREY)
+def _coverage(target: MountTargetRow) -> float | None:
+    """Return the share of the IOPS of a mount target that the clients cause. None if it is not known."""
+    known = (usage.figure.coverage for usage in target.of(Quantity.IOPS))
+    return next((coverage for coverage in known if coverage is not None), None)
+
+
+def _coverage_cell(target: MountTargetRow) -> Cell:
+    coverage = _coverage(target)
+    return Cell(units.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
 
 def _amount(value: float | None, quantity: Quantity, unit: ByteUnit) -> str:
@@ -198,12 +228,12 @@ def _bytes(value: float | None, unit: ByteUnit) -> str:
     return f"{amount:,.0f}" if amount >= 100 or not amount else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
 
 
-def _usage_cell(target: MountTargetRow, quantity: Quantity, unit: ByteUnit) -> Cell:
+def _usage_cell(target: MountTargetRow, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
     usage = usage_of(target, quantity)
     if usage is None:
         return Cell(units.NOT_KNOWN, GREY)
     least = "≥ " if usage.is_at_least else ""
-    of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit else ""
+    of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit and not is_narrow else ""
     return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.level])
 
 
@@ -224,19 +254,23 @@ def _target_columns(state: ViewState) -> tuple[Column, ...]:
     )
 
 
-def _target_cells(target: MountTargetRow, state: ViewState, bar_width: int) -> tuple[Cell, ...]:
-    first = fullest_usage(target)
-    known = first or usage_of(target, Quantity.IOPS)
+def _target_cells(target: MountTargetRow, state: ViewState, width: int) -> tuple[Cell, ...]:
+    is_narrow = width < _NARROW
+    bar_width = 8 if width < 140 else 20
+
+    def usage(quantity: Quantity) -> Cell:
+        return _usage_cell(target, quantity, state.unit, is_narrow=is_narrow)
+
     return (
         Cell(printable(target.name or target.address), STYLES[target.level] if target.level > Level.FINE else ""),
-        _ceiling_cell(target, bar_width),
-        _usage_cell(target, Quantity.IOPS, state.unit),
-        _usage_cell(target, Quantity.READ, state.unit),
-        _usage_cell(target, Quantity.WRITE, state.unit),
-        _known_cell(known),
-        _coverage(target),
-        _usage_cell(target, Quantity.LATENCY, state.unit),
-        _usage_cell(target, Quantity.CONNECTIONS, state.unit),
+        _ceiling_cell(target, bar_width, is_narrow=is_narrow),
+        usage(Quantity.IOPS),
+        usage(Quantity.READ),
+        usage(Quantity.WRITE),
+        _known_cell(fullest_usage(target) or usage_of(target, Quantity.IOPS)),
+        _coverage_cell(target),
+        usage(Quantity.LATENCY),
+        usage(Quantity.CONNECTIONS),
         Cell(target.shape or units.NOT_KNOWN),
         Cell(target.address or units.NOT_KNOWN),
     )
@@ -259,9 +293,8 @@ def targets_table(picture: Picture, state: ViewState, width: int, silent_seconds
 
     After `SILENT_SECONDS` without an answer no figure has the colour of a verdict.
     """
-    bar_width = 8 if width < 100 else 12 if width < 160 else 20
     rows = [
-        (key_of(target), _target_cells(target, state, bar_width))
+        (key_of(target), _target_cells(target, state, width))
         for target in shown_targets(picture, state, silent_seconds)
     ]
     if silent_seconds > SILENT_SECONDS:
@@ -269,12 +302,12 @@ def targets_table(picture: Picture, state: ViewState, width: int, silent_seconds
     return _fitted(_target_columns(state), rows, width)
 
 
-def _part_columns(state: ViewState) -> tuple[Column, ...]:
+def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
     return (
         Column(state.kind.removesuffix("es" if state.kind == "processes" else "s"), left=True),
-        Column("of the IOPS ceiling", 2, left=True),
+        Column(f"of the {_NAMES[quantity]} ceiling", 2, left=True),
         Column("IOPS"),
-        Column("share", 1),
+        Column("of these", 1),
         Column("ops/s", 3),
         Column(f"read {state.unit.name}", 4),
         Column(f"write {state.unit.name}", 5),
@@ -284,29 +317,41 @@ def _part_columns(state: ViewState) -> tuple[Column, ...]:
     )
 
 
-def parts_table(parts: Parts, state: ViewState, width: int, iops_limit: float | None = None) -> TopTable:
-    """Return the table of the parts behind one mount target. `iops_limit` is the ceiling of the mount target."""
+def ceiling_of_parts(target: MountTargetRow) -> Usage | None:
+    """Return the fullest ceiling that parts take something of, else the IOPS. Nobody knows the latency or the connections of a part."""
+    fullest = fullest_usage(target)
+    if fullest is None or fullest.quantity in (Quantity.LATENCY, Quantity.CONNECTIONS):
+        return usage_of(target, Quantity.IOPS)
+    return fullest
+
+
+def parts_table(parts: Parts, state: ViewState, width: int, ceiling: Usage | None = None) -> TopTable:
+    """Return the table of the parts behind one mount target, against a ceiling of the mount target."""
+    quantity, limit = (ceiling.quantity, ceiling.limit) if ceiling else (Quantity.IOPS, None)
     wanted = state.search.casefold()
     order = list(PART_SORTS.values())[state.sorts[1]]
     whole = sum(part.iops.point for part in parts.rows if part.iops)
     shown = sorted(
         (part for part in parts.rows if wanted in f"{part.name}\n{part.detail}".casefold()),
-        key=order,  # type: ignore[arg-type]  # every order compares with itself
+        key=lambda part: order(part, quantity),  # type: ignore[arg-type, return-value]  # every order compares with itself
     )
     rows = [
-        (f"{number} {part.name}", _part_cells(part, state, whole, iops_limit, 10)) for number, part in enumerate(shown)
+        (f"{number} {part.name}", _part_cells(part, state, whole, _share_of_part(part, quantity, limit)))
+        for number, part in enumerate(shown)
     ]
-    return _fitted(_part_columns(state), rows, width)
+    return _fitted(_part_columns(state, quantity), rows, width)
 
 
-def _part_cells(
-    part: LoadPart, state: ViewState, whole: float, iops_limit: float | None, bar_width: int
-) -> tuple[Cell, ...]:
+def _share_of_part(part: LoadPart, quantity: Quantity, limit: float | None) -> float | None:
+    amount = _amount_of(part, quantity)
+    return amount / limit if amount is not None and limit else None
+
+
+def _part_cells(part: LoadPart, state: ViewState, whole: float, share: float | None) -> tuple[Cell, ...]:
     iops = part.iops.point if part.iops else None
-    ratio = iops / iops_limit if iops is not None and iops_limit else None
     return (
         Cell(printable(part.name)),
-        Cell("" if ratio is None else f"{bar(ratio, bar_width)} {_percent(ratio)}"),
+        Cell("" if share is None else f"{bar(share, 10)} {_percent(share)}"),
         Cell(units.number(iops)),
         Cell(_percent(iops / whole) if iops is not None and whole else units.NOT_KNOWN),
         Cell(units.number(part.operations)),
@@ -319,7 +364,11 @@ def _part_cells(
 
 
 def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...]]], width: int) -> TopTable:
-    """Return the columns that fit. The name is shortened before a figure goes."""
+    """Return the columns that fit and have a text. The name is shortened before a figure goes."""
+    if rows:
+        filled = [at for at in range(len(columns)) if any(cells[at].text for _, cells in rows)]
+        columns = [columns[at] for at in filled]
+        rows = [(key, tuple(cells[at] for at in filled)) for key, cells in rows]
     texts = [[cell.text for cell in cells] for _, cells in rows]
     widths = [
         max(cell_len(text) for text in (column.title, *(row[at] for row in texts))) for at, column in enumerate(columns)
@@ -387,6 +436,9 @@ def subtitle(target: MountTargetRow | None, state: ViewState, parts: Parts | Non
         f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
     lines = [Cell(printable(name), "bold"), _ceiling_cell(target, 20), Cell(tabs)]
+    coverage = _coverage(target)
+    if coverage is not None and parts is not None and parts.rows:
+        lines.append(Cell(f"the load below is {_percent(coverage)} of its IOPS. The other clients are not seen", GREY))
     if parts is None:
         lines.append(Cell("reading ...", GREY))
     elif parts.remark:

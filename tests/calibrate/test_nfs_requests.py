@@ -154,7 +154,7 @@ class TestExactMode:
         sizes = CountedTransfers(3, 34, 0, {1: 2, 32: 1})
         calls = {("10.80.4.40", "LOCK"): 7, ("10.80.4.40", "FREE_ALL"): 1, ("10.9.9.9", "LOCK"): 5}
         counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, has_sizes=True)
-        requests = RequestCounts(tmp_path, procfs.read, lambda: counted)
+        requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), counted))
         step = next(step for step in STEPS if step.name == "READ 1 MiB")
         found = requests.look(step)
         assert found["READ 1 MiB"] == 1
@@ -165,11 +165,23 @@ class TestExactMode:
     def test_late_counts_are_not_added_to_the_counts_of_mountstats(self, tmp_path: Path, procfs: Procfs) -> None:
         number = procfs.read().superblocks[0].number
         late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, has_sizes=True)
-        looks = iter((Counts(deferred=True), late))
-        requests = RequestCounts(tmp_path, procfs.read, looks.__next__)
+        looks = iter((Counts(), Counts(deferred=True), late))
+        requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), next(looks)))
         step = next(step for step in STEPS if step.name == "READ 32 KiB")
         requests.look(step)
         assert requests.look(step)["READ 32 KiB"] == 0
+
+    def test_a_check_for_other_programs_between_two_looks_takes_no_counts_away(
+        self, tmp_path: Path, procfs: Procfs
+    ) -> None:
+        number = procfs.read().superblocks[0].number
+        work = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, has_sizes=True)
+        counted = iter((Counts(), work, Counts(frozenset({number}), has_sizes=True)))
+        requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), next(counted)))
+        step = next(step for step in STEPS if step.name == "READ 32 KiB")
+        requests.operations()
+        requests.operations()
+        assert requests.look(step)["READ 32 KiB"] == 9
 
 
 @pytest.mark.parametrize("largest", [32768, 262144])

@@ -6,8 +6,8 @@ import mmap
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +32,8 @@ _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
 class RequestCounts:
     """Requests of the superblock of a directory since the first look.
 
-    `read` reads mountstats once. `counted` returns the counts of exact mode since the last look, if exact mode is on.
+    `read` reads mountstats once. `counted` reads mountstats together with the counts of exact mode since its last call, if exact
+    mode is on. So only a look calls `counted`.
 
     Attributes:
         superblock: superblock at the last look.
@@ -44,7 +45,10 @@ class RequestCounts:
     """
 
     def __init__(
-        self, directory: Path, read: Callable[[], Reading], counted: Callable[[], Counts] | None = None
+        self,
+        directory: Path,
+        read: Callable[[], Reading],
+        counted: Callable[[], tuple[Reading, Counts]] | None = None,
     ) -> None:
         device = directory.stat().st_dev
         self._number = f"{os.major(device)}:{os.minor(device)}"
@@ -55,10 +59,14 @@ class RequestCounts:
         self._is_ahead = False
         self.counts_calls = False
         self.sizes_known = False
-        self.superblock = self._find()
+        self.superblock, _ = self._counted_superblock()
 
-    def _find(self) -> Superblock:
-        for superblock in self._read().superblocks:
+    def _counted_superblock(self) -> tuple[Superblock, Counts]:
+        reading, counts = (self._read(), Counts()) if self._counted is None else self._counted()
+        return self._in(reading), counts
+
+    def _in(self, reading: Reading) -> Superblock:
+        for superblock in reading.superblocks:
             if superblock.number == self._number:
                 return superblock
         raise UsageError(f"{self._directory}: not on an NFS mount that mountstats of this host shows")
@@ -70,8 +78,8 @@ class RequestCounts:
             SourceError: the mount is gone.
         """
         before = self.superblock.record.operations
-        self.superblock = self._find_again()
-        counts = Counts() if self._counted is None else self._counted()
+        with _gone_is_an_error_of_the_source():
+            self.superblock, counts = self._counted_superblock()
         self.sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
         # Counts that come late contain an interval that mountstats has shown already.
         self._is_ahead = counts.deferred
@@ -95,13 +103,9 @@ class RequestCounts:
         Raises:
             SourceError: the mount is gone.
         """
-        return {name: counters.operations for name, counters in self._find_again().record.operations.items()}
-
-    def _find_again(self) -> Superblock:
-        try:
-            return self._find()
-        except UsageError as gone:
-            raise SourceError(str(gone)) from gone
+        with _gone_is_an_error_of_the_source():
+            superblock = self._in(self._read())
+        return {name: counters.operations for name, counters in superblock.record.operations.items()}
 
     def _add_sizes(self, step: CalibrationStep, name: str, counts: Counts) -> None:
         transfers = counts.transfers.get(name, {}).get(self._number, NO_TRANSFERS)
@@ -114,6 +118,14 @@ class RequestCounts:
         return sum(
             count for (of, procedure), count in (counted or {}).items() if of == address and procedure != "FREE_ALL"
         )
+
+
+@contextmanager
+def _gone_is_an_error_of_the_source() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as gone:
+        raise SourceError(str(gone)) from gone
 
 
 class NfsRequests:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +19,15 @@ from fss_exporter.flag_records import PROCFS, FilePath, FiniteRange, argument, f
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
 from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_kernel_counting.exact_mode import Exact, exact
+from fss_kernel_counting.sizes.size_counts import Counts
+from fss_kernel_counting.sizes.size_reader import ExactReader
 from fss_toolbox import tables
 from fss_toolbox.calibrate import calibration_run as runs, calibration_steps as steps
 from fss_toolbox.calibrate.calibration_report import document, overrides
@@ -127,16 +131,20 @@ def _send_requests(
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
         clean_up_at_the_end(cleaned_up.close)
-        read = source.read_in_time
+        counted = None
         if counting is not None:
             cleaned_up.callback(counting.reader.close)
             counting.open()
-            read = counting.reader.read
+            counted = partial(_counted, counting.reader)
         own = cleaned_up.enter_context(own_directory(directory))
-        requests = RequestCounts(own, read, None if counting is None else lambda: counting.reader.counts)
+        requests = RequestCounts(own, source.read_in_time, counted)
         sender = NfsRequests(cleaned_up.enter_context(opened(own)), requests)
         cleaned_up.callback(sender.close)
         return runs.CalibrationRun(plan, sender, clock, tables.note).minutes()
+
+
+def _counted(reader: ExactReader) -> tuple[Reading, Counts]:
+    return reader.read(), reader.counts
 
 
 def _tell_refused(done: list[runs.CountedMinute]) -> None:

@@ -2,7 +2,7 @@
 
 The kernel counts by superblock, and starts at zero again when a superblock dies. The accounts add up the differences
 between two readings of one life of a superblock, so totals never fall. An old superblock adds nothing of the time before
-the first reading. A superblock born since the last reading counts from zero.
+the first reading. A superblock that was born since the last reading, or while nobody could read it, counts from zero.
 """
 
 from collections import defaultdict
@@ -261,8 +261,10 @@ class Accounts:
         if known is not None and _same_life(known, superblock, at):
             # The mounts that name an export come and go, and the series keep the first name.
             return _Start(known.superblock.record, known.at, known.superblock.key)
-        if self.last_at is not None and superblock.record.age_s <= at - self.last_at:
-            return _Start(None, self.last_at, superblock.key)
+        if self.last_at is not None:
+            unread_s = max(at - self.last_at, superblock.unread_s)
+            if superblock.record.age_s <= unread_s:
+                return _Start(None, at - unread_s, superblock.key)
         return _Start(superblock.record, at, superblock.key)
 
 

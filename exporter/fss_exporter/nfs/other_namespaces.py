@@ -1,10 +1,13 @@
 """Read NFS mounts that only other mount namespaces have, such as a mount that a container made itself.
 
 The kernel shows mounts and counters by mount namespace. A process of the other namespace shows those of its own.
+
+A search finds a mount up to a minute after its birth. A mount that is younger than the last search and was in no reading
+since has not been counted, so all its calls count from zero.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -16,6 +19,7 @@ from fss_exporter.nfs.superblocks import Reading
 SEARCH_SECONDS: Final = 60.0
 """Time between two searches for namespaces. A search reads a link of each process, about a microsecond each."""
 
+_AGE_SLACK_S: Final = 1.0  # the kernel cuts ages to whole seconds
 _MOST_NAMESPACES: Final = 500
 _NFS: Final = b" - nfs"  # file system type in a line of mountinfo, nfs or nfs4
 
@@ -36,6 +40,8 @@ class EveryNamespace:
         self._of_process = of_process
         self._clock = clock
         self._next_search = 0.0
+        self._searched_at: float | None = None
+        self._read_since: frozenset[str] = frozenset()  # `major:minor` of the superblocks since the last search
         self._others: list[Procfs] = []
 
     def read(self) -> Reading:
@@ -45,8 +51,13 @@ class EveryNamespace:
             SourceError: the host's mounts cannot be read.
         """
         reading = self._host.read()
-        if self._clock() >= self._next_search:
-            self._next_search = self._clock() + SEARCH_SECONDS
+        read_before, unread_s = self._read_since, 0.0
+        now = self._clock()
+        if now >= self._next_search:
+            if self._searched_at is not None:
+                unread_s = max(0.0, now - self._searched_at - _AGE_SLACK_S)
+            self._next_search, self._searched_at = now + SEARCH_SECONDS, now
+            self._read_since = frozenset()
             self._others = [self._of_process(number) for number in self._namespaces()]
         for other in list(self._others):
             try:
@@ -59,7 +70,8 @@ class EveryNamespace:
                 self._others.remove(other)
             else:
                 reading = _joined(reading, further)
-        return reading
+        self._read_since |= reading.present
+        return _unread_for(reading, unread_s, read_before) if unread_s else reading
 
     def _namespaces(self) -> Iterator[str]:
         """Yield a process of each other mount namespace that has an NFS mount."""
@@ -89,3 +101,12 @@ def _namespace(folder: Path) -> str:
 def _joined(reading: Reading, further: Reading) -> Reading:
     hidden = [superblock for superblock in further.superblocks if superblock.number not in reading.present]
     return replace(reading, superblocks=(*reading.superblocks, *hidden), present=reading.present | further.present)
+
+
+def _unread_for(reading: Reading, unread_s: float, read_before: Collection[str]) -> Reading:
+    """Return a reading in which the superblocks that no earlier reading had are unread for some seconds."""
+    superblocks = (
+        superblock if superblock.number in read_before else replace(superblock, unread_s=unread_s)
+        for superblock in reading.superblocks
+    )
+    return replace(reading, superblocks=tuple(superblocks))

@@ -105,6 +105,7 @@ class Superblock:
     mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
     known: KnownService  # the service behind the superblock
     record: NfsRecord  # the counters
+    unread_s: float = 0.0  # seconds for which nobody could have read the superblock, if it is younger than these
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,11 +54,11 @@ def wait(what: str, is_there: Callable[[], object], seconds: float = _SERVER_S) 
         time.sleep(0.5)
 
 
-def note(trial: str, text: str) -> None:
-    """Write what a trial showed, for the report."""
+def note(trial: str, text: str, *, holds: bool = True) -> None:
+    """Write what a trial showed, for the report. `holds` is whether it showed what was wanted, where the guest can tell."""
     say(trial, "->", text.strip()[-300:])
     with (OUT / "trials.jsonl").open("a") as file:
-        file.write(json.dumps({"trial": trial, "shown": text.strip()[-2000:]}) + "\n")
+        file.write(json.dumps({"trial": trial, "shown": text.strip()[-2000:], "holds": holds}) + "\n")
 
 
 def start_server() -> None:

@@ -92,9 +92,10 @@ def main() -> int:
         (folder / "results.json").write_text(json.dumps([result._asdict() for result in measured], indent=1))
         missed = [f"{result.name}: {miss}" for result in measured for miss in result.misses()]
         missed += [f"{trial.trial}, see above" for trial in tried if not trial.holds]
-        print(*([table({kernel.name: measured})] if measured else []))
-        print(f"\n{kernel.name} ({(folder / 'release').read_text()})", *tried, sep="\n")
-        print(*(f"missed: {kernel.name} {line}" for line in missed), sep="\n", flush=True)
+        lines = [table({kernel.name: measured})] if measured else []
+        lines += [f"\n{kernel.name} ({(folder / 'release').read_text()})", *map(str, tried)]
+        lines += [f"missed: {kernel.name} {line}" for line in missed]
+        print(*lines, sep="\n", flush=True)
         is_right &= not missed
     return int(not is_right)
 

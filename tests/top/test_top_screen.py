@@ -29,7 +29,7 @@ class Recorded:
     """A source that counts its looks."""
 
     title = "a source"
-    period_seconds = 0.02
+    period_seconds = 0.2
 
     def __init__(self) -> None:
         self.looked = 0

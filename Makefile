@@ -16,7 +16,8 @@ help: ## list the targets
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
 
-test: .venv/dev servers ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+	@$(MAKE) --no-print-directory -j 2 servers $(if $(ARGS),.venv/dev,.venv/compiled)
 	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
@@ -50,12 +51,9 @@ test-dashboards: .venv/dev servers ## every query of every dashboard, in a real 
 test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
 	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/top/with_terminal.py $(ARGS)
 
-test-list: .venv/dev ## import every test; what is compiled then is compiled once, and not by each worker of `make test`
-	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
-
 check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev check-tools
-	@$(MAKE) --no-print-directory -j 4 test-dashboards test-list deploy-check test-packages test-memory test-browser test-terminal format lint types contracts dashboard-check
+	@$(MAKE) --no-print-directory -j 4 test-dashboards deploy-check test-packages test-memory test-browser test-terminal format lint types contracts dashboard-check
 	@$(MAKE) --no-print-directory test
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
@@ -249,3 +247,7 @@ check-tools: # of `make check`, in one call because two installations at a time 
 .venv/dev: requirements/dev.txt pyproject.toml | .venv/bin/python
 	@tools/install dev
 	@touch $@ .venv/poller
+
+.venv/compiled: .venv/dev # once, and not by each worker of `make test`
+	@$(BIN)/python -m pytest --collect-only --quiet --quiet >.venv/tests.log || { cat .venv/tests.log; exit 1; }
+	@touch $@

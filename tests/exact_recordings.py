@@ -120,5 +120,5 @@ def _looks(text: str) -> Iterator[Look]:
         stamp, _, body = part.partition("\n")
         mountstats, *tables = re.split(r"(?m)^## ", body)
         yield Look(
-            float(stamp), mountstats, {event: hist for event, _, hist in (one.partition("\n") for one in tables)}
+            float(stamp), mountstats, {event: hist for event, _, hist in (table.partition("\n") for table in tables)}
         )

@@ -34,7 +34,7 @@ def for_each(names: str, cases: Iterable[Any]) -> Callable[[Callable[..., None]]
                 raise ExceptionGroup(f"{len(failures)} of {len(table)} cases fail", failures)
 
         signature = inspect.signature(test)
-        left = [one for name, one in signature.parameters.items() if name not in given]
+        left = [parameter for name, parameter in signature.parameters.items() if name not in given]
         run.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]  # what pytest asks for fixtures
         return run
 

@@ -105,7 +105,9 @@ class LatencyRecording:
 
     def truth(self) -> Iterator[tuple[Superblock, dict[str, tuple[int, int, int]]]]:
         """Requests, and milliseconds of execute and rtt, by superblock and operation, as mountstats has them."""
-        before, after = ({one.number: one for one in reading.superblocks} for reading in self.readings)
+        before, after = (
+            {superblock.number: superblock for superblock in reading.superblocks} for reading in self.readings
+        )
         for number, now in after.items():
             found: dict[str, tuple[int, int, int]] = {}
             for operation, counters in now.record.operations.items():
@@ -172,19 +174,19 @@ class LatencyRecording:
         sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
         for superblock, operations in self.truth():
             for operation, (count, milliseconds, _) in operations.items():
-                one = sums[superblock.key.address, class_of(operation)]
-                one[0] += count
-                one[1] += milliseconds
-                one[2] += 1
-        return {place: (one[0], one[1], one[2]) for place, one in sums.items()}
+                row = sums[superblock.key.address, class_of(operation)]
+                row[0] += count
+                row[1] += milliseconds
+                row[2] += 1
+        return {place: (row[0], row[1], row[2]) for place, row in sums.items()}
 
 
 def superblock_links(listing: str) -> Iterator[tuple[str, str]]:
     """Superblock and RPC client of every link in a listing, whatever command made it."""
     number, known = "", set[str]()
     for line in listing.splitlines():
-        if found := re.search(r"(?<![\d:])0:\d+(?![\d:]\d)", line):
-            number = found[0]
+        if match := re.search(r"(?<![\d:])0:\d+(?![\d:]\d)", line):
+            number = match[0]
         if (link := re.search(r"\bnfs_client\b.*\b(clnt-\d+)", line)) and number and number not in known:
             known.add(number)
             yield number, link[1]
@@ -201,7 +203,7 @@ def tables(root: Path = RECORDINGS) -> str:
     if not recordings:
         return ""
     title = "Latency: requests and durations in the kernel's tables against mountstats, without what keeps a lease."
-    return "\n".join((title, "", *_HEAD, *(line for one in recordings for line in _lines(one))))
+    return "\n".join((title, "", *_HEAD, *(line for recording in recordings for line in _lines(recording))))
 
 
 def misses(root: Path = RECORDINGS) -> Iterator[str]:

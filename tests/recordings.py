@@ -126,8 +126,10 @@ def load_live() -> list[Recording]:
 def _packed(name: str) -> list[Recording]:
     entries = json.loads(lzma.decompress((RECORDINGS.parent / name).read_bytes()))
     return [
-        Recording(one["name"], "6.12", tuple((at, text) for at, text in one["looks"]), one["mountinfo"], one["truth"])
-        for one in entries
+        Recording(
+            entry["name"], "6.12", tuple((at, text) for at, text in entry["looks"]), entry["mountinfo"], entry["truth"]
+        )
+        for entry in entries
     ]
 
 

@@ -91,7 +91,7 @@ class TestApsaraNas:
         flags = ("--from", looks[0], "--to", looks[1], "--by", "operation", "--output", "json")
         (target,) = ask("iostat", *flags).document["mount_targets"]
 
-        counted = {one["operation"]: one["operations_per_second"] for one in target["operations"]}
+        counted = {operation["operation"]: operation["operations_per_second"] for operation in target["operations"]}
         assert counted.keys() > {"READ", "WRITE"}
         assert target["estimated_iops"]["point"] == pytest.approx(counted["READ"] + counted["WRITE"])
 

@@ -39,7 +39,9 @@ class Capture:
 
     def write(self, path: Path) -> Path:
         head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1)
-        path.write_bytes(head + b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in self.frames))
+        path.write_bytes(
+            head + b"".join(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame for frame in self.frames)
+        )
         return path
 
 

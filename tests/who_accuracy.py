@@ -25,7 +25,7 @@ def tables(root: Path = RECORDINGS) -> str:
     recordings = load_all(root)
     if not recordings:
         return ""
-    return "\n".join((TITLE, "", *_HEAD, *(line for one in recordings for line in _lines(one))))
+    return "\n".join((TITLE, "", *_HEAD, *(line for recording in recordings for line in _lines(recording))))
 
 
 def misses(root: Path = RECORDINGS) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _lines(recording: WhoRecording) -> Iterator[str]:
 
 
 def _sum(shares: Iterable[Shares]) -> Shares:
-    parts = [(one.truth, min(one.right, one.truth), one.wrong, one.kernel) for one in shares]
+    parts = [(share.truth, min(share.right, share.truth), share.wrong, share.kernel) for share in shares]
     return Shares(*map(sum, zip(*parts, strict=True)))
 
 

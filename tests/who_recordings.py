@@ -99,9 +99,9 @@ class WhoRecording:
         """NFS version of the workloads' mounts."""
         ours = set(self.devices.values())
         return max(
-            4 if one.mounts[0].fstype == "nfs4" else 3
-            for one in self.reading("after").superblocks
-            if one.number in ours
+            4 if superblock.mounts[0].fstype == "nfs4" else 3
+            for superblock in self.reading("after").superblocks
+            if superblock.number in ours
         )
 
     @property
@@ -151,7 +151,7 @@ class WhoRecording:
             claims.update(thread_tables.claims({"": self.grown(table)}, procedure, by_device.get))
         return Counted(
             reads=reads,
-            writes={key: _without_sizes(one) if key[1].is_worker else one for key, one in writes.items()},
+            writes={key: _without_sizes(write) if key[1].is_worker else write for key, write in writes.items()},
             joined=thread_tables.joined({"cnt & 32767": by_writer}, pairs, by_device.get),
             calls=thread_tables.calls(self.grown(_CALLS), by_client.get),
             claims=claims,
@@ -192,7 +192,8 @@ class WhoRecording:
         for workload, number in self.devices.items():
             before, after = old[number], new[number]
             calls = {
-                name: one.operations - before.operations[name].operations for name, one in after.operations.items()
+                name: operation.operations - before.operations[name].operations
+                for name, operation in after.operations.items()
             }
             result[workload] = {
                 READS: calls[READ] + calls.get("READ_PLUS", 0),

@@ -41,7 +41,7 @@ def _of_shape(templates: tuple[Alarm, ...], shape: str) -> Iterator[Alarm]:
     placeholder = f"${{{shape.upper().replace('-', '_')}_MOUNT_TARGET_OCIDS}}"
     other = Target("ocid1.other", STANDARD.name, STANDARD.limits)
     estate = Estate((Target(placeholder, shape, SHAPES[shape].limits), other))
-    for alarm in desired(tuple(one for one in templates if one.key in CEILING_ALARMS), SCOPE, estate):
+    for alarm in desired(tuple(template for template in templates if template.key in CEILING_ALARMS), SCOPE, estate):
         if alarm.key.endswith(f"-{shape}"):
             text = json.dumps(alarm.body).replace(f'resourceId = \\"{placeholder}', f'resourceId =~ \\"{placeholder}')
             yield Alarm(alarm.key, json.loads(text))

@@ -106,8 +106,8 @@ def fleet(folder: Path, clients: int, dashboards: Iterable[Json]) -> tuple[str, 
         of_region = list(samples_of(of_poller(folder, region), (("instance", "poller"), ("job", "fss-exporter"))))
         series = [*of_region, *of_clients(of_agent(folder, network), clients)]
     names = read_over_time(dashboards) | {labels[0][1] for labels, _ in of_region}
-    often = [one for one in series if one[0][0][1] in names]
-    return network, Fleet(often, [one for one in series if one[0][0][1] not in names])
+    often = [row for row in series if row[0][0][1] in names]
+    return network, Fleet(often, [row for row in series if row[0][0][1] not in names])
 
 
 def fill(server: Server, of: Fleet, recorded_too: Samples, groups: Sequence[Any], begin: float, hours: float) -> float:

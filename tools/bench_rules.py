@@ -77,7 +77,7 @@ def serving(of_part: Callable[[int], Iterable[Growing]], samples: int) -> Iterat
                 return
             series = list(of_part(part))
             for number, stamp in stamps.items():
-                text = "".join(f"{one.series} {one.first + number * one.growth} {stamp}\n" for one in series)
+                text = "".join(f"{row.series} {row.first + number * row.growth} {stamp}\n" for row in series)
                 self.wfile.write(text.encode())
             fetched.add(part)
 
@@ -112,7 +112,7 @@ def of_poller(mount_targets: int, names: Iterable[str]) -> list[Growing]:
             while True:
                 watch(region, exporter, lambda _: None)
                 before, series = series, _selected_series(exporter.url, set(names))
-                has_minutes = any(one.growth and one.series.startswith("fss_mount_target_") for one in series)
+                has_minutes = any(row.growth and row.series.startswith("fss_mount_target_") for row in series)
                 if has_minutes and len(series) == len(before):  # counters begin at 0
                     return series
         finally:
@@ -168,12 +168,12 @@ def prometheus(directory: Path) -> Iterator[str]:
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as running:
         try:
             for _ in range(300):
-                if found := re.search(r'msg="Listening on" address=(\S+)', log.read_text()):
+                if match := re.search(r'msg="Listening on" address=(\S+)', log.read_text()):
                     break
                 time.sleep(0.1)
             else:
                 sys.exit(f"prometheus did not start:\n{log.read_text()}")
-            yield f"http://{found[1]}"
+            yield f"http://{match[1]}"
         finally:
             running.kill()
 

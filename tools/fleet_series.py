@@ -76,7 +76,7 @@ class Selected:
         if "_bound" in self.name:
             return [{"class": "read"}, {"class": "write"}]
         if "class" in labels or level.endswith("_class"):
-            return [{"class": one} for one in CLASSES]
+            return [{"class": of_class} for of_class in CLASSES]
         return [{}]
 
 

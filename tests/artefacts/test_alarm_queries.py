@@ -89,13 +89,16 @@ class TestCeilingsOfOtherServices:
     )
 
     def test_the_files_are_made_for_what_they_say(self) -> None:
-        assert [(one.key, one.stated) for one in SERVICE_CEILING_ALARMS.values()] == list(self.DOCUMENTED)
+        assert [(alarm.key, alarm.stated) for alarm in SERVICE_CEILING_ALARMS.values()] == list(self.DOCUMENTED)
 
     @pytest.mark.parametrize("ceiling", SERVICE_CEILING_ALARMS.values(), ids=lambda ceiling: ceiling.key)
     def test_every_literal_is_a_share_of_the_ceiling_over_five_minutes(self, ceiling: ServiceCeilingAlarm) -> None:
         space = ceiling.key == "lustre-space"
         whole = ceiling.stated if space else ceiling.stated * 300
-        pairs = [[bound / whole for bound in one] for one in alternatives(mql.parse(BY_KEY[ceiling.key].body["query"]))]
+        pairs = [
+            [bound / whole for bound in alternative]
+            for alternative in alternatives(mql.parse(BY_KEY[ceiling.key].body["query"]))
+        ]
         quarters = [[0.2 * part for part in pair] for pair in ((3, 1), (2, 2), (1, 3), (4,), (4,))]
         assert pairs == [pytest.approx(pair) for pair in ([[0.2]] if space else quarters)]
 
@@ -117,7 +120,7 @@ def alternatives(expression: mql.Expression) -> Iterator[list[float]]:
             yield from alternatives(left)
             yield from alternatives(right)
         case mql.Join(left=left, right=right):
-            yield [bound for side in (left, right) for one in alternatives(side) for bound in one]
+            yield [bound for side in (left, right) for alternative in alternatives(side) for bound in alternative]
         case mql.Comparison(bounds=found):
             yield list(found)
 

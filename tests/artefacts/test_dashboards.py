@@ -72,7 +72,7 @@ def test_a_change_of_a_dashboard_is_a_small_difference(name: str) -> None:
 def test_everything_asks_the_data_source_the_reader_chose(name: str) -> None:
     chosen = {"type": "prometheus", "uid": "${datasource}"}
 
-    found = [one["datasource"] for one in objects(DASHBOARDS[name]) if "datasource" in one]
+    found = [node["datasource"] for node in objects(DASHBOARDS[name]) if "datasource" in node]
     first = DASHBOARDS[name]["templating"]["list"][0]
 
     assert found
@@ -172,7 +172,7 @@ def test_links_lead_to_dashboards_of_this_pack_and_set_variables_they_have(name:
     *outside, link = DASHBOARDS[name]["links"]
     files = {uid: file for file, uid in UIDS.items()}
 
-    assert all(one["url"].startswith("https://cloud.oracle.com/") and one["targetBlank"] for one in outside)
+    assert all(link["url"].startswith("https://cloud.oracle.com/") and link["targetBlank"] for link in outside)
 
     assert (link["type"], link["tags"], link["includeVars"], link["keepTime"]) == ("dashboards", ["fss"], True, True)
     for uid, parameters in re.findall(r'"/d/([\w-]+)\?([^"]*)"', FILES[name].read_text("utf-8")):
@@ -228,10 +228,10 @@ def test_alerts_link_to_dashboards_and_variables_that_exist() -> None:
 @EVERY_DASHBOARD
 def test_the_variant_for_grafana_com_asks_for_its_data_source_at_the_import(name: str) -> None:
     shared = for_grafana_com(DASHBOARDS[name])
-    sources = [one["datasource"] for one in objects(shared) if "datasource" in one]
-    required = {one["id"] for one in shared["__requires"] if one["type"] == "panel"}
+    sources = [node["datasource"] for node in objects(shared) if "datasource" in node]
+    required = {entry["id"] for entry in shared["__requires"] if entry["type"] == "panel"}
 
-    assert [one["name"] for one in shared["__inputs"]] == ["DS_PROMETHEUS"]
+    assert [entry["name"] for entry in shared["__inputs"]] == ["DS_PROMETHEUS"]
     assert {source["uid"] for source in sources} == {"${DS_PROMETHEUS}"}
     assert "datasource" not in {variable["name"] for variable in shared["templating"]["list"]}
     assert "${datasource" not in json.dumps(shared)

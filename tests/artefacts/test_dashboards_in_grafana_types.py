@@ -70,8 +70,8 @@ def test_a_field_grafana_does_not_know_is_found() -> None:
 def test_every_unit_is_one_grafana_knows(path: Any) -> None:
     known = {value for name, value in vars(units).items() if isinstance(value, str) and not name.startswith("_")}
     everything = list(objects(json.loads(path.read_text("utf-8"))))
-    used = {one["unit"] for one in everything if isinstance(one.get("unit"), str)}
-    used |= {one["value"] for one in everything if one.get("id") == "unit"}
+    used = {node["unit"] for node in everything if isinstance(node.get("unit"), str)}
+    used |= {node["value"] for node in everything if node.get("id") == "unit"}
 
     assert used
     assert used <= known
@@ -91,4 +91,4 @@ def test_every_mode_is_one_grafana_knows() -> None:
     known = {str(mode) for enumeration in enumerations for mode in enumeration}
     for path in FILES:
         everything = objects(json.loads(path.read_text("utf-8"))["panels"])
-        assert {one["mode"] for one in everything if isinstance(one.get("mode"), str)} <= known
+        assert {node["mode"] for node in everything if isinstance(node.get("mode"), str)} <= known

@@ -130,7 +130,7 @@ def test_a_fault_of_a_loop_is_told_everywhere_and_the_loop_lives(
             return stalled_loops((loop,), time.monotonic() + LATER_S)
 
         with served(collectors, stalled, Turns()) as url:
-            found = {one.subject: one.message for one in check_running(f"{url}/metrics")}
+            found = {finding.subject: finding.message for finding in check_running(f"{url}/metrics")}
 
         assert f'fss_collector_success{{collector="{name}"}} 0.0' in written(collectors.collect())
         page = StatusView(lambda: list(collectors.collect())).html()

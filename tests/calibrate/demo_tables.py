@@ -51,7 +51,7 @@ def idle_mount_target(region: Region, clock: FastClock) -> OciMinutes:
     budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
     where = reach(dict.fromkeys(Endpoints.model_fields, region.url))
     session = Session(credentials, region.tenancy.region, where, budget=budget, jitter=lambda: 0.0)
-    idle = next(one for one in region.tenancy.mount_targets if one.name == "mt-idle")
+    idle = next(mount_target for mount_target in region.tenancy.mount_targets if mount_target.name == "mt-idle")
     target = MountTarget(
         id=idle.id, name=idle.name, compartment_id=idle.compartment_id, availability_domain="AD", state="ACTIVE"
     )

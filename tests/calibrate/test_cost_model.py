@@ -177,7 +177,7 @@ class TestRules:
             return subprocess.run(command, capture_output=True, text=True, check=False)
 
         assert run(configuration, tmp_path / "rules").returncode == 0
-        assert {one.name for one in (tmp_path / "rules").iterdir()} == {"clients.yml", "node_exporter.yml"}
+        assert {path.name for path in (tmp_path / "rules").iterdir()} == {"clients.yml", "node_exporter.yml"}
         wrong = run(tmp_path / "nothing.yml", tmp_path)
         assert wrong.returncode == 1
         assert "Traceback" not in wrong.stderr

@@ -103,7 +103,7 @@ def test_counted_lock_calls_cost_what_was_measured() -> None:
     totals.locks["10.0.0.3", "LOCK"] = 10
     totals.locks["10.0.0.3", "FREE_ALL"] = 1
     for overrides, cost in ((NO_OVERRIDES, 48.0), (NLM_ONLY, 68.0)):
-        families = {one.name: one for one in counted_families(totals, overrides)}
+        families = {family.name: family for family in counted_families(totals, overrides)}
         (sample,) = families["fss_client_lock_io_operations"].samples
         assert sample.value == cost
 

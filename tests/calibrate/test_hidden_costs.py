@@ -67,7 +67,7 @@ def test_a_cost_of_calls_outside_the_table_is_found() -> None:
 
 def test_steady_requests_of_other_clients_are_kept_apart(region: Region, fast_clock: FastClock) -> None:
     region.set_load("mt-idle", 1)
-    link = next(one for one in region.tenancy.links if one.mount_target_id == region.tenancy.named("mt-idle"))
+    link = next(link for link in region.tenancy.links if link.mount_target_id == region.tenancy.named("mt-idle"))
     assert not link.requests.rates
     client = SimulatedClient(region, "mt-idle", fast_clock, costs_by_kind())
     minutes = minutes_of(PLAN, client, fast_clock)
@@ -172,7 +172,7 @@ def test_steps_without_a_published_minute_are_named(
     minutes = minutes_of(plan, client, fast_clock)
     cloud = idle_mount_target(region, fast_clock)
     whole = cloud.io_operations(minutes, 900)
-    late = {one.minute for one in minutes if one.step == "LOOKUP"}
+    late = {minute.minute for minute in minutes if minute.step == "LOOKUP"}
     arrived = {minute: iops for minute, iops in whole.items() if minute not in late}
     monkeypatch.setattr(cloud, "publishes_iops", lambda _: True)
     monkeypatch.setattr(cloud, "io_operations", lambda *_: arrived)

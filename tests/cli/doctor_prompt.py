@@ -9,6 +9,6 @@ Flags = tuple[str, ...]
 
 def findings(answer: Answer) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
-    for one in answer.document["findings"]:
-        found.setdefault(one["check"], []).append(one)
+    for finding in answer.document["findings"]:
+        found.setdefault(finding["check"], []).append(finding)
     return found

@@ -60,8 +60,8 @@ class MountstatsOperation:
 def mountstats(scenario: str) -> dict[str, MountstatsOperation]:
     """Operations of the first mount that is shown."""
     text = (OUTPUTS / scenario / "mountstats.txt").read_text().split("Stats for ")[1]
-    found = re.findall(
+    matches = re.findall(
         r"(?m)^([A-Z]+):\n\t(\d+) ops .*\n.*\n\tbacklog wait: ([\d.]+) \tRTT: ([\d.]+) \ttotal execute time: ([\d.]+)",
         text,
     )
-    return {name: MountstatsOperation(int(ops), *map(float, times)) for name, ops, *times in found}
+    return {name: MountstatsOperation(int(ops), *map(float, times)) for name, ops, *times in matches}

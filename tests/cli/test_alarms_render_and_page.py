@@ -53,8 +53,8 @@ class TestThePage:
 
     def blocks(self) -> list[tuple[str, str]]:
         """Command lines of the `text` blocks and what the page says they print."""
-        found = re.findall(r"(?ms)^```text\n\$ (.*?)\n(.*?)^```$", self.page.read_text())
-        return [(command, output) for command, output in found]
+        matches = re.findall(r"(?ms)^```text\n\$ (.*?)\n(.*?)^```$", self.page.read_text())
+        return [(command, output) for command, output in matches]
 
     def run(self, operator: Operator, command: str) -> str:
         words = shlex.split(command.replace("$STORAGE", STORAGE).replace("$TOPIC", TOPIC))

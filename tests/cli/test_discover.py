@@ -44,7 +44,7 @@ def test_a_missing_permission_names_its_statement(region: Region, account_flags:
     region.add_fault("deny:ListMountTargets")
     answer = ask("discover", *account_flags, "--oci.compartment", "batch")
     assert answer.code == 1
-    batch = next(one.id for one in small().compartments if one.name == "batch")
+    batch = next(compartment.id for compartment in small().compartments if compartment.name == "batch")
     assert f"Allow group <group> to inspect mount-targets in compartment id {batch}" in answer.err
     assert "no mount target could be listed" in answer.err
 
@@ -54,7 +54,7 @@ def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account_fla
     answer = ask("discover", *account_flags, "--output", "json")
     assert answer.code == 1
     assert "incomplete: GetPrivateIp" in answer.err
-    assert {one["address"] for one in answer.document["mount_targets"]} == {None}
+    assert {mount_target["address"] for mount_target in answer.document["mount_targets"]} == {None}
     assert ask("discover", *account_flags, "--output", "http_sd").document == []
 
 
@@ -111,7 +111,10 @@ def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> N
 
 
 def test_json_has_the_same_with_units(account_flags: Flags) -> None:
-    found = {one["name"]: one for one in ask("discover", *account_flags, "--output", "json").document["mount_targets"]}
+    found = {
+        mount_target["name"]: mount_target
+        for mount_target in ask("discover", *account_flags, "--output", "json").document["mount_targets"]
+    }
     assert sorted(found) == NAMES
     home = found["mt-home"]
     assert home["limits"] == {
@@ -273,5 +276,5 @@ def test_doctor_says_which_account_a_finding_is_about(region: Region, account_fl
     )
     answer = ask("doctor", "--no-client", "--config.file", path, "--output", "json")
     assert answer.code == 2
-    about = {(one["subject"].split()[0], one["check"]) for one in answer.document["findings"]}
+    about = {(finding["subject"].split()[0], finding["check"]) for finding in answer.document["findings"]}
     assert {("beta", "credentials"), ("acme", "credentials"), ("acme", "clock")} <= about

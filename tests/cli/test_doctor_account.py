@@ -177,8 +177,8 @@ def test_an_unreachable_region_costs_one_call(keys: Path) -> None:
 def test_a_fault_of_one_metric_costs_only_itself(region: Region, account_flags: Flags) -> None:
     region.add_fault("not-json:SummarizeMetricsData,match=FileSystemUsage")
     answer = ask("doctor", "--no-client", *account_flags, "--output", "json")
-    warnings = [one for one in findings(answer)["metrics"] if one["severity"] == "warning"]
-    assert [one["subject"] for one in warnings] == ["eu-frankfurt-1 FileSystemUsage"]
+    warnings = [metric for metric in findings(answer)["metrics"] if metric["severity"] == "warning"]
+    assert [warning["subject"] for warning in warnings] == ["eu-frankfurt-1 FileSystemUsage"]
     assert "26 metrics answered" in str(findings(answer)["metrics"])
 
 
@@ -213,7 +213,7 @@ def test_what_the_account_has_is_written_down_without_ocids(
     assert written["adding_two_metrics"]
     assert written["order_of_and_and_or"] == "&& binds tighter"
     assert written["limit_names"]
-    metrics = {one["documented"]: one for one in written["metrics"]}
+    metrics = {metric["documented"]: metric for metric in written["metrics"]}
     assert metrics["MetadataIOPS"]["dimensions"]["operation"] == ["CREATE", "GETATTR", "REMOVE", "SETATTR"]
     assert metrics["MountTargetReadThroughput"]["newest_age_seconds"] is not None
     assert metrics["MountTargetReadThroughput"]["minutes"] > 5
@@ -260,7 +260,7 @@ def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(
     calls = dict(region.calls)
     found = findings(answer)
     assert answer.code == 0
-    assert not [one for one in found["metrics"] if one["severity"] != "ok"]
+    assert not [metric for metric in found["metrics"] if metric["severity"] != "ok"]
     assert "17 metrics answered, 17 of them with points" in found["metrics"][-1]["message"]
     assert found["inventory"][0]["message"].startswith("52 mount targets. Only a few of their addresses were looked up")
     assert sum(calls.get(name, 0) for name in ("GetPrivateIp", "ListPrivateIps", "GetSubnet")) <= 12
@@ -271,9 +271,9 @@ def test_the_json_is_as_its_schema_says(account_flags: Flags) -> None:
     schema = json.loads((ROOT / "docs/schemas/doctor.json").read_text())
     document = ask("doctor", "--no-client", *account_flags, "--output", "json").document
     assert set(document) == set(schema["required"]) == set(schema["properties"])
-    one = schema["properties"]["findings"]["items"]
+    item = schema["properties"]["findings"]["items"]
     assert document["schema_version"] == schema["properties"]["schema_version"]["const"]
     for finding in document["findings"]:
-        assert set(finding) == set(one["required"]) == set(one["properties"])
-        assert finding["severity"] in one["properties"]["severity"]["enum"]
-        assert finding["about"] in one["properties"]["about"]["enum"]
+        assert set(finding) == set(item["required"]) == set(item["properties"])
+        assert finding["severity"] in item["properties"]["severity"]["enum"]
+        assert finding["about"] in item["properties"]["about"]["enum"]

@@ -218,8 +218,8 @@ def test_each_address_is_judged_by_the_ceilings_that_the_page_has_for_it(monkeyp
     scrapes(monkeypatch, served_page(0), served_page(100))
     monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
     found = {
-        one["address"]: one
-        for one in ask("iostat", "--url", "http://h/metrics", "--output", "json").document["mount_targets"]
+        mount_target["address"]: mount_target
+        for mount_target in ask("iostat", "--url", "http://h/metrics", "--output", "json").document["mount_targets"]
     }
 
     media, home, nas = found["10.0.0.1"], found["10.0.0.2"], found["10.0.0.3"]
@@ -247,7 +247,9 @@ def test_a_shape_at_the_prompt_replaces_the_ceilings_of_the_page(monkeypatch: py
     monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
     answer = ask("iostat", "--url", "http://h/metrics", "--shape", "hpmt-40", "--output", "json")
 
-    home = next(one for one in answer.document["mount_targets"] if one["address"] == "10.0.0.2")
+    home = next(
+        mount_target for mount_target in answer.document["mount_targets"] if mount_target["address"] == "10.0.0.2"
+    )
     assert (home["shape"], home["share"]["read bandwidth"]) == ("hpmt-40", pytest.approx(100 * 2**20 / 5e9))
 
 

@@ -75,8 +75,8 @@ def test_what_an_agent_posts_is_the_waiting_time_by_address() -> None:
 
 def objectives(source: Source | None) -> set[float]:
     assert source is not None
-    families = (one for one in source.collect() if one.name == "fss_client_latency_objective_seconds")
-    return {sample.value for one in families for sample in one.samples}
+    families = (family for family in source.collect() if family.name == "fss_client_latency_objective_seconds")
+    return {sample.value for family in families for sample in family.samples}
 
 
 def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def serve(directory: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes
 
 def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
     assert running.poll() is None, log.read_text()
-    found = [line for line in log.read_text().splitlines() if "listening on " in line]
-    return found[0].partition("listening on ")[2].rpartition("/")[0] if found else ""
+    lines = [line for line in log.read_text().splitlines() if "listening on " in line]
+    return lines[0].partition("listening on ")[2].rpartition("/")[0] if lines else ""
 
 
 WRONG: list[tuple[list[str], str]] = [

@@ -26,7 +26,7 @@ CLEAR = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\u2028\r"
 def check(answer: Answer) -> None:
     said = answer.out + answer.err
     assert said, "nothing was said, so nothing is shown"
-    assert [one for one in said if not one.isprintable() and one != "\n"] == []
+    assert [character for character in said if not character.isprintable() and character != "\n"] == []
 
 
 @pytest.fixture

@@ -72,10 +72,10 @@ def _mistyped(value: Any, kind: str, package: str, at: str) -> Iterator[str]:
                 yield f"{at}: {value!r} has no time zone"
         except (TypeError, ValueError):
             yield f"{at}: {value!r} is not a time"
-    elif found := re.fullmatch(r"list\[(.+)\]", kind):
-        yield from _each(value, list, found[1], package, at)
-    elif found := re.fullmatch(r"dict\(str, (.+)\)", kind):
-        yield from _each(value, dict, found[1], package, at)
+    elif match := re.fullmatch(r"list\[(.+)\]", kind):
+        yield from _each(value, list, match[1], package, at)
+    elif match := re.fullmatch(r"dict\(str, (.+)\)", kind):
+        yield from _each(value, dict, match[1], package, at)
     else:
         yield from violations(value, package, kind, at)
 

@@ -177,7 +177,7 @@ class TestList:
         storage, batch = TENANCY.compartments[1].id, TENANCY.compartments[2].id
         for name, severity, place in (("b", "INFO", storage), ("a", "CRITICAL", storage), ("c", "ERROR", batch)):
             create(sdk, displayName=name, severity=severity, compartmentId=place)
-        assert {one.display_name for one in sdk.monitoring.list_alarms(storage).data} == {"a", "b"}
+        assert {alarm.display_name for alarm in sdk.monitoring.list_alarms(storage).data} == {"a", "b"}
         assert [one.display_name for one in listed(sdk)] == ["b", "a", "c"]
 
     def test_summaries_are_poorer_than_what_get_answers(self, sdk: Clients) -> None:

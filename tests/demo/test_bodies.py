@@ -32,7 +32,7 @@ def _each_zone(sdk: Clients, operation: str) -> list[Any]:
 
 
 def _each_compartment(sdk: Clients, listing: Callable[..., Any], wrapped_in: str = "") -> list[Any]:
-    pages = [listing(compartment_id=one.id).data for one in sdk.region.tenancy.compartments]
+    pages = [listing(compartment_id=compartment.id).data for compartment in sdk.region.tenancy.compartments]
     return [body for page in pages for body in (page[wrapped_in] if wrapped_in else page)]
 
 
@@ -86,13 +86,17 @@ SAMPLES = {
     "GetMountTarget": Sample(
         "file_storage",
         "MountTarget",
-        lambda sdk: [sdk.file_storage.get_mount_target(one.id).data for one in sdk.region.tenancy.mount_targets],
+        lambda sdk: [
+            sdk.file_storage.get_mount_target(mount_target.id).data for mount_target in sdk.region.tenancy.mount_targets
+        ],
     ),
     "ListFileSystems": Sample("file_storage", "FileSystemSummary", lambda sdk: _each_zone(sdk, "list_file_systems")),
     "GetFileSystem": Sample(
         "file_storage",
         "FileSystem",
-        lambda sdk: [sdk.file_storage.get_file_system(one.id).data for one in sdk.region.tenancy.file_systems],
+        lambda sdk: [
+            sdk.file_storage.get_file_system(file_system.id).data for file_system in sdk.region.tenancy.file_systems
+        ],
     ),
     "ListExportSets": Sample("file_storage", "ExportSetSummary", lambda sdk: _each_zone(sdk, "list_export_sets")),
     "ListExports": Sample(
@@ -118,7 +122,10 @@ SAMPLES = {
     "GetPrivateIp": Sample(
         "core",
         "PrivateIp",
-        lambda sdk: [sdk.network.get_private_ip(one.private_ip_id).data for one in sdk.region.tenancy.mount_targets],
+        lambda sdk: [
+            sdk.network.get_private_ip(mount_target.private_ip_id).data
+            for mount_target in sdk.region.tenancy.mount_targets
+        ],
     ),
     "ListPrivateIps": Sample(
         "core",
@@ -133,7 +140,7 @@ SAMPLES = {
         "limits", "LimitValueSummary", lambda sdk: sdk.limits.list_limit_values(_tenancy(sdk), "filesystem").data
     ),
     "GetSubnet": Sample(
-        "core", "Subnet", lambda sdk: [sdk.network.get_subnet(one.id).data for one in sdk.region.tenancy.subnets]
+        "core", "Subnet", lambda sdk: [sdk.network.get_subnet(subnet.id).data for subnet in sdk.region.tenancy.subnets]
     ),
     "ListLustreFileSystems": Sample(
         "lustre_file_storage",
@@ -173,7 +180,7 @@ def test_a_body_is_what_the_model_of_the_sdk_says(operation: str, raw: Clients) 
     bodies = sample.fetch(raw)
 
     assert bodies, "nothing to look at"
-    assert [found for body in bodies for found in violations(body, sample.package, sample.model)] == []
+    assert [violation for body in bodies for violation in violations(body, sample.package, sample.model)] == []
 
 
 def test_no_operation_is_left_out(region: Region) -> None:

@@ -179,7 +179,11 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
         )
         with pytest.raises(oci.exceptions.ServiceError, match="503"):
             identity.list_compartments(tenancy)
-        assert {one.name for one in identity.list_compartments(tenancy).data} == {"network", "storage", "batch"}
+        assert {compartment.name for compartment in identity.list_compartments(tenancy).data} == {
+            "network",
+            "storage",
+            "batch",
+        }
         assert demo.stop(number) == 0
         assert demo.err.read_text() == ""
         assert list(demo.temporary.iterdir()) == []

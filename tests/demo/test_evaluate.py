@@ -26,7 +26,7 @@ def streams(data: Mapping[str, Mapping[int, float]], rack: str = "r1") -> list[R
 def results(query: str, minutes: range = range(1, 7)) -> dict[str, dict[int, float]]:
     def source(metric: QueriedMetric) -> list[RawStream]:
         wanted = {selector.dimension: selector.value for selector in metric.selectors}
-        return [one for one in streams(HOSTS) if wanted.items() <= one.dimensions.items()]
+        return [stream for stream in streams(HOSTS) if wanted.items() <= stream.dimensions.items()]
 
     lines = evaluate(parse(query), source, minutes)
     return {",".join(line.dimensions.values()): line.points for line in lines}

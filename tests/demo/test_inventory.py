@@ -11,7 +11,9 @@ ZONE_1, ZONE_2 = TENANCY.availability_domains
 
 def test_mount_targets_are_listed_by_compartment_and_availability_domain(sdk: Clients) -> None:
     def names(compartment: str, zone: str) -> set[str]:
-        return {one.display_name for one in sdk.file_storage.list_mount_targets(compartment, zone).data}
+        return {
+            mount_target.display_name for mount_target in sdk.file_storage.list_mount_targets(compartment, zone).data
+        }
 
     assert names(STORAGE, ZONE_1) == {"mt-home", "mt-home-b", "mt-media"}
     assert names(BATCH, ZONE_2) == {"mt-scratch", "mt-idle"}
@@ -28,10 +30,16 @@ def test_a_standard_mount_target_reports_its_throughput_in_each_of_the_ways_no_d
 
 
 def test_exports_join_file_systems_to_mount_targets_by_the_export_set(sdk: Clients) -> None:
-    sets = {one.export_set_id: one.display_name for one in sdk.file_storage.list_mount_targets(STORAGE, ZONE_1).data}
-    systems = {one.id: one.display_name for one in sdk.file_storage.list_file_systems(STORAGE, ZONE_1).data}
+    sets = {
+        mount_target.export_set_id: mount_target.display_name
+        for mount_target in sdk.file_storage.list_mount_targets(STORAGE, ZONE_1).data
+    }
+    systems = {
+        file_system.id: file_system.display_name
+        for file_system in sdk.file_storage.list_file_systems(STORAGE, ZONE_1).data
+    }
     exports = sdk.file_storage.list_exports(compartment_id=STORAGE).data
-    assert {(sets[one.export_set_id], one.path, systems[one.file_system_id]) for one in exports} == {
+    assert {(sets[export.export_set_id], export.path, systems[export.file_system_id]) for export in exports} == {
         ("mt-home", "/export/a", "homes"),
         ("mt-home", "/export/b", "projects"),
         ("mt-home-b", "/export/b", "projects"),
@@ -72,9 +80,15 @@ def test_lists_filter_by_name_state_and_id(sdk: Clients) -> None:
 
 
 def test_compartments_are_listed_one_level_deep_and_whole_only_from_the_tenancy(sdk: Clients) -> None:
-    assert {one.name for one in sdk.identity.list_compartments(TENANCY.id).data} == {"network", "storage", "batch"}
+    assert {compartment.name for compartment in sdk.identity.list_compartments(TENANCY.id).data} == {
+        "network",
+        "storage",
+        "batch",
+    }
     assert sdk.identity.list_compartments(STORAGE).data == []
-    assert [one.name for one in sdk.identity.list_compartments(TENANCY.id, name="batch").data] == ["batch"]
+    assert [compartment.name for compartment in sdk.identity.list_compartments(TENANCY.id, name="batch").data] == [
+        "batch"
+    ]
     with refused(400, "InvalidParameter", "compartmentIdInSubtree"):
         sdk.identity.list_compartments(STORAGE, compartment_id_in_subtree=True)
 
@@ -88,7 +102,9 @@ def test_a_deleted_mount_target_takes_its_exports_export_set_and_address_with_it
     idle = next(target for target in TENANCY.mount_targets if target.name == "mt-idle")
     region.delete("mt-idle")
 
-    assert [one.display_name for one in sdk.file_storage.list_mount_targets(BATCH, ZONE_2).data] == ["mt-scratch"]
+    assert [mount_target.display_name for mount_target in sdk.file_storage.list_mount_targets(BATCH, ZONE_2).data] == [
+        "mt-scratch"
+    ]
     assert len(sdk.file_storage.list_exports(compartment_id=BATCH).data) == 2
     assert len(sdk.file_storage.list_export_sets(BATCH, ZONE_2).data) == 1
     with refused(404, "NotAuthorizedOrNotFound"):

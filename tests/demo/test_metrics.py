@@ -182,7 +182,7 @@ class TestScope:
             tenancy.named("mt-scratch"),
             tenancy.named("mt-idle"),
         }
-        assert {one.compartment_id for one in sdk.summarize("MountTargetIOPS[1m].mean()")} == {
+        assert {stream.compartment_id for stream in sdk.summarize("MountTargetIOPS[1m].mean()")} == {
             tenancy.compartments[1].id,
             batch,
         }

@@ -31,7 +31,7 @@ def point(value: float, seconds: float = 0, **more: Any) -> Any:
 
 def post(sdk: Clients, *streams: dict[str, Any], **options: Any) -> Any:
     models = oci.monitoring.models
-    details = [models.MetricDataDetails(**one) for one in streams]
+    details = [models.MetricDataDetails(**stream) for stream in streams]
     return sdk.monitoring.post_metric_data(models.PostMetricDataDetails(metric_data=details, **options)).data
 
 
@@ -78,7 +78,7 @@ def test_one_alarm_over_a_posted_ratio_serves_every_mount_target(sdk: Clients, c
     post(sdk, stream(sdk))
     clock.pass_minutes(4)
     statuses = sdk.monitoring.list_alarms_status(sdk.region.tenancy.id, compartment_id_in_subtree=True).data
-    assert [one.status for one in statuses] == ["FIRING"]
+    assert [alarm.status for alarm in statuses] == ["FIRING"]
 
 
 class TestRefusals:

@@ -51,13 +51,13 @@ class TestAgreement:
 
     def test_the_written_down_cost_of_every_request_is_the_one_the_exporter_estimates(self, sdk: Clients) -> None:
         """The region never uses the exporter's model: both copies of the white paper's table must agree."""
-        rates = {one for link in sdk.region.tenancy.links for one in link.requests.rates}
+        rates = {rate for link in sdk.region.tenancy.links for rate in link.requests.rates}
         transfers = {"READ": read_io_operations, "WRITE": write_io_operations}
         assert len(rates) > 30
-        for one in rates:
-            transfer = transfers.get(one.operation)
-            expected = transfer(one.size) if transfer else FIXED_COSTS[one.operation]
-            assert one.io_operations == expected, one
+        for rate in rates:
+            transfer = transfers.get(rate.operation)
+            expected = transfer(rate.size) if transfer else FIXED_COSTS[rate.operation]
+            assert rate.io_operations == expected, rate
 
     def test_iops_are_the_written_down_costs_of_the_requests(self, sdk: Clients) -> None:
         """mt-scratch: READs and WRITEs of 1 MiB, and five other operations."""
@@ -70,7 +70,7 @@ class TestAgreement:
         from importlib.resources import files
 
         region = files("fss_toolbox.demo.region")
-        sources = {one.name: one.read_text() for one in region.iterdir() if one.name.endswith(".py")}
+        sources = {path.name: path.read_text() for path in region.iterdir() if path.name.endswith(".py")}
         assert len(sources) > 10
         assert [name for name, text in sources.items() if "fss_exporter.model" in text] == []
 
@@ -89,9 +89,13 @@ class TestAgreement:
 
     def test_usage_repeats_behind_each_mount_target_so_adding_it_up_counts_twice(self, sdk: Clients) -> None:
         projects = sdk.region.tenancy.named("projects")
-        found = [one for one in sdk.summarize("FileSystemUsage[1m].max()") if one.dimensions["resourceId"] == projects]
-        assert len(found) == 2
-        assert len({points(one)[MINUTE - 1] for one in found}) == 1
+        streams = [
+            stream
+            for stream in sdk.summarize("FileSystemUsage[1m].max()")
+            if stream.dimensions["resourceId"] == projects
+        ]
+        assert len(streams) == 2
+        assert len({points(one)[MINUTE - 1] for one in streams}) == 1
 
     def test_latency_is_silent_while_idle_and_throughput_is_zero_documented_file_system_metrics(
         self, sdk: Clients
@@ -99,7 +103,9 @@ class TestAgreement:
         archive = sdk.region.tenancy.named("archive")
 
         def of(metric: str) -> list[Any]:
-            return [one for one in sdk.summarize(f"{metric}[1m].mean()") if one.dimensions["resourceId"] == archive]
+            return [
+                stream for stream in sdk.summarize(f"{metric}[1m].mean()") if stream.dimensions["resourceId"] == archive
+            ]
 
         assert of("FileSystemReadAverageLatencybySize") == of("MetadataRequestAverageLatency") == []
         assert {value for one in of("FileSystemReadThroughput") for value in points(one).values()} == {0.0}

@@ -18,9 +18,9 @@ def test_making_the_pages_leaves_the_commands_as_they_are(tmp_path: Path) -> Non
 
     assert demo.short_help == before
     (shown,) = (
-        one
-        for one in demo.get_params(click.Context(demo, parent=click.Context(cli, **cli.context_settings)))
-        if "--help" in one.opts
+        parameter
+        for parameter in demo.get_params(click.Context(demo, parent=click.Context(cli, **cli.context_settings)))
+        if "--help" in parameter.opts
     )
     assert shown.opts == ["-h", "--help"]
 

@@ -32,9 +32,9 @@ PACK = "/etc/fss-exporter/pack"
 
 def blocks(language: str) -> dict[str, str]:
     """Fenced blocks of both pages, by the file name in their first line."""
-    found = re.findall(rf"^```{language}\n(.*?)^```", PAGES, flags=re.DOTALL | re.MULTILINE)
-    named = {block.partition("\n")[0].removeprefix("# "): block for block in found}
-    assert len(named) == len(found)
+    matches = re.findall(rf"^```{language}\n(.*?)^```", PAGES, flags=re.DOTALL | re.MULTILINE)
+    named = {block.partition("\n")[0].removeprefix("# "): block for block in matches}
+    assert len(named) == len(matches)
     return named
 
 

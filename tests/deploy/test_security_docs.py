@@ -61,12 +61,12 @@ def test_page_terraform_chart_and_code_list_the_same_permissions() -> None:
         re.DOTALL,
     )
     assert policy
-    terraform = {" ".join(found) for found in re.findall(r'"Allow \S+ to (\w+) ([\w-]+) in ', policy[1])}
+    terraform = {" ".join(text) for text in re.findall(r'"Allow \S+ to (\w+) ([\w-]+) in ', policy[1])}
     notes = (root / "deploy/helm/fss-exporter/templates/NOTES.txt").read_text()
     listed = re.search(r"range list (.*?) \}\}", notes)
     assert listed
     chart = {*re.findall(r'"([^"]+)"', listed[1])} | {
-        " ".join(found) for found in re.findall(r"Allow any-user to (\w+) ([\w-]+) in", notes)
+        " ".join(text) for text in re.findall(r"Allow any-user to (\w+) ([\w-]+) in", notes)
     }
     page = {f"{text.split()[0]} {resource}" for resource, text in documented().items()}
     needs = {need.permission for operation, need in NEEDS.items() if operation not in ELSEWHERE}

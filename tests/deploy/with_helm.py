@@ -93,7 +93,9 @@ def mounts(folder: Path, agent: dict[str, Any]) -> tuple[dict[str, Any], dict[st
     """The agent's container, and the host's path of each volume by where it is mounted, with whether it is read-only."""
     done = helm(folder, {"agent": agent})
     assert done.returncode == 0, done.stderr
-    (daemonset,) = (one for one in yaml.safe_load_all(done.stdout) if one and one["kind"] == "DaemonSet")
+    (daemonset,) = (
+        document for document in yaml.safe_load_all(done.stdout) if document and document["kind"] == "DaemonSet"
+    )
     pod = daemonset["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]}

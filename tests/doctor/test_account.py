@@ -64,7 +64,7 @@ def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity
 def test_a_refused_service_that_no_setting_names_is_advice_with_the_statement() -> None:
     refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...", is_optional=True)
     findings = list(check_region(replace(FINE, operations={**FINE.operations, "ListLustreFileSystems": refused})))
-    (advice,) = [one for one in findings if one.severity is not Severity.OK]
+    (advice,) = [finding for finding in findings if finding.severity is not Severity.OK]
     assert (advice.severity, advice.check) == (Severity.ADVICE, "permissions")
     assert "Allow group" in advice.message
     assert exit_code(findings) == 0
@@ -79,7 +79,7 @@ def test_a_refused_signature_is_no_matter_of_policies() -> None:
 def regions(*looked_at: str) -> list[tuple[Severity, str, str]]:
     had = (Subscription("eu-frankfurt-1", "FRA", "READY"), Subscription("eu-zurich-1", "ZRH", "IN_PROGRESS"))
     findings = check_subscriptions(Subscriptions({}, had), looked_at)
-    return [(one.severity, one.subject, one.message) for one in findings]
+    return [(finding.severity, finding.subject, finding.message) for finding in findings]
 
 
 def test_a_region_without_a_subscription_is_a_problem() -> None:
@@ -111,7 +111,7 @@ def test_no_answer_is_about_the_network() -> None:
 def test_one_answer_that_comes_too_late_is_no_problem_of_the_account() -> None:
     late = Tried.of(LateAnswer("ListMetrics in r: no answer from h: TimeoutError", operation="ListMetrics"))
     facts = replace(FINE, operations={**FINE.operations, "ListMetrics": late})
-    (only,) = [one for one in check_region(facts) if one.severity is not Severity.OK]
+    (only,) = [finding for finding in check_region(facts) if finding.severity is not Severity.OK]
     assert (only.check, only.severity, only.subject) == ("api", Severity.WARNING, "r ListMetrics")
     assert only.message.startswith("could not be asked: ")
     assert found(facts, "metrics")
@@ -150,7 +150,7 @@ def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
 
 def test_a_tenancy_without_mount_target_iops_has_a_finding_with_the_consequence() -> None:
     advice = [one for one in found(replace(FINE, metrics=(READS,)), "metrics") if one.severity is Severity.ADVICE]
-    assert [one.message.split(":")[0] for one in advice] == ["MountTargetIOPS is not there"]
+    assert [change.message.split(":")[0] for change in advice] == ["MountTargetIOPS is not there"]
 
 
 def test_an_undocumented_metric_is_worth_a_report() -> None:
@@ -171,13 +171,13 @@ def test_a_failed_query_is_a_warning() -> None:
     warnings = [
         one for one in found(replace(FINE, metrics=(failed, IOPS)), "metrics") if one.severity is Severity.WARNING
     ]
-    assert [one.message for one in warnings] == ["HTTP 500"]
+    assert [warning.message for warning in warnings] == ["HTTP 500"]
 
 
 def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
     silent = replace(READS, streams=0, newest_age_seconds=None, minutes=0)
     advice = [one for one in found(replace(FINE, metrics=(silent, IOPS)), "metrics") if one.severity is Severity.ADVICE]
-    assert [one.subject for one in advice] == ["r MountTargetReadThroughput"]
+    assert [change.subject for change in advice] == ["r MountTargetReadThroughput"]
 
 
 @pytest.mark.parametrize(("age", "severity"), [(200.0, Severity.OK), (900.0, Severity.WARNING)])
@@ -209,7 +209,7 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
 )
 def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: list[tuple[Severity, str]]) -> None:
     findings = found(replace(FINE, ingestion_lags=lags), "ingestion-lag")
-    assert [(one.severity, one.message) for one in findings] == told
+    assert [(finding.severity, finding.message) for finding in findings] == told
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(40.0, True), (70.0, False), (None, False)])
@@ -231,7 +231,7 @@ def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seco
 )
 def test_merged_streams_do_not_say_whether_streams_without_points_are_answered(merged: MetricFacts) -> None:
     messages = [one.message for one in found(replace(FINE, metrics=(merged,)), "discovered")]
-    assert not [one for one in messages if "without points" in one]
+    assert not [message for message in messages if "without points" in message]
 
 
 @pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])

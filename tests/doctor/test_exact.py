@@ -114,7 +114,7 @@ def test_selinux_is_reported_and_lockdown_that_allows_tracing_is_not(
 ) -> None:
     _, *others = told(look((tracefs(tmp_path / "t"),), sysfs(tmp_path / "sys", lockdown, selinux)))
 
-    assert [word for word in ("lockdown", "SELinux") for one in others if word in one.message] == also
+    assert [word for word in ("lockdown", "SELinux") for other in others if word in other.message] == also
 
 
 def test_lockdown_that_forbids_tracing_is_the_only_thing_said(tmp_path: Path) -> None:

@@ -129,4 +129,4 @@ def test_a_point_without_a_time_zone_has_no_age() -> None:
 def ages(session: Any, now: float) -> list[float | None]:
     """Age of the newest point of each metric."""
     probe = Probe(session, InventorySelection(), lambda: now, Progress(), lambda _: None, 0.0)
-    return [one.newest_age_seconds for one in probe.ask({}).metrics]
+    return [metric.newest_age_seconds for metric in probe.ask({}).metrics]

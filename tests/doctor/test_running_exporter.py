@@ -168,14 +168,14 @@ def test_exact_mode_that_counts_nothing_is_advice_with_the_failed_checks(exporte
         'fss_nfs_latency_checks_failed_total{check="dropped"} 0\n'
     )
     exporter.metrics = (200, FINE + tables)
-    (advice,) = [one for one in findings(exporter) if one[0] is Severity.ADVICE]
+    (advice,) = [finding for finding in findings(exporter) if finding[0] is Severity.ADVICE]
     assert advice == (Severity.ADVICE, "durations in exact mode", "the kernel counts nothing: refused 4")
 
 
 def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter) -> None:
     tables = 'fss_nfs_exact_active 1\nfss_nfs_exact_checks_failed_total{check="dropped"} 2\nfss_nfs_latency_active 1\n'
     exporter.metrics = (200, FINE + tables)
-    (advice,) = [one for one in findings(exporter) if one[0] is Severity.ADVICE]
+    (advice,) = [finding for finding in findings(exporter) if finding[0] is Severity.ADVICE]
     assert advice[1:] == ("sizes in exact mode", "intervals without counts since the start: dropped 2")
 
 

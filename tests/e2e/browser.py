@@ -88,9 +88,9 @@ def measured(page: str, function: str, directory: Path, *, size: tuple[int, int]
     copy = directory / "page.html"
     copy.write_text(page.replace("</head>", _MEASURE.replace("MEASURE", function) + "</head>", 1), encoding="utf-8")
     dom = visit(copy.as_uri(), size=size, dark=dark, patient=True).dom
-    found = re.search(r'<meta name="measured" content="([^"]*)"', dom)
-    assert found, "the page was not measured"
-    return json.loads(html.unescape(found[1]))
+    match = re.search(r'<meta name="measured" content="([^"]*)"', dom)
+    assert match, "the page was not measured"
+    return json.loads(html.unescape(match[1]))
 
 
 def visible_text(dom: str) -> str:

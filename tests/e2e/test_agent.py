@@ -19,7 +19,7 @@ scrape_configs:
 
 def test_prometheus_sees_the_iops_that_the_recorded_client_caused(tmp_path: Path) -> None:
     """1 MiB random reads cost what the packets of the recording say, whichever seconds the query looks at."""
-    (recording,) = (one for one in load_all() if one.name == "c_randread_1m")
+    (recording,) = (recording for recording in load_all() if recording.name == "c_randread_1m")
     clients = Clients(tmp_path / "proc", (ClientMount("c_randread_1m", "10.80.2.20", "/export/a"),), interval_s=0.2)
     with (
         exporter(tmp_path / "exporter", f"--path.procfs={clients.root}", "--nfs.tick=200ms") as url,

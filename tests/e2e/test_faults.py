@@ -42,8 +42,8 @@ class Running:
 
     def value(self, series: str) -> float | None:
         """One series of a scrape, by its text; None where it is absent."""
-        found = re.search(rf"^{re.escape(series)} (\S+)$", get(f"{self.url}/metrics"), re.MULTILINE)
-        return float(found[1]) if found else None
+        match = re.search(rf"^{re.escape(series)} (\S+)$", get(f"{self.url}/metrics"), re.MULTILINE)
+        return float(match[1]) if match else None
 
     def connect(self) -> socket.socket:
         """An open connection."""
@@ -75,8 +75,8 @@ def serve(directory: Path, *flags: str, address: str = "127.0.0.1:0") -> Iterato
 
 def _url_of(process: subprocess.Popen[bytes], log: Path) -> str:
     assert process.poll() is None, log.read_text()
-    found = re.search(r"listening on (http://\S+)/metrics", log.read_text())
-    return found[1] if found else ""
+    match = re.search(r"listening on (http://\S+)/metrics", log.read_text())
+    return match[1] if match else ""
 
 
 def test_a_procfs_file_that_vanishes_is_reported_and_comes_back(tmp_path: Path) -> None:

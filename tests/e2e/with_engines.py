@@ -165,8 +165,8 @@ def test_plan_finds_the_sizes_in_native_histograms(forms: Forms) -> None:
     assert of_buckets
     assert of_histograms.keys() == of_buckets.keys()
     for operation, shares in of_buckets.items():
-        assert [tuple(one) for one in of_histograms[operation]] == [
-            pytest.approx(tuple(one), rel=0.05) for one in shares
+        assert [tuple(row) for row in of_histograms[operation]] == [
+            pytest.approx(tuple(share), rel=0.05) for share in shares
         ]
 
 

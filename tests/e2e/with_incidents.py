@@ -75,8 +75,8 @@ def play(directory: Path, site: Site, faults: tuple[Fault, ...], held_back: str)
 def _is_suppressed(server: Prometheus, manager: str, alert: str) -> bool:
     if not server.query(f'ALERTS{{alertname="{alert}",alertstate="firing"}}'):
         return False
-    held = [one for one in json.loads(get(f"{manager}/api/v2/alerts")) if one["labels"]["alertname"] == alert]
-    return bool(held) and all(one["status"]["state"] == "suppressed" for one in held)
+    held = [told for told in json.loads(get(f"{manager}/api/v2/alerts")) if told["labels"]["alertname"] == alert]
+    return bool(held) and all(alert["status"]["state"] == "suppressed" for alert in held)
 
 
 def test_a_mount_target_that_is_down_holds_back_that_its_requests_fail(tmp_path: Path) -> None:

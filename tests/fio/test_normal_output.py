@@ -71,10 +71,10 @@ def test_terse_output_is_refused_with_its_reason() -> None:
     "place", [r"iodepth=(\d+)", r"IOPS=(\d)", r"BW=(\d+)", r"/(\d+)msec", r"jobs=(\d+)", r"total=(\d+),"]
 )
 def test_a_number_that_cannot_be_is_no_figure(place: str, number: str) -> None:
-    found = re.search(place, NORMAL)
-    assert found is not None
+    match = re.search(place, NORMAL)
+    assert match is not None
     with suppress(UsageError):
-        read_report("r.txt", NORMAL[: found.start(1)] + number + NORMAL[found.end(1) :])
+        read_report("r.txt", NORMAL[: match.start(1)] + number + NORMAL[match.end(1) :])
 
 
 @pytest.mark.parametrize("unit", ["\u0131B", "K\u0131B"])

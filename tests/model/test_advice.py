@@ -22,7 +22,7 @@ def only(found: list[Advice], kind: str) -> Advice:
 
 
 def kinds(traffic: Traffic, **options: int) -> list[str]:
-    return [one.kind for one in ranked([], [mount(traffic, **options)], {})]
+    return [change.kind for change in ranked([], [mount(traffic, **options)], {})]
 
 
 def test_load_moves_to_another_mount_target_of_the_file_system_up_to_equal_shares() -> None:
@@ -125,7 +125,7 @@ def test_a_full_network_of_a_client_is_named() -> None:
 def test_the_change_that_saves_most_comes_first() -> None:
     deleting = mount(workload(None, None, {"REMOVE": 1_000}))
 
-    assert [one.kind for one in ranked([HOME, SPARE], [deleting], {"c1": (1.2e9, 1.25e9)})] == [
+    assert [change.kind for change in ranked([HOME, SPARE], [deleting], {"c1": (1.2e9, 1.25e9)})] == [
         "move",
         "delete-storm",
         "network",

@@ -22,7 +22,7 @@ READS_300 = load(reads=300, read_bytes=300 * MIB)
 
 
 def bought(wanted: Traffic, service: str, target: float = 1.0) -> dict[str, float | None]:
-    return {one.kind.name: one.capacity_bytes for one in offers(wanted, SERVICES[service], target)}
+    return {offer.kind.name: offer.capacity_bytes for offer in offers(wanted, SERVICES[service], target)}
 
 
 def test_what_to_buy_of_apsara_nas_for_300_mb_a_second() -> None:

@@ -62,7 +62,7 @@ def _mistakes(alarm: Alarm) -> Iterator[str]:
         ("pendingDuration", alarm["pendingDuration"], 1, 60),
         ("evaluationSlackDuration", alarm["evaluationSlackDuration"], 3, 120),
         ("repeatNotificationDuration", alarm.get("repeatNotificationDuration"), 1, 30 * _DAY),
-        *(("overrides.pendingDuration", one.get("pendingDuration"), 1, 60) for one in alarm["overrides"]),
+        *(("overrides.pendingDuration", override.get("pendingDuration"), 1, 60) for override in alarm["overrides"]),
     )
     for field, text, least, most in durations:
         if text is not None and not least <= (minutes_of(text) or 0) <= most:

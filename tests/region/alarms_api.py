@@ -119,7 +119,7 @@ class AlarmsApi(alarms_api.AlarmsApi):
             began -= 1
         triggered = minutes[began] * 60 if fires or began else epoch_of(alarm["timeCreated"])
         state = ("SUSPENDED" if alarm_rules.is_suppressed(alarm, now) else "FIRING") if fires else "OK"
-        override: Alarm = next((one for one in alarm["overrides"] if one["ruleName"] == rule), {})
+        override: Alarm = next((override for override in alarm["overrides"] if override["ruleName"] == rule), {})
         severity = override.get("severity") or alarm["severity"]
         return {
             "id": alarm["id"],

@@ -96,11 +96,13 @@ def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> lis
         others = {_key(line.dimensions): line for line in right}
         pairs = [(line, line, others[_key(line.dimensions)]) for line in left if _key(line.dimensions) in others]
     results = []
-    for shown, one, other in pairs:
+    for shown, stream, other in pairs:
         points = {
-            minute: compute(one.points[minute], other.points[minute])
+            minute: compute(stream.points[minute], other.points[minute])
             for minute in shown.points
-            if minute in one.points and minute in other.points and (other.points[minute] or node.operator not in "/%")
+            if minute in stream.points
+            and minute in other.points
+            and (other.points[minute] or node.operator not in "/%")
         }
         results.append(replace(shown, points=points))
     return results

@@ -85,16 +85,16 @@ class Region(DemoRegion):
             LookupError: no stream, or several, fit.
         """
         resource_id = resource if resource.startswith("ocid1.") else self.tenancy.named(resource)
-        found = [
+        streams = [
             stream
             for published in published_metrics()
             if published.name.lower() == metric.lower()
             for stream in self.store.streams(published)
             if stream.resource_id == resource_id and dimensions.items() <= stream.dimensions.items()
         ]
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} streams of {metric} fit {resource} {dimensions}")
-        return self.store.published(found[0], minute)
+        if len(streams) != 1:
+            raise LookupError(f"{len(streams)} streams of {metric} fit {resource} {dimensions}")
+        return self.store.published(streams[0], minute)
 
     def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
         """Add requests of one minute to the first export of a mount target."""

@@ -35,8 +35,8 @@ def summary(outcomes: Sequence[Outcome]) -> str:
         for sent in outcome.sent:
             for alert in dict.fromkeys(sent.alerts):
                 minutes[alert, sent.kind].append(sent.minute)
-    quiet = sum(not one.sent for one in outcomes)
-    wrong = [f"- {one.incident}: {one.wrong}" for one in outcomes if one.wrong]
+    quiet = sum(not outcome.sent for outcome in outcomes)
+    wrong = [f"- {outcome.incident}: {outcome.wrong}" for outcome in outcomes if outcome.wrong]
     rows = [
         f"| {alert} | {kind} | {len(of)} | {min(of):g} | {max(of):g} |" for (alert, kind), of in sorted(minutes.items())
     ]
@@ -58,7 +58,9 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 def main(parts: Sequence[str]) -> None:
     """Run the incidents and write the files."""
-    chosen: list[Incident] = [one for one in INCIDENTS if not parts or any(part in one.name for part in parts)]
+    chosen: list[Incident] = [
+        incident for incident in INCIDENTS if not parts or any(part in incident.name for part in parts)
+    ]
     outcomes = []
     with ProcessPoolExecutor(cpu_count()) as pool:
         for outcome in pool.map(tried, chosen):
@@ -73,7 +75,7 @@ def main(parts: Sequence[str]) -> None:
     with TABLE.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(("incident", "wanted", "messages", "wrong"))
-        rows.writerows((one.incident.name, one.wanted, one.got, one.wrong) for one in outcomes)
+        rows.writerows((outcome.incident.name, outcome.wanted, outcome.got, outcome.wrong) for outcome in outcomes)
     PAGE.write_text(summary(outcomes), encoding="utf-8")
     print(f"wrote {TABLE.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}")
 

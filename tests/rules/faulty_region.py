@@ -74,11 +74,13 @@ def tenancy(
     (connector,), (copied,) = demo.connectors, demo.replications
     return replace(
         site,
-        mount_targets=tuple(replace(one, kerberos=True, connector_id=connector.id) for one in site.mount_targets),
-        file_systems=tuple(replace(one, quota_rules=True) for one in plain.file_systems),
+        mount_targets=tuple(
+            replace(mount_target, kerberos=True, connector_id=connector.id) for mount_target in site.mount_targets
+        ),
+        file_systems=tuple(replace(file_system, quota_rules=True) for file_system in plain.file_systems),
         connectors=(replace(connector, **here),),
         replications=(replace(copied, file_system_id=plain.file_systems[0].id, **here),),
-        volumes=tuple(replace(one, **here) for one in demo.volumes),
+        volumes=tuple(replace(volume, **here) for volume in demo.volumes),
     )
 
 
@@ -101,7 +103,7 @@ class IncidentPoints(PointStore):
 
     def streams(self, metric: PublishedMetric) -> list[PublishedStream]:
         """Return the streams of a metric."""
-        return [replace(one, value=partial(self.value, metric.name, one)) for one in super().streams(metric)]
+        return [replace(stream, value=partial(self.value, metric.name, stream)) for stream in super().streams(metric)]
 
     def arrival(self, stream: PublishedStream, minute: int) -> float:
         """Return epoch seconds from which the point of a minute can be read."""
@@ -138,7 +140,7 @@ class IncidentRegion(InMemoryRegion):
 
     def turn(self) -> None:
         """Set the faults of the API that are there now."""
-        wanted = tuple(one.fault for one in self._on(faults.Answer, self._minute(self._now() / 60)))
+        wanted = tuple(fault.fault for fault in self._on(faults.Answer, self._minute(self._now() / 60)))
         if wanted != self._answers:
             self._answers = wanted
             self.clear_faults()
@@ -159,9 +161,9 @@ class IncidentRegion(InMemoryRegion):
         if not isinstance(rows, list):
             return content
         minute = self._minute(self._now() / 60)
-        hidden = {one.target for one in self._on(faults.Unlisted, minute)}
-        states = {one.target: one.state for one in self._on(faults.State, minute)}
-        limits = [one.mount_targets for one in self._on(faults.ServiceLimit, minute)]
+        hidden = {fault.target for fault in self._on(faults.Unlisted, minute)}
+        states = {fault.target: fault.state for fault in self._on(faults.State, minute)}
+        limits = [fault.mount_targets for fault in self._on(faults.ServiceLimit, minute)]
         shown = []
         for row in rows:
             number = self._number.get(row.get("id", ""))
@@ -177,7 +179,7 @@ class IncidentRegion(InMemoryRegion):
         return epoch_minute - self._start / 60
 
     def _on(self, kind: type[_Fault], minute: float) -> Iterable[_Fault]:
-        return [one for one in self._faults if isinstance(one, kind) and one.is_on(minute)]
+        return [fault for fault in self._faults if isinstance(fault, kind) and fault.is_on(minute)]
 
     def _factor(self, target: str, epoch_minute: int) -> float:
         minute, number = self._minute(epoch_minute - 1), self._number[target]
@@ -201,17 +203,21 @@ class IncidentRegion(InMemoryRegion):
         self, metric: str, stream: PublishedStream, value: float | None, minute: float, number: int
     ) -> float | None:
         if metric in _LATENCIES and value is not None:
-            slow = [one for one in self._on(faults.Slow, minute) if one.side != "clients" and one.hits_target(number)]
+            slow = [
+                fault
+                for fault in self._on(faults.Slow, minute)
+                if fault.side != "clients" and fault.hits_target(number)
+            ]
             value = slow[0].milliseconds / 1000 if slow else value
         if metric == "MountTargetHealth":
             failing = self._on(faults.Failing, minute)
-            share = sum(one.share for one in failing if one.side != "clients" and one.hits_target(number))
+            share = sum(fault.share for fault in failing if fault.side != "clients" and fault.hits_target(number))
             value = 100 * (1 - share if stream.dimensions["healthItem"] == "SuccessRate" else share)
         return value
 
     def _delay(self, epoch_minute: int) -> float:
         minute = self._minute(epoch_minute)
-        late = [one.minutes for one in self._on(faults.Late, minute)]
-        late += [one.end - minute for one in self._on(faults.Silent, minute)]
-        groups = [one.minutes - 1 - epoch_minute % one.minutes for one in self._on(faults.InGroups, minute)]
+        late = [fault.minutes for fault in self._on(faults.Late, minute)]
+        late += [fault.end - minute for fault in self._on(faults.Silent, minute)]
+        groups = [fault.minutes - 1 - epoch_minute % fault.minutes for fault in self._on(faults.InGroups, minute)]
         return max(late, default=ORDINARY_DELAY_MINUTES) + max(groups, default=0)

@@ -163,11 +163,11 @@ class Host:
         return rarely is None or minute % rarely.minutes == 0
 
     def _fault(self, kind: type[_OfHosts], minute: float) -> _OfHosts | None:
-        chosen = (one for one in self._faults if isinstance(one, kind) and one.is_on(minute))
+        chosen = (fault for fault in self._faults if isinstance(fault, kind) and fault.is_on(minute))
         return next((one for one in chosen if one.hits_host(self._number)), None)
 
     def _of_target(self, kind: type[_OfTargets], minute: float, target: int) -> list[_OfTargets]:
-        chosen = (one for one in self._faults if isinstance(one, kind) and one.is_on(minute))
+        chosen = (fault for fault in self._faults if isinstance(fault, kind) and fault.is_on(minute))
         return [one for one in chosen if one.hits_host(self._number) and one.hits_target(target)]
 
     def _work(self, mount: KernelMount, minute: float, target: int) -> None:

@@ -59,7 +59,7 @@ def notifications(firing: Mapping[float, frozenset[Labels]]) -> list[Notificatio
     sent: list[Notification] = []
     known: frozenset[Labels] = frozenset()
     for minute, alerts in sorted(firing.items()):
-        heard = frozenset(one for one in alerts if not any(inhibits(dict(other), dict(one)) for other in alerts))
+        heard = frozenset(alert for alert in alerts if not any(inhibits(dict(other), dict(alert)) for other in alerts))
         groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         for one in heard - known:
             labels = dict(one)
@@ -73,5 +73,5 @@ def notifications(firing: Mapping[float, frozenset[Labels]]) -> list[Notificatio
 
 def _route(labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     top = CONFIGURATION["route"]
-    route = next((one for one in top["routes"] if matches(one["matchers"], labels)), top)
+    route = next((route for route in top["routes"] if matches(route["matchers"], labels)), top)
     return route["receiver"], tuple(labels.get(label, "") for label in route.get("group_by", top["group_by"]))

@@ -96,7 +96,7 @@ class Outcome:
                 wrong.append(f"no {message}")
             text = self.texts.get((message.alert, message.by), "")
             wrong += [f"{message} does not say {words!r} but {text!r}" for words in message.says if words not in text]
-        return "; ".join(wrong + [f"unwanted {one}" for one in left])
+        return "; ".join(wrong + [f"unwanted {message}" for message in left])
 
 
 def _fits(message: Message, sent: Notification) -> bool:

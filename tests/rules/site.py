@@ -148,15 +148,17 @@ class _Poller:
 
     def _wall(self) -> float:
         wrong = [
-            one.seconds
-            for one in self._faults
-            if isinstance(one, faults.Clock) and one.poller == self._number and one.is_on(self._minute)
+            fault.seconds
+            for fault in self._faults
+            if isinstance(fault, faults.Clock) and fault.poller == self._number and fault.is_on(self._minute)
         ]
         return self._clock.now + sum(wrong)
 
     def _down(self, minute: float) -> faults.PollerDown | None:
-        downs = (one for one in self._faults if isinstance(one, faults.PollerDown) and one.poller == self._number)
-        return next((one for one in downs if one.is_on(minute)), None)
+        downs = (
+            fault for fault in self._faults if isinstance(fault, faults.PollerDown) and fault.poller == self._number
+        )
+        return next((outage for outage in downs if outage.is_on(minute)), None)
 
     def poll(self, minute: float) -> None:
         """Run a round of each loop."""
@@ -228,7 +230,7 @@ def _mounts(site: Site, host: int) -> list[int]:
 def _hosts(site: Site, of_incident: Sequence[faults.Fault], clock: Clock, undo: ExitStack) -> list[Host]:
     alike: dict[object, list[int]] = defaultdict(list)
     for number in range(site.hosts):
-        hit = tuple(isinstance(one, faults.OfHosts) and one.hits_host(number) for one in of_incident)
+        hit = tuple(isinstance(fault, faults.OfHosts) and fault.hits_host(number) for fault in of_incident)
         alike[(*_mounts(site, number), hit)].append(number)
     return [
         Host(numbers, _mounts(site, numbers[0]), site.host_settings, of_incident, clock, undo)
@@ -256,14 +258,14 @@ def _pollers(
 
 def _hung_share(site: Site, of_incident: Sequence[faults.Fault]) -> Callable[[int, float], float]:
     """Return the share of hosts of a mount target whose requests are not answered, by mount target and minute."""
-    waits = [one for one in of_incident if isinstance(one, faults.Hang | faults.GiveUp)]
+    waits = [fault for fault in of_incident if isinstance(fault, faults.Hang | faults.GiveUp)]
     users = {
         target: [host for host in range(site.hosts) if target in _mounts(site, host)]
         for target in range(site.mount_targets)
     }
 
     def share(target: int, minute: float) -> float:
-        on = [one for one in waits if one.is_on(minute) and one.hits_target(target)]
+        on = [wait for wait in waits if wait.is_on(minute) and wait.hits_target(target)]
         if not on or not users[target]:
             return 0.0
         return sum(any(one.hits_host(host) for one in on) for host in users[target]) / len(users[target])

@@ -13,7 +13,7 @@ from tests.rules.runner import Incident, Outcome, page, ticket, tried
 from tests.rules.site import Site
 
 
-@pytest.mark.parametrize("incident", [one for one in INCIDENTS if one.in_make_test], ids=str)
+@pytest.mark.parametrize("incident", [incident for incident in INCIDENTS if incident.in_make_test], ids=str)
 def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident: Incident) -> None:
     outcome = tried(incident)
 
@@ -21,7 +21,7 @@ def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident:
 
 
 def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
-    wanted = {name for one in INCIDENTS for message in one.wanted for name in message.alert.split("|")}
+    wanted = {name for incident in INCIDENTS for message in incident.wanted for name in message.alert.split("|")}
     alerts = {rule.name for path in RULE_FILES for rule in rules_of(path) if rule.is_alert}
 
     assert wanted | NOT_TRIED.keys() == alerts
@@ -29,7 +29,7 @@ def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
 
 
 def test_every_incident_has_a_name_of_its_own() -> None:
-    assert len({one.name for one in INCIDENTS}) == len(INCIDENTS)
+    assert len({incident.name for incident in INCIDENTS}) == len(INCIDENTS)
 
 
 @pytest.mark.parametrize(

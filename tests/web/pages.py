@@ -78,8 +78,11 @@ def last_known(name: str, seconds: float, **ratios: float) -> list[Row]:
     own = {"tenancy": "acme", "region": "eu-frankfurt-1", "mount_target_id": f"ocid1.mounttarget.{name}"}
     share = own | {"mount_target": name, "statistic": "mean", "source": "oci"}
     return [
-        *(("fss_mount_target_utilisation_ratio", share | {"resource": one}, ratio) for one, ratio in ratios.items()),
-        *(("fss_mount_target_data_age_seconds", _labelled(own, one), seconds) for one in ratios),
+        *(
+            ("fss_mount_target_utilisation_ratio", share | {"resource": resource}, ratio)
+            for resource, ratio in ratios.items()
+        ),
+        *(("fss_mount_target_data_age_seconds", _labelled(own, resource), seconds) for resource in ratios),
     ]
 
 

@@ -208,7 +208,7 @@ def test_stopping_lets_an_answer_in_the_making_finish() -> None:
 
 def test_a_connection_that_is_reset_after_its_answer_leaves_nothing() -> None:
     def left() -> int:
-        return sum(isinstance(one, _Connection) for one in gc.get_objects())
+        return sum(isinstance(node, _Connection) for node in gc.get_objects())
 
     gc.collect()
     gc.disable()  # nothing waits for the garbage collector

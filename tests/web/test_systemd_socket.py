@@ -24,7 +24,7 @@ os.execvp(sys.executable, [sys.executable, "-m", "fss_exporter", *sys.argv[2:]])
 
 
 def command(*sockets: socket.socket) -> tuple[list[str], list[int]]:
-    numbers = [one.fileno() for one in sockets]
+    numbers = [listener.fileno() for listener in sockets]
     flags = ["serve", "--web.systemd-socket"]
     return [sys.executable, "-c", PASS_ON, ",".join(map(str, numbers)), *flags], numbers
 

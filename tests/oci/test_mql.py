@@ -51,7 +51,9 @@ FIVE = Duration(5, "m")
         ("Iops[5m].percentile(1)", 21, "between 0 and 1"),
         ("Iops[5m]{}.max()", 10, "name of a dimension"),
         ('Iops[5m]{a != "b"}.max()', 12, "expected = or =~"),
-        ("Iops[5m]{a = b}.max()", 14, "double quotes"),
+        ("Iops[5m]{a =~ b}.max()", 15, "double quotes, because"),
+        ("Iops[5m]{a = b c}.max()", 16, "expected } after"),
+        ("Iops[5m]{a = }.max()", 14, "expected a value"),
         ('Iops[5m]{a = "b}.max()', 14, "double quotes"),
         ('Iops[5m]{a = "b\nc"}.max()', 14, "control character"),
         ('Iops[5m]{a = "b" c = "d"}.max()', 18, "expected } after"),
@@ -160,6 +162,15 @@ def test_each_form_of_the_reference_gives_its_tree(text: str, tree: Expression) 
             'CpuUtilization[1m]{availabilityDomain = "VeBZ:PHX-AD-1"}.groupBy(poolId).percentile(0.9) > 85',
         ),
         ("CpuUtilization[1m].groupBy(resourceId).absent(20)", "CpuUtilization[1m].groupBy(resourceId).absent(20h)"),
+        # "Selecting Dimensions for a Query": quotes can be omitted unless the value contains spaces. Example 4 has a space before the interval
+        (
+            "CpuUtilization[1m]{faultDomain = FAULT-DOMAIN-1}.mean()",
+            'CpuUtilization[1m]{faultDomain = "FAULT-DOMAIN-1"}.mean()',
+        ),
+        (
+            'CpuUtilization [1m]{availabilityDomain=VeBZ:PHX-AD-1, resourceId = ocid1.instance.oc1.phx..a, shape = "myshape"}.mean()',
+            'CpuUtilization[1m]{availabilityDomain = "VeBZ:PHX-AD-1", resourceId = "ocid1.instance.oc1.phx..a", shape = "myshape"}.mean()',
+        ),
         # "Nesting Queries in an MQL Expression", Example 2
         (
             "(SuccessRate[1m].groupBy(availabilityDomain).mean() < 0.99).grouping().sum()",

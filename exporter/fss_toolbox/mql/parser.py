@@ -6,6 +6,7 @@
     product     := operand ( ("*" | "/" | "%") operand )*
     operand     := number | metric stages | "(" expression ")" [ stages ]
     metric      := [ group "::" ] name "[" interval "]" [ "{" selector ( "," selector )* "}" ]
+    selector    := dimension "=" ( string | word ) | dimension "=~" string
     stages      := ( "." [ grouping "." ] statistic )+
 
 Every mistake is an `MqlError` with the column of the first unreadable character.
@@ -26,6 +27,8 @@ _NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?![\w.])", re.A
 _HOURS: Final = re.compile(r"([0-9]{1,3})(?=\s*\))", re.ASCII)
 _DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])\b", re.ASCII)
 _STRING: Final = re.compile(r'"([^"]*)"')
+_WORD: Final = re.compile(r'[^\s",{}]+')
+"""A value without quotes. Source: "Selecting Dimensions for a Query", read 2026-11-26: only spaces and `=~` need quotes."""
 _WORD_GOES_ON: Final = re.compile(r"\w")
 _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person writes comes near
 
@@ -193,7 +196,12 @@ class _Reader:
         if sign is None:
             self.fail("expected = or =~ (dimensions have no other operator)")
         start = self.skip_space()
-        value = self.match(_STRING, "a value in double quotes")[1]
+        if self.text.startswith('"', start):
+            value = self.match(_STRING, "a value in double quotes")[1]
+        elif sign == "=":
+            value = self.match(_WORD, "a value").group()
+        else:
+            self.fail("expected a value in double quotes, because =~ needs them")
         return self.build(start, lambda: ast.Selector(dimension, sign, value))
 
     def stage(self) -> ast.Stage:

@@ -1,6 +1,7 @@
 """fio's normal output: hostile texts first, then recordings of fio 3.33 and the reports of the documents, typed in."""
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -50,6 +51,33 @@ def test_a_pasted_report_is_read_with_any_indentation(name: str, indent: str) ->
     pasted = "\n".join(indent + line.strip() if name != "normal-client" else line.strip() for line in text.splitlines())
 
     assert read_report(name, pasted) == jobs_of(name)
+
+
+def _logged(number: int, line: str) -> str:
+    return f"2026-11-26T10:{number % 60:02d}:00.{number:06d}Z stdout F {line}"
+
+
+@pytest.mark.parametrize("name", ["apsara-nas", "nvme", "normal", "normal-mixed", "normal-status", "normal-client"])
+@pytest.mark.parametrize(
+    "margin",
+    [
+        lambda _, line: f"> {line}",
+        lambda _, line: f"| {line}",
+        lambda _, line: f"[pod/fio-0/fio] {line}",
+        lambda number, line: f"20:17:{number % 60:02d} DEBUG| [stdout] {line}",
+        _logged,
+        lambda _, line: f"\x1b[32m{line}\x1b[0m",
+        lambda _, line: f"{line}   \r",
+    ],
+    ids=["mail", "bar", "kubectl", "test log", "container log", "colours", "CRLF"],
+)
+def test_what_a_log_or_a_mail_puts_around_each_line_is_no_part_of_the_report(
+    name: str, margin: Callable[[int, str], str]
+) -> None:
+    text = (REPORTS / f"{name}.txt").read_text()
+    logged = "\n".join(margin(number, line) for number, line in enumerate(text.splitlines()))
+
+    assert read_report(name, logged) == jobs_of(name)
 
 
 def test_all_eight_outputs_of_the_nas_document_are_read_from_one_paste() -> None:

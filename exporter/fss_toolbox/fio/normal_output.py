@@ -29,6 +29,11 @@ _REPORTED: Final = re.compile(
     r"^\s*(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)(?:.*pid=(?P<pid>\d+))?"
 )
 _DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
+_MARGIN: Final = re.compile(
+    r"^(?P<margin>(?!\s*<)[^\n]*?\S)[^\S\n]+(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim)\s*:\s*(?:io|IOPS)=", re.MULTILINE
+)
+"""What stands in front of the figures of a direction, without the host."""
+_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
 _BANDWIDTH: Final = re.compile(r"bw=\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)/s", re.IGNORECASE | re.ASCII)
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
@@ -88,7 +93,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
     options: dict[str, str] = {}
     results: dict[tuple[str, int, str], _Result] = {}
     current: _Result | None = None
-    for host, line in _lines(text):
+    for host, line in _lines(_plain(text)):
         if announced := _ANNOUNCED.match(line):
             options.setdefault(announced["name"], announced["options"])
         elif reported := _REPORTED.match(line):
@@ -102,6 +107,16 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
     if not any(job.reads.count or job.writes.count for job in jobs):
         raise UsageError(f"{source}: no job has read or written anything")
     return jobs
+
+
+def _plain(text: str) -> str:
+    """Return a text without colours, and without what a log or a mail puts in front of each line. Figures of a margin may change."""
+    text = _COLOURS.sub("", text)
+    found = _MARGIN.search(text)
+    if found is None:
+        return text
+    margin = re.sub(r"\d", r"\\d", re.escape(found["margin"]))
+    return re.sub(rf"^{margin}[^\S\n]?", "", text, flags=re.MULTILINE)
 
 
 def _take(result: _Result, line: str) -> None:

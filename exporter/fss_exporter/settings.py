@@ -78,6 +78,7 @@ class Oci(OciAccount):
     stale_after: types.Seconds = 600.0
     intervals: dict[types.OciMetricName, types.Seconds] = Field(default_factory=dict)  # between queries, by OCI metric
     ledger_directory: Path | None = None
+    standby: bool = False  # poll only while no other poller with the same ledger_directory polls
     connect_timeout: types.Seconds = 3.0
     read_timeout: types.Seconds = 10.0
     answer_timeout: types.Seconds = 30.0
@@ -88,6 +89,8 @@ class Oci(OciAccount):
             raise ValueError("poll_interval must be at least 10 s: OCI has one point a minute")
         if self.stale_after < self.poll_interval + 180:
             raise ValueError("stale_after must be at least poll_interval + 3m: points arrive up to three minutes late")
+        if self.standby and self.ledger_directory is None:
+            raise ValueError("standby needs ledger_directory, which the pollers share")
         names = [account.name for account in self.accounts]
         if None in names:
             raise ValueError("each of accounts needs a name, which becomes the label tenancy")

@@ -44,8 +44,8 @@ def of_agent(folder: Path) -> Iterable[Worker]:
     return (loop for loop in agent.loops if isinstance(loop, Worker))
 
 
-def of_poller(_: Path) -> Iterable[Worker]:
-    settings = load(None, {"oci.publish": True})
+def of_poller(folder: Path) -> Iterable[Worker]:
+    settings = load(None, {"oci.publish": True, "oci.standby": True, "oci.ledger_directory": str(folder)})
     return Cloud(lambda: settings).loops
 
 
@@ -61,7 +61,7 @@ def of_client_publishing(_: Path) -> Iterable[Worker]:
 
 LOOPS: dict[str, Callable[[Path], Iterable[Worker]]] = {
     **dict.fromkeys(("nfs", "nfs_exact", "nfs_latency", "nfs_processes"), of_agent),
-    **dict.fromkeys(("oci", "oci_inventory", "oci_publish"), of_poller),
+    **dict.fromkeys(("oci", "oci_inventory", "oci_lease", "oci_publish"), of_poller),
     "web_config": of_web_config,
     "client_publish": of_client_publishing,
 }

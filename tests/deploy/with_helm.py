@@ -303,3 +303,15 @@ def test_relabelings_run_after_those_of_the_chart(tmp_path: Path) -> None:
 def test_further_objects_are_templates(tmp_path: Path) -> None:
     extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "{{ .Release.Name }}-more", "labels": {}}}
     assert ("ConfigMap", "fss-exporter-more") in objects(tmp_path, {"extraManifests": [extra]})
+
+
+def test_two_pollers_share_a_claim_and_one_of_them_stands_by(tmp_path: Path) -> None:
+    found = objects(tmp_path, {"poller": {"standbyClaim": "shared-files", "config": {"oci": {"auth": "config_file"}}}})
+    deployment = found["Deployment", "fss-exporter-poller"]["spec"]
+    assert deployment["replicas"] == 2
+    assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    config = yaml.safe_load(found["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
+    pod = deployment["template"]["spec"]
+    (mount,) = (one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "shared")
+    assert config == {"auth": "config_file", "standby": True, "ledger_directory": mount["mountPath"]}
+    assert {"name": "shared", "persistentVolumeClaim": {"claimName": "shared-files"}} in pod["volumes"]

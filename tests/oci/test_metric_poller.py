@@ -232,7 +232,7 @@ def test_new_credentials_are_polled_with_at_once(
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("OTHER", "DEFAULT"))
     with caplog.at_level(logging.INFO):
         running.reload()()
-    until(lambda: running.source.success)
+    until(lambda: running.source.success is True)
     assert "polling starts again" in caplog.text
     running.stop()
 

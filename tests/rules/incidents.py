@@ -49,6 +49,7 @@ NOTHING_IS_WRONG = (
     Incident("everything is well, with LDAP, Kerberos, quotas and a replication", Site(has_extras=True), ()),
     Incident("everything is well, scraped each 15 seconds", Site(minutes=15, scraped=15), ()),
     Incident("two pollers see one region", Site(pollers=2), ()),
+    Incident("one of two pollers stands by", Site(pollers=2, standby="shared", minutes=120), ()),
     Incident("hardly any requests, and half of them fail", Site(), (Work(-30, times=0.0002), Failing(share=0.5))),
 )
 
@@ -407,6 +408,42 @@ MONITORING = (
     ),
     Incident("one of two pollers dies", Site(pollers=2), (PollerDown(),), (ticket("FssExporterDown", 40),)),
     Incident("the poller restarts", Site(minutes=40), (PollerDown(5, 7),)),
+    Incident(
+        "the leader of two pollers dies, and the other one takes over",
+        Site(pollers=2, standby="shared"),
+        (PollerDown(),),
+        (ticket("FssExporterDown", 40, "for example poller-0:10949"),),
+        in_make_test=True,
+    ),
+    Incident(
+        "the poller that stands by dies",
+        Site(pollers=2, standby="shared"),
+        (PollerDown(poller=1),),
+        (ticket("FssExporterDown", 40),),
+    ),
+    Incident(
+        "the leader dies while all requests fail",
+        Site(pollers=2, standby="shared", minutes=90),
+        (Failing(0, 45, share=1.0), PollerDown(10, 60)),
+        (page("FssMountTargetDown|FssMountTargetFailing", 10), ticket("FssExporterDown", 45)),
+    ),
+    Incident(
+        "a leader and the poller that stands by restart in turn each ten minutes",
+        Site(pollers=2, standby="shared", minutes=90),
+        tuple(PollerDown(at, at + 2, poller=at // 10 % 2) for at in range(0, 80, 10)),
+    ),
+    Incident(
+        "a leader and the poller that stands by both die",
+        Site(pollers=2, standby="shared"),
+        (PollerDown(), PollerDown(poller=1)),
+        (page("FssOciPollerDown", 15),),
+    ),
+    Incident(
+        "two pollers that should lead in turn share no directory",
+        Site(pollers=2, standby="apart", minutes=40),
+        (PollerDown(-60, 0, poller=1, is_listed=False),),
+        (ticket("FssOciTwoLeaders", 15, "2 pollers with oci.standby poll eu-frankfurt-1"),),
+    ),
     Incident(
         "a host joins, and its agent answers five minutes later",
         Site(),

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Literal
 from unittest.mock import patch
 
 from tests.clock import Clock
@@ -49,6 +50,7 @@ class Site:
         shares: whether all mount targets export one file system.
         host_settings: of the exporter on each host.
         settings: of the pollers, by dotted place.
+        standby: whether one poller leads and the others stand by, with one directory or, by mistake, with one each.
     """
 
     hosts: int = 10
@@ -63,6 +65,7 @@ class Site:
     shares: bool = False
     host_settings: HostSettings = ALL_DEFAULTS
     settings: Mapping[str, object] = field(default_factory=dict)
+    standby: Literal["no", "shared", "apart"] = "no"
 
 
 @dataclass
@@ -130,6 +133,7 @@ class _Poller:
         chosen: Sequence[faults.Fault],
         region: IncidentRegion,
         clock: Clock,
+        shared: Path,
         undo: ExitStack,
     ) -> None:
         self.targets = [f'instance="poller-{number}:10949",job="fss"']
@@ -141,6 +145,9 @@ class _Poller:
             "oci.services": (),
             **site.settings,
         }
+        if site.standby != "no":
+            directory = shared if site.standby == "shared" else folder
+            flags |= {"oci.standby": True, "oci.ledger_directory": str(directory)}
         self._settings = load(None, flags)
         self._cloud: Cloud | None = None
         self._collect: Collectors | None = None
@@ -253,7 +260,8 @@ def _pollers(
     )
     region = IncidentRegion(targets, of_incident, start=start, now=clock, hung_share=_hung_share(site, of_incident))
     regions.add(region)
-    return [(region, _Poller(number, site, of_incident, region, clock, undo)) for number in range(site.pollers)]
+    shared = Path(undo.enter_context(tempfile.TemporaryDirectory()))
+    return [(region, _Poller(number, site, of_incident, region, clock, shared, undo)) for number in range(site.pollers)]
 
 
 def _hung_share(site: Site, of_incident: Sequence[faults.Fault]) -> Callable[[int, float], float]:

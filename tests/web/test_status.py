@@ -262,6 +262,13 @@ def test_mount_targets_are_counted_while_they_are_discovered() -> None:
     assert "discovering" not in render(page_of(*mount_target(), complete))
 
 
+def test_a_poller_that_stands_by_says_where_the_mount_targets_are() -> None:
+    words = "This poller stands by, because another poller leads"
+    assert words in render(page_of(("fss_oci_leader", {}, 0.0)))
+    assert words not in render(page_of(("fss_oci_leader", {}, 1.0)))
+    assert words not in render(page_of())
+
+
 def test_rates_are_over_the_time_since_the_earlier_look() -> None:
     reads, later = (mount(io, operation="READ") for io in (1_000, 3_000))
     page = page_of(*later, *mount(500, export="/export/b"), earlier=reads, after=20)

@@ -3,9 +3,13 @@
 import ctypes
 import logging
 import os
+import re
+import socket
 import time
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from pathlib import Path
+from secrets import token_hex
 from typing import Any, Final
 
 from fss_exporter.background import EndLoop, Event, Worker, at_once
@@ -16,6 +20,7 @@ from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.lease import LOOK_SECONDS, Lease
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.ledger_file import LedgerFile
 from fss_exporter.oci.metric_queries import MetricQueries
@@ -65,10 +70,17 @@ def selection_of(settings: Settings) -> InventorySelection:
     return InventorySelection(oci.compartments, tags, services, optional, Shard.parse(oci.shard))
 
 
+def _file_name(settings: Settings, *parts: str | None) -> str:
+    """Return the name of a file of this poller or this shard, without its end."""
+    shard = "" if settings.oci.shard == str(WHOLE) else settings.oci.shard.replace("/", "-of-")
+    return "-".join(filter(None, ("fss-exporter", settings.oci.name, *parts, shard)))
+
+
 class Polling:
     """Everything that polls one account with one version of the settings. Nothing is read or called before a round runs.
 
-    `clock` never goes back. `wait` waits for some seconds, and returns True to stop.
+    `clock` never goes back. `wait` waits for some seconds, and returns True to stop. `may_keep` tells whether the files of the
+    ledger are those of this poller.
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
@@ -85,6 +97,7 @@ class Polling:
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[float], bool | None] | None = None,
         ledgers: dict[str, Ledger] | None = None,
+        may_keep: Callable[[], bool] = lambda: True,
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
@@ -93,6 +106,7 @@ class Polling:
         self.settings = settings
         self.ledgers = {} if ledgers is None else ledgers
         self._self_metrics = self_metrics
+        self._may_keep = may_keep
         self._now, self._clock = now, clock
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
@@ -135,12 +149,15 @@ class Polling:
         directory = self.settings.oci.ledger_directory
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
-        shard = "" if self.settings.oci.shard == str(WHOLE) else self.settings.oci.shard.replace("/", "-of-")
-        parts = filter(None, ("fss-exporter", self.settings.oci.name, region, shard))
-        file = LedgerFile(directory / f"{'-'.join(parts)}.ledger.json", region)
+        file = LedgerFile(directory / f"{_file_name(self.settings, region)}.ledger.json", region)
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
-        return self.ledgers[region], file.write
+
+        def keep(ledger: Ledger) -> None:
+            if self._may_keep():
+                file.write(ledger)
+
+        return self.ledgers[region], keep
 
     def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> MonitoredRegion:
         oci, selection, name = self.settings.oci, selection_of(self.settings), client.region
@@ -183,6 +200,7 @@ class PolledCloud:
     """The loops that poll one account. They live as long as the exporter. A reload replaces the work of the loops.
 
     `of` stands in the names of the loops, if there are several accounts. `now` is epoch seconds, and `clock` never goes back.
+    Rounds without the `lease` do nothing. None for a poller that never stands by.
     """
 
     def __init__(
@@ -193,8 +211,11 @@ class PolledCloud:
         now: Callable[[], float],
         clock: Callable[[], float],
         wait: Callable[[float], bool | None] | None,
+        lease: Lease | None = None,
     ) -> None:
-        self._polling_of = partial(Polling, now=now, clock=clock, wait=wait)
+        self._lease = lease
+        may_keep = lease.holds_now if lease else lambda: True
+        self._polling_of = partial(Polling, now=now, clock=clock, wait=wait, may_keep=may_keep)
         self._settings = settings
         self._self_metrics = SelfMetrics()
         self._polling = polling = self._polling_of(settings, self._self_metrics)
@@ -229,9 +250,13 @@ class PolledCloud:
         Polls go on undisturbed where only limits or objectives changed.
         """
         if fresh.oci != self._settings.oci:
-            return partial(
-                self._replace, fresh, self._polling_of(fresh, self._self_metrics, ledgers=self._polling.ledgers)
-            )
+            polling = self._polling_of(fresh, self._self_metrics, ledgers=self._polling.ledgers)
+
+            def put_in_force() -> None:
+                self._use(fresh, polling)
+                log.info("the OCI settings changed: polling starts again, and the counters go on")
+
+            return put_in_force
         self._polling.account.read_credentials_again()
         return partial(self._adjust, fresh)
 
@@ -240,7 +265,11 @@ class PolledCloud:
         self._polling.publisher.settings = fresh
         self._polling.inventory.unseen = named_targets(fresh)
 
-    def _replace(self, fresh: Settings, polling: Polling) -> None:
+    def begin_anew(self) -> None:
+        """Forget what was polled and counted. The next poll reads the ledger of the last leader."""
+        self._use(self._settings, self._polling_of(self._settings, self._self_metrics))
+
+    def _use(self, fresh: Settings, polling: Polling) -> None:
         old, self._polling = self._polling, polling
         account = self.account
         self._settings = account.settings = fresh
@@ -248,7 +277,6 @@ class PolledCloud:
         old.stopping.set()
         for loop in self.loops:
             loop.wake()
-        log.info("the OCI settings changed: polling starts again, and the counters go on")
 
     def is_ready(self) -> bool:
         """Return whether the first poll has ended, well or not."""
@@ -260,6 +288,8 @@ class PolledCloud:
 
     def _round(self, run: Callable[[Polling], None]) -> None:
         """Run a round. A round that ends because of new settings does not end the loop."""
+        if self._lease and not self._lease.is_held:
+            return
         polling = self._polling
         try:
             run(polling)
@@ -289,12 +319,26 @@ class Cloud:
         accounts = _checked(load()).each_account
         self._names = [account.oci.name for account in accounts]
         is_alone = len(accounts) == 1
+        self._lease_path = _lease_path(accounts)
+        self._lease = Lease(self._lease_path, _own_name(), clock=clock) if self._lease_path else None
+        self._leads = False
         self._clouds = [
-            PolledCloud(account, "" if is_alone else account.oci.name or "", now=now, clock=clock, wait=wait)
+            PolledCloud(
+                account,
+                "" if is_alone else account.oci.name or "",
+                now=now,
+                clock=clock,
+                wait=wait,
+                lease=self._lease,
+            )
             for account in accounts
         ]
-        self.source = OciCollector([cloud.account for cloud in self._clouds], now=now)
+        self.source = OciCollector([cloud.account for cloud in self._clouds], now=now, lease=self._lease)
         self.loops = tuple(loop for cloud in self._clouds for loop in cloud.loops)
+        if self._lease:
+            look = partial(self._look, self._lease)
+            looks = Worker("oci_lease", look, interval=lambda: LOOK_SECONDS, clock=clock, wall_clock=now)
+            self.loops = (looks, *self.loops)
 
     def start(self) -> None:
         """Start the loops that list resources, poll metrics and, if the settings say so, publish metrics."""
@@ -305,6 +349,24 @@ class Cloud:
     def stop(self) -> None:
         """End the loops of all accounts at once."""
         at_once([cloud.stop for cloud in self._clouds], _STOP_SECONDS * len(self._clouds[0].loops))
+        if self._lease:
+            self.loops[0].stop(_STOP_SECONDS)
+            self._lease.release()
+
+    def _look(self, lease: Lease) -> None:
+        """Look at the lease, and begin anew where this poller begins to lead or to stand by.
+
+        Raises:
+            SourceError: the lease cannot be kept.
+        """
+        try:
+            lease.look()
+        finally:
+            if self._leads != lease.is_held:
+                self._leads = lease.is_held
+                for cloud in self._clouds:
+                    cloud.begin_anew()
+                log.info("this poller %s", "leads" if self._leads else f"stands by: {lease.leader} leads")
 
     def reload(self) -> Callable[[], None]:
         """Read the settings and the credentials again, and return the function that puts the settings in force.
@@ -315,6 +377,10 @@ class Cloud:
         fresh = _checked(self._load()).each_account
         if [account.oci.name for account in fresh] != self._names:
             raise UsageError("oci: names of accounts changed, which takes a restart")
+        if _lease_path(fresh) != self._lease_path:
+            raise UsageError(
+                "oci: standby, ledger_directory or shard changed, which takes a restart of a poller with a lease"
+            )
         changes = [cloud.reload(account) for cloud, account in zip(self._clouds, fresh, strict=True)]
 
         def put_in_force() -> None:
@@ -324,8 +390,25 @@ class Cloud:
         return put_in_force
 
     def is_ready(self) -> bool:
-        """Return whether the first poll of each account has ended, well or not."""
+        """Return whether the first poll of each account has ended, well or not. A poller that stands by waits for none."""
+        if self._lease and not self._lease.is_held:
+            return self._lease.was_read
         return all(cloud.is_ready() for cloud in self._clouds)
+
+
+def _lease_path(accounts: Sequence[Settings]) -> Path | None:
+    """Return the file that one of several equal pollers holds, or None for a poller that never stands by."""
+    oci = accounts[0].oci
+    if not (oci.standby and oci.ledger_directory):
+        return None
+    names = (account.oci.name for account in accounts[1:])
+    return oci.ledger_directory / f"{_file_name(accounts[0], *names)}.leader"
+
+
+def _own_name() -> str:
+    """Return a name that no other process has."""
+    host = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname())
+    return f"{host}:{os.getpid()}:{token_hex(4)}"
 
 
 def _checked(settings: Settings) -> Settings:

@@ -40,6 +40,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     shard: str | None = flag(
         "--oci.shard", "Part of the mount targets to poll, for one of several pollers.  [default: 1/1]", metavar="N/OF"
     )
+    standby: bool = switch("--oci.standby", "Poll only while no other poller with the same oci.ledger_directory polls.")
     publish: bool = switch(
         "--oci.publish",
         "Post to OCI Monitoring as custom metrics: the poller utilization, latency and success, up to 260,000 points a month"
@@ -53,6 +54,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
         own = {
             "oci.poll_interval": self.poll_interval,
             "oci.shard": self.shard,
+            "oci.standby": self.standby or None,
             "oci.publish": self.publish or None,
         }
         return {**super().overrides(), **own, **self.further_settings}

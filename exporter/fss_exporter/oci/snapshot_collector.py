@@ -9,6 +9,7 @@ from fss_exporter.catalogue.metric import Series
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.coverage_rows import coverage_rows
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_places, service_rows
+from fss_exporter.oci.lease import Lease
 from fss_exporter.oci.minute_rows import minute_rows
 from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
@@ -48,18 +49,30 @@ class OciCollector:
     Args:
         accounts: what is known of each.
         now: epoch seconds.
+        lease: tells whether this poller leads. None for a poller that never stands by.
     """
 
-    def __init__(self, accounts: Sequence[PolledAccount], *, now: Callable[[], float]) -> None:
+    def __init__(
+        self, accounts: Sequence[PolledAccount], *, now: Callable[[], float], lease: Lease | None = None
+    ) -> None:
         self.accounts = accounts
         self.now = now
+        self.lease = lease
         # series of the last scrape with their text, by exported name and labels
         self._series: dict[tuple[str, tuple[str, ...]], Series] = {}
 
     @property
-    def success(self) -> bool:
-        """Whether the last poll of an account had an answer to everything. Each account has a loop that tells of it alone."""
-        return any(account.poller.success for account in self.accounts)
+    def stands_by(self) -> bool:
+        """Whether another poller polls in place of this one."""
+        return self.lease is not None and not self.lease.is_held
+
+    @property
+    def success(self) -> bool | None:
+        """Whether the last poll of an account had an answer to everything. Each account has a loop that tells of it alone.
+
+        None for a poller that stands by.
+        """
+        return None if self.stands_by else any(account.poller.success for account in self.accounts)
 
     @property
     def duration_seconds(self) -> float:
@@ -68,6 +81,12 @@ class OciCollector:
 
     def collect(self) -> Iterable[Family]:
         """Return families of the newest snapshots. A family without samples is left out."""
+        if self.lease is not None:
+            yield family("fss_oci_leader", [((), float(self.lease.is_held))])
+        if not self.stands_by:
+            yield from self._polled()
+
+    def _polled(self) -> Iterator[Family]:
         now = self.now()
         polled = [(account, account.board.regions) for account in self.accounts]
         places = joined_places(
@@ -94,7 +113,7 @@ class OciCollector:
                     values.append(value)
                 _extend(families, name, series, values)
         self._series = fresh
-        return (found for found in families.values() if found.values)
+        yield from (found for found in families.values() if found.values)
 
 
 def _poller_rows(account: PolledAccount) -> Iterator[tuple[str, Rows]]:

@@ -53,8 +53,8 @@ class Source(Protocol):
     """A collector that reads its source in the background and knows whether the last reading worked."""
 
     @property
-    def success(self) -> bool:
-        """Whether the last attempt to read the source worked."""
+    def success(self) -> bool | None:
+        """Whether the last attempt to read the source worked. None if there is nothing to read now."""
 
     @property
     def duration_seconds(self) -> float:
@@ -66,6 +66,8 @@ class Source(Protocol):
 
 class Collectors:
     """Collect from each source in turn. Report for each source whether it works, and the time of the last reading.
+
+    A source with nothing to read, such as a poller that stands by, has no `fss_collector_success`.
 
     A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
     has the first failure and the recovery, and no repetition.
@@ -103,7 +105,9 @@ class Collectors:
         shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
         for name, source in self._sources.items():
             families, collected = self._attempt(name, source)
-            success.add_metric((name,), float(collected and source.success and name not in stalled))
+            worked = source.success
+            if worked is not None or not collected:
+                success.add_metric((name,), float(bool(collected and worked and name not in stalled)))
             duration.add_metric((name,), source.duration_seconds)
             for figures in families:
                 if figures.metric.name in shared:  # a family stands once, and agent and poller both have a part

@@ -48,6 +48,7 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
         rates_over_seconds=at - earlier.at,
         problems=_problems(samples),
         discovering=_discovering(samples),
+        stands_by=samples.by("fss_oci_leader").get(()) == 0,
     )
     return page, Look(at, scrape)
 

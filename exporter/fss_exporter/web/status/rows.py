@@ -189,6 +189,7 @@ class StatusPage:
     rates_over_seconds: float  # time that the client rates cover
     problems: tuple[str, ...]  # sentences about gaps of the monitoring
     discovering: tuple[str, ...]  # regions without a complete first inventory
+    stands_by: bool = False  # whether another poller polls in place of this one
 
     def count(self, level: Level) -> int:
         """How many mount targets are at a level."""

@@ -1,0 +1,127 @@
+"""Let one of several equal pollers lead, by a file in a directory that they share.
+
+The file has the name of the leader and a number that grows. The leader writes the file again every few seconds. A poller that
+stands by takes the lease if the file is gone, or has not changed for half a minute of its own clock. No two clocks are compared,
+and no lock of a file system is needed: an NFSv3 server keeps the locks of a host that died.
+
+Two pollers can lead at once: for some seconds after a leader was stopped and goes on, and for as long as a leader cannot read the
+file. A leader goes on then, because two pollers cost calls, and no poller costs the view of the mount targets.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from fss_exporter.background import within
+from fss_exporter.errors import SourceError
+from fss_exporter.log_once import LogOnce
+from fss_exporter.regular_files import read_regular
+
+LOOK_SECONDS: Final = 5.0
+"""From one look at the file to the next."""
+
+SILENT_SECONDS: Final = 30.0
+"""A file that has not changed for so long has no leader."""
+
+_ANSWER_SECONDS: Final = 10.0  # a file system without an answer must not stop the loop
+
+log = logging.getLogger(__name__)
+
+
+class Lease:
+    """The lease of one poller. One thread at a time may use it, `holds_now` excepted.
+
+    Attributes:
+        is_held: whether this poller leads, as far as it knows.
+        leader: the leader's name in the file at the last look. Empty if there was none.
+        was_read: whether a look has ended well.
+
+    Args:
+        path: of the file, whose directory exists.
+        name: of this poller. No other poller, and no earlier process, has the same name. No spaces.
+        clock: seconds that never go back.
+    """
+
+    def __init__(self, path: Path, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.path = path
+        self.is_held = False
+        self.leader = ""
+        self.was_read = False
+        self._name = name
+        self._clock = clock
+        self._content: bytes | None = None
+        self._changed_at = clock()
+        self._number = 0
+        self._looking = threading.Lock()
+        self._log_once = LogOnce(log)
+
+    def look(self) -> None:
+        """Read the file, and write it if this poller leads or nobody does. A poller leads when it reads its own name.
+
+        Raises:
+            SourceError: the file cannot be read or written, or its file system does not answer. The poller stays what it is.
+        """
+        reason = ""
+        if self._looking.locked():  # a thread that hangs is enough
+            reason = "its file system still does not answer"
+        else:
+            try:
+                within(_ANSWER_SECONDS, self._look, "its file system does not answer: a look")
+            except OSError as error:
+                reason = error.strerror or str(error)
+            except SourceError as error:
+                reason = str(error)
+        if reason:
+            stays = "leads on" if self.is_held else "stands by"
+            message = f"{self.path}: the lease cannot be kept, and this poller {stays}: {reason}"
+            self._log_once.failed("look", message, level=logging.ERROR)
+            raise SourceError(message)
+        self._log_once.works("look", f"{self.path}: the lease can be kept again")
+
+    def holds_now(self) -> bool:
+        """Return whether the file has the name of this poller at this moment. An unreadable file changes nothing."""
+        try:
+            return self._leader_in(self._read()) == self._name
+        except OSError:
+            return self.is_held
+
+    def release(self) -> None:
+        """Remove the file of a leader that ends, so that another poller leads within seconds."""
+        if self.is_held and self.holds_now():
+            self.path.unlink(missing_ok=True)
+        self.is_held = False
+
+    def _look(self) -> None:
+        with self._looking:
+            content = self._read()
+            now = self._clock()
+            if content != self._content:
+                self._content, self._changed_at = content, now
+            self.leader, self.was_read = self._leader_in(content), True
+            if content is not None:
+                self.is_held = self.leader == self._name
+            if self.is_held or content is None or now - self._changed_at >= SILENT_SECONDS:
+                self._write()
+
+    def _read(self) -> bytes | None:
+        try:
+            return read_regular(self.path)
+        except FileNotFoundError:
+            return None
+
+    def _leader_in(self, content: bytes | None) -> str:
+        words = (content or b"").decode(errors="replace").split()
+        return words[0] if words else ""
+
+    def _write(self) -> None:
+        self._number += 1
+        fresh = self.path.with_name(f".{self.path.name}.{self._name}")
+        try:
+            fresh.write_text(f"{self._name} {self._number}\n")
+            fresh.replace(self.path)
+        except OSError:
+            fresh.unlink(missing_ok=True)
+            raise

@@ -1,0 +1,243 @@
+"""A poller that stands by asks nothing and shows nothing of OCI, and goes on where the leader ended: each minute counts once."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.clock import Clock
+from tests.oci.world import START
+from tests.region import Region, small
+
+from fss_exporter.cli.oci_polling import Cloud
+from fss_exporter.errors import ConfigError, UsageError
+from fss_exporter.oci.lease import LOOK_SECONDS
+from fss_exporter.settings import load
+from fss_exporter.web.collecting import Collectors
+
+READ = "fss_mount_target_read_bytes_total"
+
+
+class Poller:
+    """A poller with a page of metrics, whose loops run when a test says so."""
+
+    def __init__(self, settings: dict[str, object], clock: Clock) -> None:
+        self.clock = clock
+        self.cloud = Cloud(lambda: load(None, settings), now=clock, clock=clock, wait=clock.wait)
+        self.collectors = Collectors({"oci": self.cloud.source}, self.cloud.loops, clock)
+
+    def look(self) -> None:
+        """One look at the lease."""
+        self.cloud.loops[0].run_once()
+
+    def poll(self) -> None:
+        """One round of each other loop."""
+        for loop in self.cloud.loops[1:]:
+            loop.run_once()
+
+    def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
+        return {
+            tuple(sample.labels[one] for one in by): sample.value
+            for family in self.collectors.collect()
+            if family.metric.name == name
+            for sample in family.samples
+        }
+
+    @property
+    def leads(self) -> bool:
+        return self.values("fss_oci_leader") == {(): 1.0}
+
+    @property
+    def polled(self) -> set[str]:
+        """Names of the metrics with the label of a tenancy."""
+        return {family.metric.name for family in self.collectors.collect() if "tenancy" in family.metric.labels}
+
+
+class Pair:
+    """Pollers of one region that share a directory."""
+
+    def __init__(self, region: Region, clock: Clock, folder: Path, **settings: object) -> None:
+        self.region, self.clock = region, clock
+        config = region.account.write_config(folder, region.tenancy.region)
+        (folder / "shared").mkdir()
+        own = {"config_file": str(config), "endpoint": region.url, "services": (), "standby": True}
+        self.settings: dict[str, object] = {
+            f"oci.{name}": value
+            for name, value in {**own, "ledger_directory": str(folder / "shared"), **settings}.items()
+        }
+        self.pollers = [self.start(), self.start()]
+        self.stopped: set[int] = set()
+
+    def start(self) -> Poller:
+        return Poller(self.settings, self.clock)
+
+    def minute(self, number: int = 1) -> None:
+        """A minute: the looks of both, and a poll of both."""
+        for _ in range(number):
+            for _ in range(int(60 / LOOK_SECONDS)):
+                for running in self.running:
+                    running.look()
+                self.clock.now += LOOK_SECONDS
+            for running in self.running:
+                running.poll()
+
+    @property
+    def running(self) -> list[Poller]:
+        return [one for number, one in enumerate(self.pollers) if number not in self.stopped]
+
+    @property
+    def leader(self) -> Poller:
+        (leader,) = (one for one in self.running if one.leads)
+        return leader
+
+    @property
+    def standby(self) -> Poller:
+        (standby,) = (one for one in self.running if not one.leads)
+        return standby
+
+
+@pytest.fixture
+def pair(
+    regions_in_memory: Callable[..., Region], clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Pair:
+    clock.now = START
+    monkeypatch.setattr("circuitbreaker.monotonic", clock)
+    return Pair(regions_in_memory(small()), clock, tmp_path)
+
+
+def test_a_poller_that_stands_by_asks_nothing_and_shows_nothing_of_oci(pair: Pair) -> None:
+    pair.minute(3)
+    assert "fss_mount_target_info" in pair.leader.polled
+    assert pair.standby.polled == set()
+    calls = sum(pair.region.calls.values())
+    pair.standby.poll()
+    assert sum(pair.region.calls.values()) == calls
+
+
+def test_a_poller_that_stands_by_is_ready_and_no_collector_of_it_fails(pair: Pair) -> None:
+    assert not pair.pollers[1].cloud.is_ready(), "it does not know yet"
+    pair.minute(3)
+    assert pair.standby.cloud.is_ready()
+    success = pair.standby.values("fss_collector_success", "collector")
+    assert ("oci",) not in success, "it would hide a leader without answers from FssMonitoringBlind"
+    assert set(success.values()) == {1.0}
+    assert pair.leader.values("fss_collector_success", "collector")["oci",] == 1
+
+
+def end(pair: Pair) -> None:
+    """SIGTERM, and a new process."""
+    number = pair.pollers.index(pair.leader)
+    pair.pollers[number].cloud.stop()
+    pair.pollers[number] = pair.start()
+
+
+def kill(pair: Pair) -> None:
+    """SIGKILL, and a new process."""
+    pair.pollers[pair.pollers.index(pair.leader)] = pair.start()
+
+
+def pause(pair: Pair) -> None:
+    """SIGSTOP of the leader, and SIGCONT after three minutes, in the middle of a poll."""
+    number = pair.pollers.index(pair.leader)
+    pair.stopped = {number}
+    pair.minute(3)
+    pair.stopped = set()
+    pair.pollers[number].poll()
+
+
+def delete(pair: Pair) -> None:
+    """The file goes."""
+    for one in Path(str(pair.settings["oci.ledger_directory"])).glob("*.leader"):
+        one.unlink()
+
+
+def start_again(pair: Pair) -> None:
+    """Both end and start at once."""
+    for one in pair.pollers:
+        one.cloud.stop()
+    pair.pollers = [pair.start(), pair.start()]
+
+
+EVENTS = {event.__name__: event for event in (end, kill, pause, delete, start_again)}
+
+
+@pytest.mark.parametrize("events", [[one] * 3 for one in EVENTS] + [list(EVENTS)], ids=[*EVENTS, "all"])
+def test_each_minute_counts_once_over_any_change_of_the_leader(pair: Pair, events: list[str]) -> None:
+    pair.minute(4)
+    for event in events:
+        before = read_bytes(pair)
+        EVENTS[event](pair)
+        pair.minute(3)
+        after = read_bytes(pair)
+        assert all(after[key] > before[key] for key in ("mt-home", "mt-media")), "the counters go on"
+        assert after == truth(pair)
+
+
+def read_bytes(pair: Pair) -> dict[str, float]:
+    """The counter of the leader, by mount target."""
+    return {name: value for (name,), value in pair.leader.values(READ, "mount_target").items()}
+
+
+def truth(pair: Pair) -> dict[str, float]:
+    """What the region published since the first leader began."""
+    (file,) = Path(str(pair.settings["oci.ledger_directory"])).glob("*.ledger.json")
+    first, last = json.loads(file.read_text())["start"] // 60 + 1, pair.region.minute
+    counted = {}
+    for target in small().mount_targets:
+        points = [
+            pair.region.truth("MountTargetReadThroughput", target.name, minute, throughput="ReadThroughput")
+            for minute in range(first, last + 1)
+        ]
+        counted[target.name] = sum(60 * point for point in points if point is not None)
+    return {name: value for name, value in counted.items() if name in read_bytes(pair)}
+
+
+def test_a_leader_that_goes_on_after_another_one_led_does_not_write_over_its_ledger(pair: Pair) -> None:
+    pair.minute(3)
+    old = pair.leader
+    pair.stopped = {pair.pollers.index(old)}
+    pair.minute(3)
+    kept = {path: path.read_bytes() for path in Path(str(pair.settings["oci.ledger_directory"])).iterdir()}
+    assert old.leads, "it has not looked yet"
+    old.poll()
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_a_leader_that_becomes_the_poller_that_stands_by_shows_nothing_of_oci_any_more(pair: Pair) -> None:
+    pair.minute(3)
+    old = pair.leader
+    pause(pair)
+    pair.minute()
+    assert not old.leads
+    assert old.polled == set()
+    assert pair.leader is not old
+
+
+def test_shards_and_accounts_have_leases_of_their_own(pair: Pair, tmp_path: Path) -> None:
+    """A second shard behind the lease of the first would never poll."""
+    for shard in ("1/2", "2/2"):
+        pair.pollers.append(Poller({**pair.settings, "oci.shard": shard}, pair.clock))
+    for name in ("acme", "beta"):
+        pair.pollers.append(Poller({**pair.settings, "oci.name": name}, pair.clock))
+    for _ in range(2):
+        for one in pair.pollers:
+            one.look()
+    assert [one.leads for one in pair.pollers] == [True, False, True, True, True, True]
+    assert sorted(path.name for path in (tmp_path / "shared").glob("*.leader")) == [
+        "fss-exporter-1-of-2.leader",
+        "fss-exporter-2-of-2.leader",
+        "fss-exporter-acme.leader",
+        "fss-exporter-beta.leader",
+        "fss-exporter.leader",
+    ]
+
+
+def test_to_stand_by_without_a_shared_directory_is_a_mistake_of_the_settings() -> None:
+    with pytest.raises(ConfigError, match="standby needs ledger_directory, which the pollers share"):
+        load(None, {"oci.standby": True})
+
+
+def test_a_change_of_the_lease_takes_a_restart(pair: Pair) -> None:
+    pair.settings["oci.standby"] = False
+    with pytest.raises(UsageError, match="takes a restart"):
+        pair.pollers[0].cloud.reload()

@@ -1,9 +1,9 @@
-"""What the kernel lab calls a miss."""
+"""What the kernel lab calls a miss, and its line for each kernel."""
 
 from typing import Any
 
 from tests.for_each import for_each
-from tools.kernels.report import Result
+from tools.kernels.report import Result, Trial, summary
 
 GOOD = Result(
     "tar",
@@ -45,3 +45,15 @@ def test_only_a_workload_that_ends_with_an_umount_is_excused() -> None:
 
     assert list(lost._replace(name="umount").misses()) == []
     assert len(list(lost._replace(name="hidden").misses())) == 2
+
+
+def test_a_line_for_each_kernel_counts_every_workload() -> None:
+    lost = GOOD._replace(name="umount", estimate=(40, 46, 50), exact=99, right=0.97)
+    plain = GOOD._replace(exact=None, durations=None, processes=None, right=None)
+    calibrated = Trial("calibrate", "29 of 29 rows are inside their stated error", holds=True)
+    lines = summary({"6.12": ([GOOD, lost], [calibrated]), "5.10": ([plain], [])}).splitlines()
+
+    assert lines[2:] == [
+        "| 6.12 | 2 | 25.0% | -50.0% (umount) | 1 of 2 | 1 of 2 | 95.0% | 29 of 29 |",
+        "| 5.10 | 1 | 0.0% | +0.0% (tar) | 1 of 1 |  |  |  |",
+    ]

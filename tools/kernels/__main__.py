@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.kernels.guest_system import KERNELS, ROOT, GuestKernel, prepare
-from tools.kernels.report import results, table, trials
+from tools.kernels.report import results, summary, table, trials
 
 _RESULTS_BYTES = 1 << 30  # a sparse file
 _MEMORY_MIB = 3072
@@ -85,18 +85,23 @@ def main() -> int:
     if unknown := set(parts) - set(_PARTS):
         parser.error(f"no part {', '.join(sorted(unknown))}: choose of {', '.join(_PARTS)}")
     wanted = [kernel for kernel in KERNELS if kernel.name in (flags.kernels or names)]
-    is_right = True
+    is_right, by_release = True, {}
     for kernel in wanted:
         folder = boot(kernel, flags.work.resolve(), quick=flags.quick, parts=parts, minutes=flags.minutes)
         measured, tried = list(results(folder)), list(trials(folder))
         (folder / "results.json").write_text(json.dumps([result._asdict() for result in measured], indent=1))
         missed = [f"{result.name}: {miss}" for result in measured for miss in result.misses()]
         missed += [f"{trial.trial}, see above" for trial in tried if not trial.holds]
-        lines = [table({kernel.name: measured})] if measured else []
-        lines += [f"\n{kernel.name} ({(folder / 'release').read_text()})", *map(str, tried)]
+        release = (folder / "release").read_text()
+        lines = [table(kernel.name, measured)] if measured else []
+        lines += [f"\n{kernel.name} ({release})", *map(str, tried)]
         lines += [f"missed: {kernel.name} {line}" for line in missed]
         print(*lines, sep="\n", flush=True)
         is_right &= not missed
+        if measured:
+            by_release[f"{release}, ladder" if kernel.ladder else release] = measured, tried
+    if by_release:
+        print("", summary(by_release), sep="\n")
     return int(not is_right)
 
 

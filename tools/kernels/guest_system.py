@@ -75,10 +75,10 @@ def prepare(kernel: GuestKernel, work: Path, *, with_poller: bool) -> GuestFiles
     if not _image(files):
         target = f"linux-image-cloud-amd64/{kernel.suites[-1]}"
         _debian(files, kernel.suites[0], "extract", (target,), kernel.suites)
-    found = _image(files)
-    if found is None:
+    bootable = _image(files)
+    if bootable is None:
         raise FileNotFoundError(f"{files}: the package has no image of a kernel")
-    image, release = found
+    image, release = bootable
     _add_modules(system, files, release)
     _add_product(system, with_poller=with_poller)
     return GuestFiles(image, _archive(system, release, work), _disk(system, work))
@@ -150,8 +150,8 @@ def _add_product(system: Path, *, with_poller: bool) -> None:
 def _removal() -> str:
     """Return the lines of docs/exact-mode.md that remove by hand what a killed agent has left."""
     begin = "```sh\ncd /sys/kernel/tracing/instances\n"
-    _, found, rest = (ROOT / "docs/exact-mode.md").read_text().partition(begin)
-    if not found:
+    _, heading, rest = (ROOT / "docs/exact-mode.md").read_text().partition(begin)
+    if not heading:
         raise ValueError("docs/exact-mode.md: no lines for the removal by hand")
     return begin.partition("\n")[2] + rest.partition("```")[0]
 

@@ -1,7 +1,7 @@
 """Compare the scrapes of the agents with the packets of each workload."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -35,9 +35,26 @@ class Result(NamedTuple):
     right: float | None  # share of these rows with the right unit or job
 
     @property
+    def without_locks(self) -> float:
+        """Cost on the wire that the estimate and the processes can have."""
+        return self.packets - self.locks
+
+    @property
+    def error(self) -> float:
+        """Signed relative error of the estimate."""
+        return self.estimate[1] / self.without_locks - 1 if self.without_locks else 0.0
+
+    @property
     def bounds_hold(self) -> bool:
         """Whether the truth without locks lies within the bounds of the estimate."""
-        return self.estimate[0] <= self.packets - self.locks <= self.estimate[2]
+        return self.estimate[0] <= self.without_locks <= self.estimate[2]
+
+    @property
+    def counts_hold(self) -> bool | None:
+        """Whether exact cost, durations and processes equal the packets. None if the kernel counts nothing."""
+        pairs = ((self.exact, self.packets), (self.durations, self.calls), (self.processes, self.without_locks))
+        counted = [count == truth for count, truth in pairs if count is not None]
+        return all(counted) if counted else None
 
     def misses(self) -> Iterator[str]:
         """Yield what does not hold."""
@@ -49,10 +66,21 @@ class Result(NamedTuple):
             yield f"exact mode is {self.exact - self.packets:+,.0f} off"
         if self.durations is not None and self.durations != self.calls:
             yield f"durations are {self.durations - self.calls:+,.0f} calls off"
-        if self.processes is not None and self.processes != self.packets - self.locks:
-            yield f"processes are {self.processes - self.packets + self.locks:+,.0f} off"
+        if self.processes is not None and self.processes != self.without_locks:
+            yield f"processes are {self.processes - self.without_locks:+,.0f} off"
         if self.right is not None and self.right < _SMALLEST_RIGHT:
             yield f"only {self.right:.1%} have the right unit or job"
+
+
+class Trial(NamedTuple):
+    """What a trial of a guest showed."""
+
+    trial: str
+    shown: str
+    holds: bool  # whether the trial showed what was wanted. True where only a reader can tell
+
+    def __str__(self) -> str:
+        return f"- {self.trial}: {' '.join(self.shown.split())[-400:]}"
 
 
 def results(folder: Path) -> Iterator[Result]:
@@ -62,7 +90,7 @@ def results(folder: Path) -> Iterator[Result]:
 
 
 def _result(folder: Path, ran: Mapping[str, str]) -> Result:
-    found = calls(folder / "packets.pcap")
+    on_the_wire = calls(folder / "packets.pcap")
     default, exact = (_growth(folder, kind) for kind in ("default", "exact"))
     lower, upper = (_sum(default, f"{_ESTIMATE}_{bound}_bound_total") or 0.0 for bound in ("lower", "upper"))
     fixed = sum(
@@ -74,11 +102,11 @@ def _result(folder: Path, ran: Mapping[str, str]) -> Result:
     mine = _sum(exact, rows, **({"jobid": job} if job else {"unit": unit}))
     return Result(
         folder.name,
-        packets=sum(call.io_operations for call in found),
-        locks=sum(call.io_operations for call in found if call.operation.startswith("NLM_")),
+        packets=sum(call.io_operations for call in on_the_wire),
+        locks=sum(call.io_operations for call in on_the_wire if call.operation.startswith("NLM_")),
         estimate=(fixed + lower, _sum(default, _TOTAL) or 0.0, fixed + upper),
         exact=None if exact is None else (_sum(exact, _TOTAL) or 0.0) + (_sum(exact, _INVISIBLE) or 0.0),
-        calls=sum(not call.operation.startswith("NLM_") and call.operation != "NULL" for call in found),
+        calls=sum(not call.operation.startswith("NLM_") and call.operation != "NULL" for call in on_the_wire),
         durations=_sum(exact, "fss_client_request_duration_seconds_count"),
         processes=_sum(exact, "fss_client_process_io_operations_total"),
         right=None if not whole else (mine or 0.0) / whole,
@@ -97,8 +125,8 @@ def _growth(folder: Path, kind: str) -> Growth | None:
     before, after = (
         {
             (sample.name, frozenset(sample.labels.items())): sample.value
-            for one in text_string_to_metric_families(path.read_text())
-            for sample in one.samples
+            for metric in text_string_to_metric_families(path.read_text())
+            for sample in metric.samples
         }
         for path in texts
     )
@@ -118,39 +146,54 @@ _HEAD = (
 )
 
 
-def table(by_kernel: Mapping[str, list[Result]]) -> str:
-    """Return all results as a table in Markdown."""
+def table(kernel: str, measured: Iterable[Result]) -> str:
+    """Return the results of a kernel as a table in Markdown."""
     lines = list(_HEAD)
-    for kernel, found in by_kernel.items():
-        for one in found:
-            lower, point, upper = one.estimate
-            truth = one.packets - one.locks
-            cells = (
-                kernel,
-                one.name,
-                f"{one.packets:,.0f}",
-                f"{one.locks:,.0f}",
-                f"{lower:,.0f} / {point:,.0f} / {upper:,.0f}",
-                f"{(point - truth) / truth:+.1%}" if truth else "",
-                "hold" if one.bounds_hold else "do not hold",
-                "" if one.exact is None else f"{one.exact:,.0f}",
-                "" if one.durations is None else f"{one.durations:,.0f} / {one.calls:,}",
-                "" if one.processes is None else f"{one.processes:,.0f}",
-                "" if one.right is None else f"{one.right:.1%}",
-            )
-            lines.append(f"| {' | '.join(cells)} |")
+    for result in measured:
+        lower, point, upper = result.estimate
+        cells = (
+            kernel,
+            result.name,
+            f"{result.packets:,.0f}",
+            f"{result.locks:,.0f}",
+            f"{lower:,.0f} / {point:,.0f} / {upper:,.0f}",
+            f"{result.error:+.1%}",
+            "hold" if result.bounds_hold else "do not hold",
+            "" if result.exact is None else f"{result.exact:,.0f}",
+            "" if result.durations is None else f"{result.durations:,.0f} / {result.calls:,}",
+            "" if result.processes is None else f"{result.processes:,.0f}",
+            "" if result.right is None else f"{result.right:.1%}",
+        )
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-class Trial(NamedTuple):
-    """What a trial of a guest showed."""
+_SUMMARY_HEAD = (
+    "| kernel | workloads | mean error | worst | within the bounds | counts equal the packets | least right unit or job | calibrate |",
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+)
 
-    trial: str
-    shown: str
-    holds: bool  # whether the trial showed what was wanted. True where only a reader can tell
 
-    def __str__(self) -> str:
-        return f"- {self.trial}: {' '.join(self.shown.split())[-400:]}"
+def summary(by_release: Mapping[str, tuple[Sequence[Result], Iterable[Trial]]]) -> str:
+    """Return a line for each kernel, as a table in Markdown. Every workload counts, also those that are excused."""
+    lines = list(_SUMMARY_HEAD)
+    for release, (measured, tried) in by_release.items():
+        worst = max(measured, key=lambda result: abs(result.error))
+        counted = [result.counts_hold for result in measured if result.counts_hold is not None]
+        shares = [result.right for result in measured if result.right is not None]
+        calibrated = next((trial.shown for trial in tried if trial.trial == "calibrate"), "")
+        cells = (
+            release,
+            str(len(measured)),
+            f"{sum(abs(result.error) for result in measured) / len(measured):.1%}",
+            f"{worst.error:+.1%} ({worst.name})",
+            f"{sum(result.bounds_hold for result in measured)} of {len(measured)}",
+            f"{sum(counted)} of {len(counted)}" if counted else "",
+            f"{min(shares):.1%}" if shares else "",
+            calibrated.partition(" rows")[0],
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def trials(folder: Path) -> Iterator[Trial]:

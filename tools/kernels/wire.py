@@ -4,7 +4,7 @@ Formats: pcap (libpcap), ONC RPC over TCP (RFC 5531), NFSv3 (RFC 1813), NLM vers
 """
 
 import struct
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -47,7 +47,7 @@ def calls(path: Path) -> list[Call]:
         ValueError: the capture lacks bytes, so that it proves nothing.
     """
     streams: dict[tuple[bytes, bytes], _Stream] = defaultdict(_Stream)
-    found = []
+    sent = []
     for frame in _frames(path.read_bytes()):
         if frame[12:14] != b"\x08\x00" or frame[23] != 6:
             continue
@@ -57,10 +57,10 @@ def calls(path: Path) -> list[Call]:
         stream = streams[frame[26:30] + tcp[:2], frame[30:34] + tcp[2:4]]
         stream.add(sequence, tcp[header:], is_syn=bool(flags & 2))
         address = ".".join(map(str, frame[30:34]))
-        found += [call for record in stream.records() if (call := _call(address, record))]
+        sent += [call for record in stream.records() if (call := _call(address, record))]
     if any(stream.has_gap for stream in streams.values()):
         raise ValueError(f"{path}: the capture has a gap")
-    return found
+    return sent
 
 
 def _frames(raw: bytes) -> Iterator[bytes]:
@@ -146,11 +146,3 @@ def _call(address: str, record: bytes) -> Call | None:
 
 def _padded(length: int) -> int:
     return (length + 3) & ~3
-
-
-def cost_by_address(found: list[Call]) -> Counter[str]:
-    """Return I/O operations by address of the server."""
-    costs: Counter[str] = Counter()
-    for call in found:
-        costs[call.address] += round(call.io_operations)
-    return costs

@@ -40,6 +40,11 @@ def test_each_difference_is_a_miss(change: dict[str, Any], miss: str) -> None:
     assert list(GOOD._replace(**change).misses()) == [miss]
 
 
+def test_processes_lack_what_came_before_the_agent_found_the_mount() -> None:
+    assert list(GOOD._replace(invisible=12, processes=80).misses()) == []
+    assert list(GOOD._replace(invisible=12).misses()) == ["processes are +12 off"]
+
+
 def test_only_a_workload_that_ends_with_an_umount_is_excused() -> None:
     lost = GOOD._replace(estimate=(50, 50, 50), exact=99)
 

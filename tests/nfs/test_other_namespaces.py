@@ -98,10 +98,10 @@ class TestMountsMadeSinceTheLastSearch:
         accounts = Accounts()
         host.process(70, "container")
         host.tick(accounts)
-        host.process(70, "container", 50, reads=9, age=int(SEARCH_SECONDS) - 10)
+        host.process(70, "container", 50, reads=9, age=int(SEARCH_SECONDS))
 
-        assert host.tick(accounts) == 0
-        assert host.tick(accounts, SEARCH_SECONDS) == 9 * 2
+        assert host.tick(accounts, SEARCH_SECONDS / 2) == 0
+        assert host.tick(accounts, SEARCH_SECONDS / 2) == 9 * 2
         assert host.tick(accounts) == 9 * 2
 
     def test_its_calls_are_spread_over_the_time_since_the_last_search_and_make_no_peak(self, host: Host) -> None:
@@ -113,13 +113,13 @@ class TestMountsMadeSinceTheLastSearch:
             host.tick(accounts)
         host.tick(accounts)
 
-        assert accounts.peaks.highest()["10.0.0.3"] == pytest.approx(590 * 2 / (SEARCH_SECONDS - 1))
+        assert accounts.peaks.highest()["10.0.0.3"] == pytest.approx(590 * 2 / SEARCH_SECONDS)
 
     def test_an_older_mount_brings_none_of_its_past(self, host: Host) -> None:
         accounts = Accounts()
         host.process(70, "container")
         host.tick(accounts)
-        host.process(70, "container", 50, reads=9, age=int(SEARCH_SECONDS))
+        host.process(70, "container", 50, reads=9, age=int(SEARCH_SECONDS) + 1)
         host.tick(accounts, SEARCH_SECONDS / 2)
 
         assert host.tick(accounts, SEARCH_SECONDS / 2) == 0

@@ -28,16 +28,21 @@ class Result(NamedTuple):
     packets: float  # cost of all calls on the wire
     locks: float  # of these, cost of lock calls
     estimate: tuple[float, float, float]  # default mode without locks: lower bound, point, upper bound
-    exact: float | None  # exact mode, with locks and with mounts that no visible mount names
+    exact: float | None  # exact mode, with locks and with the invisible
     calls: int  # NFS calls on the wire
     durations: float | None  # calls in the histograms of durations
     processes: float | None  # sum of the rows by process
     right: float | None  # share of these rows with the right unit or job
+    invisible: float = 0.0  # READs and WRITEs in exact mode before the agent found their mount. Part of no other metric
 
     @property
     def without_locks(self) -> float:
         """Cost on the wire that the estimate and the processes can have."""
         return self.packets - self.locks
+
+    @property
+    def _of_processes(self) -> float:
+        return self.without_locks - self.invisible
 
     @property
     def error(self) -> float:
@@ -52,7 +57,7 @@ class Result(NamedTuple):
     @property
     def counts_hold(self) -> bool | None:
         """Whether exact cost, durations and processes equal the packets. None if the kernel counts nothing."""
-        pairs = ((self.exact, self.packets), (self.durations, self.calls), (self.processes, self.without_locks))
+        pairs = ((self.exact, self.packets), (self.durations, self.calls), (self.processes, self._of_processes))
         counted = [count == truth for count, truth in pairs if count is not None]
         return all(counted) if counted else None
 
@@ -66,8 +71,8 @@ class Result(NamedTuple):
             yield f"exact mode is {self.exact - self.packets:+,.0f} off"
         if self.durations is not None and self.durations != self.calls:
             yield f"durations are {self.durations - self.calls:+,.0f} calls off"
-        if self.processes is not None and self.processes != self.without_locks:
-            yield f"processes are {self.processes - self.without_locks:+,.0f} off"
+        if self.processes is not None and self.processes != self._of_processes:
+            yield f"processes are {self.processes - self._of_processes:+,.0f} off"
         if self.right is not None and self.right < _SMALLEST_RIGHT:
             yield f"only {self.right:.1%} have the right unit or job"
 
@@ -98,18 +103,19 @@ def _result(folder: Path, ran: Mapping[str, str]) -> Result:
     )
     unit, job = _expected(ran["cgroup"])
     rows = "fss_client_job_io_operations_total" if job else "fss_client_process_io_operations_total"
-    whole = _sum(exact, rows)
+    whole, invisible = _sum(exact, rows), _sum(exact, _INVISIBLE) or 0.0
     mine = _sum(exact, rows, **({"jobid": job} if job else {"unit": unit}))
     return Result(
         folder.name,
         packets=sum(call.io_operations for call in on_the_wire),
         locks=sum(call.io_operations for call in on_the_wire if call.operation.startswith("NLM_")),
         estimate=(fixed + lower, _sum(default, _TOTAL) or 0.0, fixed + upper),
-        exact=None if exact is None else (_sum(exact, _TOTAL) or 0.0) + (_sum(exact, _INVISIBLE) or 0.0),
+        exact=None if exact is None else (_sum(exact, _TOTAL) or 0.0) + invisible,
         calls=sum(not call.operation.startswith("NLM_") and call.operation != "NULL" for call in on_the_wire),
         durations=_sum(exact, "fss_client_request_duration_seconds_count"),
         processes=_sum(exact, "fss_client_process_io_operations_total"),
         right=None if not whole else (mine or 0.0) / whole,
+        invisible=invisible,
     )
 
 

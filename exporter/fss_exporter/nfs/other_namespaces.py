@@ -19,7 +19,6 @@ from fss_exporter.nfs.superblocks import Reading
 SEARCH_SECONDS: Final = 60.0
 """Time between two searches for namespaces. A search reads a link of each process, about a microsecond each."""
 
-_AGE_SLACK_S: Final = 1.0  # the kernel cuts ages to whole seconds
 _MOST_NAMESPACES: Final = 500
 _NFS: Final = b" - nfs"  # file system type in a line of mountinfo, nfs or nfs4
 
@@ -55,7 +54,7 @@ class EveryNamespace:
         now = self._clock()
         if now >= self._next_search:
             if self._searched_at is not None:
-                unread_s = max(0.0, now - self._searched_at - _AGE_SLACK_S)
+                unread_s = now - self._searched_at
             self._next_search, self._searched_at = now + SEARCH_SECONDS, now
             self._read_since = frozenset()
             self._others = [self._of_process(number) for number in self._namespaces()]

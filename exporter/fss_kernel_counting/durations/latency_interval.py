@@ -6,7 +6,7 @@ so the ranges of all looks must share a number. A look without traffic gives a r
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import class_of
@@ -51,15 +51,20 @@ class Attributed:
     calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
     # addresses of an RPC client whose number went to another client in between
     ambiguous: frozenset[str] = frozenset()
+    hidden: dict[tuple[str, str], Requests] = field(default_factory=dict)  # by client and procedure, of hidden clients
 
 
 def attributed(
-    requests: ByClient, owners: tuple[Owners, Owners], born: Mapping[str, frozenset[str]], alive: frozenset[str] | None
+    requests: ByClient,
+    owners: tuple[Owners, Owners],
+    born: Mapping[str, frozenset[str]],
+    alive: frozenset[str] | None,
+    hidden: Collection[str] = (),
 ) -> Attributed:
     """Assign the requests of an interval to owners. `owners` are of the last look and of this look.
 
     `born` has the addresses of the clients born in the interval by number. `alive` are the numbers of the clients that lived at the
-    last look. None is unknown.
+    last look. None is unknown. `hidden` are clients of a superblock that no reading of mountstats has.
     """
     result = Attributed()
     known: dict[str, tuple[Owner | None, frozenset[str]]] = {}
@@ -73,7 +78,18 @@ def attributed(
             place = (owner.address, class_of(procedure))
             result.places[place] = result.places.get(place, NO_REQUESTS).plus(own)
             result.calls[owner][procedure] += own.finished.calls
+        elif client in hidden and not several:
+            result.hidden[client, procedure] = own
     return result
+
+
+def with_earlier(requests: ByClient, earlier: ByClient, born: Container[str]) -> ByClient:
+    """Return requests with those that clients sent before their mount was found. A client that was `born` again sent none of them."""
+    together = dict(requests)
+    for place, own in earlier.items():
+        if place[0] not in born:
+            together[place] = together.get(place, NO_REQUESTS).plus(own)
+    return together
 
 
 @dataclass(slots=True)

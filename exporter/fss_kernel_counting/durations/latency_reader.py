@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,13 @@ from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
 from fss_kernel_counting.durations import request_durations as tables
-from fss_kernel_counting.durations.latency_interval import CallAgreement, attributed, requests_between
+from fss_kernel_counting.durations.latency_interval import (
+    ByClient,
+    CallAgreement,
+    attributed,
+    requests_between,
+    with_earlier,
+)
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
 from fss_kernel_counting.tracefs import NotYet, Sources
@@ -65,6 +71,7 @@ class LatencyReader:
         self._look: TablesLook | None = None
         self._owners = Owners({}, {})
         self._alive: frozenset[str] | None = None
+        self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
         self._agreement = CallAgreement()
         self._last_seen: dict[str, float] = {}
         self._cpu_s = 0.0
@@ -99,7 +106,7 @@ class LatencyReader:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
 
     def _begin_anew(self) -> None:
-        self._look = None
+        self._look, self._hidden = None, {}
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
@@ -127,8 +134,10 @@ class LatencyReader:
         # Nothing can fail from here on, so that a failed look leaves everything as it was.
         born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
         previous, alive = self._owners, self._alive
-        self._look_at_clients(now, after)
-        interval = attributed(requests, (previous, self._owners), born, alive)
+        linked = self._look_at_clients(now, after)
+        requests = with_earlier(requests, self._hidden, born)
+        interval = attributed(requests, (previous, self._owners), born, alive, linked.keys())
+        self._hidden = interval.hidden
         failed = self._agreement.check(self._owners, interval.calls, (reading, after))
         known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
         paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & known
@@ -145,7 +154,8 @@ class LatencyReader:
             self._begin_anew()
             self._set_up(after)
 
-    def _look_at_clients(self, look: TablesLook, reading: Reading) -> None:
+    def _look_at_clients(self, look: TablesLook, reading: Reading) -> Mapping[str, str]:
+        """Learn the owners of the clients. Return the `major:minor` of superblocks by client, where sysfs has the clients."""
         alive = self._addresses.alive()
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
         seen = {
@@ -154,8 +164,10 @@ class LatencyReader:
             if place in look.tables
             for key in look.tables[place].rows
         }
-        self._owners = owners(reading, alive | seen, superblock_clients(self._sysfs), self._addresses.of)
+        linked = superblock_clients(self._sysfs)
+        self._owners = owners(reading, alive | seen, linked, self._addresses.of)
         self._alive = alive or None
+        return linked
 
     def _lose(self, lost: Lost) -> None:
         self.totals = self.totals.lost(lost.check)

@@ -56,6 +56,10 @@ class LatencyHost:
         folder.mkdir(parents=True)
         (folder / "nfs_client").symlink_to(self.sysfs / f"kernel/sunrpc/rpc-clients/clnt-{client}")
 
+    def unlink(self, mount: Mount) -> None:
+        """The end of a superblock."""
+        (self.sysfs / f"fs/nfs/0:{mount.number}/nfs_client").unlink()
+
     def call(self, one: Call) -> None:
         one.mount.operations[one.procedure] += 1
         self.trace(one.client, one.procedure, one.microseconds, one.replied)

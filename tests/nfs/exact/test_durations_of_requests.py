@@ -197,6 +197,52 @@ def test_a_mount_that_another_namespace_sees_is_no_owner_where_sysfs_names_the_c
     assert host.requests().finished.calls == 1
 
 
+def test_a_mount_of_another_namespace_counts_from_its_first_call_once_it_is_found(tmp_path: Path) -> None:
+    mine, foreign = Mount(40), Mount(41, visible=False)
+    host = LatencyHost(tmp_path, mine, foreign)
+    host.born(40)
+    host.link(40, mine)
+    host.tick()
+    host.born(41)
+    host.link(41, foreign)
+    host.calls(Call(40, mine), Call(41, foreign))
+    host.tick()
+    host.calls(Call(41, foreign))
+    host.tick()
+    assert host.requests().finished.calls == 1
+
+    foreign.visible = True
+    host.calls(Call(41, foreign))
+    host.tick()
+    assert host.requests().finished.calls == 4
+    host.tick()
+    assert host.requests().finished.calls == 4
+    assert not host.failed
+
+
+def test_calls_of_a_mount_that_ended_before_it_was_found_are_not_those_of_the_next_client_with_its_number(
+    tmp_path: Path,
+) -> None:
+    mine, foreign, next_one = Mount(40), Mount(41, visible=False), Mount(42, visible=False)
+    host = LatencyHost(tmp_path, mine, foreign, next_one)
+    host.born(40)
+    host.link(40, mine)
+    host.tick()
+    host.born(41)
+    host.link(41, foreign)
+    host.call(Call(41, foreign))
+    host.tick()
+    host.unlink(foreign)
+    host.born(41)
+    host.link(41, next_one)
+    next_one.visible = True
+    host.call(Call(41, next_one))
+    host.tick()
+
+    assert host.requests().finished.calls == 1
+    assert not host.failed
+
+
 def test_a_new_mount_counts_from_its_first_call(tmp_path: Path) -> None:
     host = ready(tmp_path)
     fresh = Mount(41, THERE)

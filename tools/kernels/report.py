@@ -181,9 +181,10 @@ _SUMMARY_HEAD = (
 
 
 def summary(by_release: Mapping[str, tuple[Sequence[Result], Iterable[Trial]]]) -> str:
-    """Return a line for each kernel, as a table in Markdown. Every workload counts, also those that are excused."""
+    """Return a line for each kernel, as a table in Markdown. Workloads that end with an umount are left out."""
     lines = list(_SUMMARY_HEAD)
-    for release, (measured, tried) in by_release.items():
+    for release, (results_of, tried) in by_release.items():
+        measured = [result for result in results_of if result.name not in _UNMOUNTS]
         worst = max(measured, key=lambda result: abs(result.error))
         counted = [result.counts_hold for result in measured if result.counts_hold is not None]
         shares = [result.right for result in measured if result.right is not None]

@@ -15,6 +15,7 @@ _SCRAPE_S = 11
 _NODE_EXPORTER = "http://127.0.0.1:21010/metrics"
 _FORKS = 250
 _TURNS = 4
+_PAUSE_S = 3.0
 _FSS_BIRTHS = "fss-exporter-births"
 
 
@@ -85,7 +86,8 @@ def births() -> None:
 
 
 def _forks() -> float:
-    """Microseconds for each of some births."""
+    """Microseconds for each of some births, after the kernel has ended the work that it put off."""
+    time.sleep(_PAUSE_S)
     began = time.monotonic()
     run("busybox", "sh", "-c", f"i=0; while [ $i -lt {_FORKS} ]; do /bin/busybox true; i=$((i+1)); done")
     return (time.monotonic() - began) * 1e6 / _FORKS

@@ -186,6 +186,7 @@ class Answer(Fault):
     """The API of OCI answers with a fault of the demo region, such as `503:SummarizeMetricsData,match=MountTargetHealth`."""
 
     fault: str = ""
+    poller: int | None = None  # None for all
 
 
 @dataclass(frozen=True)

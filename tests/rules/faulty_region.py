@@ -138,9 +138,10 @@ class IncidentRegion(InMemoryRegion):
         self.store.value, self.store.delay_minutes = self._value, self._delay
         self._answers: tuple[str, ...] = ()
 
-    def turn(self) -> None:
-        """Set the faults of the API that are there now."""
-        wanted = tuple(fault.fault for fault in self._on(faults.Answer, self._minute(self._now() / 60)))
+    def turn(self, poller: int) -> None:
+        """Set the faults of the API that are there now for a poller."""
+        there = self._on(faults.Answer, self._minute(self._now() / 60))
+        wanted = tuple(fault.fault for fault in there if fault.poller in (None, poller))
         if wanted != self._answers:
             self._answers = wanted
             self.clear_faults()

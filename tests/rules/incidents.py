@@ -387,6 +387,19 @@ MONITORING = (
         (Answer(0, 60, fault="deny:ListExports"),),
         (ticket("FssCoverageIncomplete", 40),),
     ),
+    Incident("two shards see one region", Site(pollers=2, mount_targets=4, has_shards=True, minutes=120), ()),
+    Incident(
+        "one of two shards gets no answers to its queries",
+        Site(pollers=2, mount_targets=4, has_shards=True, minutes=90),
+        (Answer(0, 60, fault="503:SummarizeMetricsData", poller=1),),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing|FssOciDataLate", 20), page("FssOciDataLate", 30)),
+    ),
+    Incident(
+        "one of two equal pollers gets no answers to its queries",
+        Site(pollers=2, minutes=60),
+        (Answer(0, 30, fault="503:SummarizeMetricsData", poller=1),),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing", 20),),
+    ),
     Incident(
         "OCI throttles two of three queries",
         Site(minutes=90),

@@ -50,6 +50,7 @@ class Site:
         shares: whether all mount targets export one file system.
         host_settings: of the exporter on each host.
         settings: of the pollers, by dotted place.
+        has_shards: whether the pollers divide the mount targets.
         standby: whether one poller leads and the others stand by, with one directory or, by mistake, with one each.
     """
 
@@ -65,6 +66,7 @@ class Site:
     shares: bool = False
     host_settings: HostSettings = ALL_DEFAULTS
     settings: Mapping[str, object] = field(default_factory=dict)
+    has_shards: bool = False
     standby: Literal["no", "shared", "apart"] = "no"
 
 
@@ -137,7 +139,7 @@ class _Poller:
         undo: ExitStack,
     ) -> None:
         self.targets = [f'instance="poller-{number}:10949",job="fss"']
-        self._number, self._faults, self._clock = number, chosen, clock
+        self.number, self._faults, self._clock = number, chosen, clock
         folder = Path(undo.enter_context(tempfile.TemporaryDirectory()))
         flags = {
             "oci.config_file": str(region.account.write_config(folder, region.tenancy.region)),
@@ -145,6 +147,8 @@ class _Poller:
             "oci.services": (),
             **site.settings,
         }
+        if site.has_shards:
+            flags["oci.shard"] = f"{number + 1}/{site.pollers}"
         if site.standby != "no":
             directory = shared if site.standby == "shared" else folder
             flags |= {"oci.standby": True, "oci.ledger_directory": str(directory)}
@@ -157,13 +161,13 @@ class _Poller:
         wrong = [
             fault.seconds
             for fault in self._faults
-            if isinstance(fault, faults.Clock) and fault.poller == self._number and fault.is_on(self._minute)
+            if isinstance(fault, faults.Clock) and fault.poller == self.number and fault.is_on(self._minute)
         ]
         return self._clock.now + sum(wrong)
 
     def _down(self, minute: float) -> faults.PollerDown | None:
         downs = (
-            fault for fault in self._faults if isinstance(fault, faults.PollerDown) and fault.poller == self._number
+            fault for fault in self._faults if isinstance(fault, faults.PollerDown) and fault.poller == self.number
         )
         return next((outage for outage in downs if outage.is_on(minute)), None)
 
@@ -214,7 +218,7 @@ def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
                     host.tick(minute)
             if second % 60 == _POLL_AT_S:
                 for region, poller in pollers:
-                    region.turn()
+                    region.turn(poller.number)
                     poller.poll(minute)
             if second % site.scraped == 0:
                 _scrape([*hosts, *(poller for _, poller in pollers)], minute, scrapes)

@@ -16,6 +16,7 @@ def poller(tenancy: str, *, is_well: bool) -> Iterator[dict[str, str]]:
     age = "60x40" if is_well else "60x10 120+60x30"
     yield {"series": f'fss_oci_datapoint_age_seconds{{{where},oci_metric="MountTargetConnections"}}', "values": age}
     yield {"series": f"fss_oci_poll_timestamp_seconds{{{where}}}", "values": "0+60x40"}
+    yield {"series": f'fss_mount_target_info{{{where},mount_target_id="{tenancy}.1"}}', "values": "1x40"}
     last = f'fss_collector_last_success_timestamp_seconds{{job="p",instance="p",collector="%s/{tenancy}"}}'
     yield {"series": last % "oci", "values": "0+60x40"}
     yield {"series": last % "oci_inventory", "values": "0x40"}  # the inventory may be hours old

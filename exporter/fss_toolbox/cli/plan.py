@@ -26,7 +26,7 @@ from fss_toolbox.iostat.saved_files import saved_interval, text_of
 from fss_toolbox.plan.comparison import Pricing, parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
-from fss_toolbox.plan.inputs import PlanInputs, check_inputs, has_workload
+from fss_toolbox.plan.inputs import PlanInputs, check_inputs
 from fss_toolbox.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
 from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services
@@ -70,7 +70,7 @@ def plan(flags: PlanFlags) -> None:
     shape.
     """
     choice = flags.service_choice()
-    if choice is not None and choice.capacity_bytes and not has_workload(flags):
+    if choice is not None and choice.capacity_bytes and not flags.has_workload:
         if flags.output == "json":
             click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
         else:
@@ -82,17 +82,19 @@ def plan(flags: PlanFlags) -> None:
         return
     if flags.volumes is not None:
         raise UsageError("--volumes and --server-network go with --service block-volume")
-    if flags.concurrency and not flags.latency and not any(one.startswith("latency=") for one in flags.changes):
+    if flags.concurrency and not flags.latency and not any(change.startswith("latency=") for change in flags.changes):
         raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
     settings = flags.configuration()
     of_shape, mounts = _of_shapes(flags.shape, settings), mount_settings(settings)
-    advice: list[Advice] = []
+    prometheus = _prometheus(flags)
     loads = _loads(
         flags,
+        prometheus,
         mounts,
-        lambda api: _of_week(api, of_shape, flags, advice),
+        lambda api: _of_week(api, of_shape, flags.address),
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
+    advice = _advice(prometheus, loads, of_shape) if prometheus and flags.advice else []
     comparison = Pricing(_prices(flags), time.time())
     cases = [
         _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
@@ -101,33 +103,28 @@ def plan(flags: PlanFlags) -> None:
     _print(flags, cases, comparison, advice)
 
 
-def _of_week(
-    prometheus: Prometheus, of_shape: Callable[[str], Judge], flags: PlanFlags, advice: "list[Advice]"
-) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target. A note names the addresses of other services.
-
-    With --advice the changes are put into `advice`.
-    """
-    elsewhere = other_services(prometheus, flags.address)
+def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target. A note names the addresses of other services."""
+    elsewhere = other_services(prometheus, address)
     names = names_of(elsewhere)
     for place, service in elsewhere.items():
         tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
-    loads = of_mount_targets(
-        prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), flags.address
-    )
-    if flags.advice:
-        known = {
-            name: (load, _limits(of_shape(load.shape), _address(name, load), load.limits))
-            for name, load in loads.items()
-        }
-        advice.extend(fleet_advice(prometheus, known))
-    return loads
+    return of_mount_targets(prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address)
+
+
+def _advice(prometheus: Prometheus, loads: Mapping[str, Load], of_shape: Callable[[str], Judge]) -> "list[Advice]":
+    known = {
+        name: (load, _limits(of_shape(load.shape), _address(name, load), load.limits)) for name, load in loads.items()
+    }
+    return fleet_advice(prometheus, known)
 
 
 def _print(flags: PlanFlags, cases: list[Case], comparison: Pricing, advice: "list[Advice]") -> None:
     if flags.output == "json":
         document = {**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}
-        click.echo(tables.as_json(document | ({"advice": [asdict(one) for one in advice]} if flags.advice else {})))
+        click.echo(
+            tables.as_json(document | ({"advice": [asdict(advised) for advised in advice]} if flags.advice else {}))
+        )
         return
     for case in cases:
         show_case(tables.console(), case, comparison)
@@ -156,14 +153,15 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
         raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
     inputs = with_stated_latency(flags, choice)
     largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
-    found = _loads(
+    loads = _loads(
         inputs,
+        _prometheus(inputs),
         mount_settings(flags.configuration()),
         lambda api: of_service(api, choice.service.name, choice.ceilings, inputs.address),
         lambda: stated_load(inputs, largest),
         choice.service,
     )
-    cases = [service_case(choice, inputs, name, load) for name, load in _chosen(found, inputs)]
+    cases = [service_case(choice, inputs, name, load) for name, load in _chosen(loads, inputs)]
     if flags.output == "json":
         documents = [service_document(case) for case in cases]
         click.echo(tables.as_json({**SCHEMA, **(documents[0] if inputs.is_stated else {"plans": documents})}))
@@ -176,6 +174,7 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
 
 def _loads(
     inputs: PlanInputs,
+    prometheus: Prometheus | None,
     mounts: MountSettings,
     from_prometheus: Callable[[Prometheus], dict[str, Load]],
     stated: Callable[[], Load],
@@ -189,10 +188,14 @@ def _loads(
     if inputs.scrapes is not None:
         before, after = inputs.scrapes
         return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
-    if inputs.prometheus is not None:
-        base = check_url("--prometheus", inputs.prometheus).rstrip("/")
-        return from_prometheus(Prometheus(lambda path: get(f"{base}{path}", "application/json")))
-    return {"": stated()}
+    return {"": stated()} if prometheus is None else from_prometheus(prometheus)
+
+
+def _prometheus(inputs: PlanInputs) -> Prometheus | None:
+    if inputs.prometheus is None:
+        return None
+    base = check_url("--prometheus", inputs.prometheus).rstrip("/")
+    return Prometheus(lambda path: get(f"{base}{path}", "application/json"))
 
 
 def _recorded(
@@ -260,11 +263,11 @@ def _case(
     changed = tuple(
         (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
     )
-    found: tuple[Option, ...] = ()
+    offered: tuple[Option, ...] = ()
     if flags.compare:
 
         def limits_of(shape: str) -> Limits:
             return _limits(own, address, load.limits) if shape == own.shape else judge(shape, settings).limits
 
-        found = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
-    return Case(name, scenario, changed, found)
+        offered = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
+    return Case(name, scenario, changed, offered)

@@ -32,14 +32,14 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
         mounts += _mounts(prometheus, name, at, load.moment)
         if load.traffic.iops and limits.iops:
             targets.append(_target(prometheus, name, at, load, limits.iops))
-        for client, one in _networks(prometheus, load.moment).items():
-            networks[client] = max(networks.get(client, one), one)
+        for client, bandwidth in _networks(prometheus, load.moment).items():
+            networks[client] = max(networks.get(client, bandwidth), bandwidth)
     return ranked(targets, mounts, networks)
 
 
 def _by(prometheus: Prometheus, query: str, labels: Iterable[str], at: float) -> dict[_Key, float]:
     names = tuple(labels)
-    return {tuple(found.get(name, "") for name in names): value for found, value in prometheus.at(query, at)}
+    return {tuple(series.get(name, "") for name in names): value for series, value in prometheus.at(query, at)}
 
 
 def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[MountLoad]:
@@ -88,8 +88,8 @@ def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at:
     def figures(name: str, label: str) -> dict[str, float]:
         of = f'{{mount_target_id="{mount_target_id}",file_system_id="{file_system_id}"}}'
         by = f"({label})" if label else "()"
-        found = _by(prometheus, f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", (label,), at)
-        return {key: value for (key,), value in found.items()}
+        values = _by(prometheus, f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", (label,), at)
+        return {key: value for (key,), value in values.items()}
 
     reads, writes = (figures(f"{way}_requests_per_second", "size") for way in ("read", "write"))
     read_bytes, written_bytes = (figures(f"{way}_bytes_per_second", "").get("") for way in ("read", "write"))

@@ -1,7 +1,8 @@
 """The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -72,10 +73,7 @@ def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address:
     names, loads = names_of(histories), {}
     for place, history in histories.items():
         at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(place.address))
-        try:
-            traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
-        except (ValueError, KeyError) as error:
-            raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+        traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
         loads[names[place]] = Load(ended(at), traffic, sizes, place=place, moment=at)
     return loads
 
@@ -86,12 +84,21 @@ def _rough(values: dict[str, float]) -> Traffic:
     return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
 
 
+@contextmanager
+def _of_this_version() -> Iterator[None]:
+    """Raise SourceError for series that an agent of this version does not have."""
+    try:
+        yield
+    except (ValueError, KeyError) as error:
+        raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+
+
+@_of_this_version()
 def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic:
     """Return the traffic of the clients of a mount target at one moment, epoch seconds, by class and operation.
 
     Raises:
-        KeyError: the metrics are of another version.
-        ValueError: a counter is not a number.
+        SourceError: Prometheus does not answer, or its metrics are not those of an agent of this version.
     """
     rates: dict[tuple[str, str, str], float] = defaultdict(float)
     services = set()
@@ -102,15 +109,21 @@ def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> 
             services.add(labels.get("service", ""))
     # If agents disagree about a measured cost, the newest date wins.
     of_costs = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL})"  # of thousands of agents, once
-    known = sorted((override_of(labels) for labels, _ in prometheus.at(of_costs, at)), key=lambda one: one.date)
-    overrides = CostOverrides(tuple({one.operation: one for one in known}.values()))
+    known = sorted(
+        (override_of(labels) for labels, _ in prometheus.at(of_costs, at)), key=lambda override: override.date
+    )
+    overrides = CostOverrides(tuple({override.operation: override for override in known}.values()))
     return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
 
 
+@_of_this_version()
 def client_sizes(prometheus: Prometheus, place: NetworkAddress, at: float) -> dict[str, tuple[SizeShare, ...]]:
     """Return the size classes in use by operation, as far as clients are in exact mode.
 
     A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
+
+    Raises:
+        SourceError: as `client_traffic`.
     """
     each = client_rate(f"{_SIZES}_bucket", at_place(place), "operation", "le")
     counts: dict[str, dict[float, float]] = defaultdict(dict)
@@ -139,12 +152,12 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
     own = _published_limits(prometheus, service) if ceilings == Limits() else {}
     of = selector("service", service)
     queries = {name: f"max by (resource_id, resource) (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
-    found = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
+    by_resource = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
     histories: dict[str, dict[float, Traffic]] = defaultdict(dict)
     names: dict[str, list[str]] = defaultdict(list)
     # The present name comes last: the name with the newest moment.
-    for (ocid, name), figures in sorted(found.items(), key=lambda one: max(one[1])):
-        histories[ocid] |= {moment: _service_traffic(one) for moment, one in figures.items()}
+    for (ocid, name), figures in sorted(by_resource.items(), key=lambda entry: max(entry[1])):
+        histories[ocid] |= {moment: _service_traffic(rates) for moment, rates in figures.items()}
         names[ocid].append(name)
     loads = {}
     for ocid, history in histories.items():
@@ -163,7 +176,7 @@ def _published_limits(prometheus: Prometheus, service: str) -> dict[str, Limits]
         return {labels.get("resource_id", ""): value for labels, value in prometheus.at(query, prometheus.now)}
 
     iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
-    return {one: Limits(iops=iops.get(one), bytes_per_second=both.get(one)) for one in iops | both}
+    return {key: Limits(iops=iops.get(key), bytes_per_second=both.get(key)) for key in iops | both}
 
 
 def _resource(labels: Mapping[str, str]) -> tuple[str, str]:

@@ -157,6 +157,16 @@ class PlanInputs(SavedFlags):
         return self.has_rates or self.read_size is not None or self.write_size is not None
 
     @property
+    def recordings(self) -> int:
+        """How many flags name a recorded workload."""
+        return sum(flag is not None for flag in (self.mountstats, self.nfsiostat, self.scrapes, self.prometheus))
+
+    @property
+    def has_workload(self) -> bool:
+        """Whether the flags state or name a workload."""
+        return self.is_stated or self.is_job or self.recordings > 0
+
+    @property
     def is_job(self) -> bool:
         """Whether the workload is a number of files or bytes."""
         return self.files is not None or self.total_bytes is not None
@@ -176,22 +186,14 @@ class PlanInputs(SavedFlags):
         )
 
 
-def has_workload(inputs: PlanInputs) -> bool:
-    """Whether the flags state or name a workload."""
-    recorded = (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus)
-    return inputs.is_stated or inputs.is_job or any(source is not None for source in recorded)
-
-
 def check_inputs(inputs: PlanInputs) -> None:
     """Refuse a wrong combination of flags.
 
     Raises:
         UsageError: the message names the flags.
     """
-    recorded = sum(
-        source is not None for source in (inputs.mountstats, inputs.nfsiostat, inputs.scrapes, inputs.prometheus)
-    )
-    stated, no_pair = inputs.is_stated, inputs.mountstats is None and inputs.scrapes is None
+    recorded, stated = inputs.recordings, inputs.is_stated
+    no_pair = inputs.mountstats is None and inputs.scrapes is None
     all_zero = inputs.has_rates and not any((*inputs.transfer_rates, *inputs.operations.values()))
     refuse(
         {

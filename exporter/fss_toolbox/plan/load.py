@@ -57,9 +57,8 @@ class Load:
     known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
     growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
     days: int = 0  # days of history that Prometheus has
-    place: NetworkAddress | None = (
-        None  # network and address in Prometheus. None for a load from elsewhere, or if not known
-    )
+    # network and address in Prometheus. None for a load from elsewhere, or if not known
+    place: NetworkAddress | None = None
     moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one
     is_job: bool = False  # whether the traffic is a number of files or bytes and not a rate
     follows_latency: bool = False  # whether latency and concurrency state the rate, so that the load changes with them
@@ -75,7 +74,7 @@ def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> di
     mounts: dict[str, list[Traffic]] = {}
     for address, traffic in traffics:
         mounts.setdefault(address, []).append(traffic)
-    return {address: Load(source, together(found), remark=ONE_CLIENT) for address, found in mounts.items()}
+    return {address: Load(source, together(traffic), remark=ONE_CLIENT) for address, traffic in mounts.items()}
 
 
 def without_costs(load: Load) -> Load:

@@ -47,9 +47,8 @@ class KnownMountTarget:
 
     id: str  # OCID
     name: str = ""  # display name
-    place: NetworkAddress | None = (
-        None  # None if the address is unknown, or if two mount targets of the network have the address
-    )
+    # None if the address is unknown, or if two mount targets of the network have the address
+    place: NetworkAddress | None = None
     shape: str = ""  # empty if unknown
     limits: Limits | None = None  # None if Prometheus has none
 
@@ -67,7 +66,7 @@ def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | No
     loads = _polled(prometheus, limits, address)
     elsewhere = other_services(prometheus, address)
     polled = {load.place for load in loads.values()}
-    for where, load in of_clients(prometheus, lambda one: limits(one, "", None), address).items():
+    for where, load in of_clients(prometheus, lambda place: limits(place, "", None), address).items():
         if load.place not in polled and load.place not in elsewhere:
             iops = load.traffic.iops
             known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
@@ -88,8 +87,8 @@ def other_services(prometheus: Prometheus, address: str | None = None) -> dict[N
         SourceError: Prometheus does not answer.
     """
     query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
-    found = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
-    return {where: service for where, service in sorted(found.items()) if service != OCI_FSS.name}
+    services = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
+    return {where: service for where, service in sorted(services.items()) if service != OCI_FSS.name}
 
 
 def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
@@ -119,16 +118,18 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
 def _polled(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
     known = known_mount_targets(prometheus, address)
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
-    places = names_of(one.place for one in known.values() if one.place)
+    places = names_of(target.place for target in known.values() if target.place)
     loads: dict[str, Load] = {}
-    for target, history in prometheus.figures(queries, _id, needed=(_READ, _WRITTEN)).items():
-        if address is None or target in known:
-            one = known.get(target, KnownMountTarget(target))
-            where = places[one.place] if one.place else one.name or target
+    for ocid, history in prometheus.figures(queries, _id, needed=(_READ, _WRITTEN)).items():
+        if address is None or ocid in known:
+            target = known.get(ocid, KnownMountTarget(ocid))
+            where = places[target.place] if target.place else target.name or ocid
             traffic = {moment: _target_traffic(figures) for moment, figures in history.items()}
-            at = busiest_moment(traffic, limits(one.place.address if one.place else where, one.shape, one.limits))
+            at = busiest_moment(
+                traffic, limits(target.place.address if target.place else where, target.shape, target.limits)
+            )
             # A mount target that takes over an address within the week goes by its OCID.
-            loads[target if where in loads else where] = _load(prometheus, one, history[at], at)
+            loads[ocid if where in loads else where] = _load(prometheus, target, history[at], at)
     return loads
 
 
@@ -188,24 +189,21 @@ def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) 
         WRITE_BANDWIDTH: f"{_WRITTEN}{of}",
         BOTH_DIRECTIONS: f"({both})",
     }
-    found, days = {}, 0
+    growths, days = {}, 0
     for resource, series in of_resources.items():
         peak = f"max by (mount_target_id) (max_over_time(avg_over_time({series}[5m:1m])[1d:5m]))"
         peaks = prometheus.daily(peak, HISTORY_DAYS)
         days = max(days, len(peaks))
         growth = growth_of(peaks)
         if growth is not None:
-            found[resource] = growth
-    return found, days
+            growths[resource] = growth
+    return growths, days
 
 
 def _clients(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic | None:
     """Return the traffic of the scraped clients of a mount target. None without any."""
-    try:
-        found = client_traffic(prometheus, place, at)
-    except (ValueError, KeyError) as error:
-        raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
-    return found if found.all_operations.operations else None
+    traffic = client_traffic(prometheus, place, at)
+    return traffic if traffic.all_operations.operations else None
 
 
 def _coverage(mix: Traffic | None, whole: Traffic) -> float | None:

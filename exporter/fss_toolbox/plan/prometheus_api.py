@@ -49,16 +49,16 @@ class Prometheus:
             SourceError: no answer, or an answer of another program.
         """
         week = {"start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
-        found: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        series: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         for name, query in queries.items():
             for labels, values in self._series("query_range", {"query": query, **week}):
                 for moment, value in values:
-                    found[key(labels)][moment][name] = value
+                    series[key(labels)][moment][name] = value
         whole = {
-            one: {moment: values for moment, values in moments.items() if values.keys() >= set(needed)}
-            for one, moments in found.items()
+            subject: {moment: values for moment, values in moments.items() if values.keys() >= set(needed)}
+            for subject, moments in series.items()
         }
-        return {one: moments for one, moments in whole.items() if moments}
+        return {subject: moments for subject, moments in whole.items() if moments}
 
     def daily(self, query: str, days: int) -> list[DailyPeak]:
         """Return the value of a query for one series at the end of each of the last days, the day counted from 1970.

@@ -28,19 +28,19 @@ class Scenario:
     def answer(self) -> capacity.CapacityAnswer:
         """Return the needs of the workload. A job needs no number of mount targets, because a job only takes longer."""
         given = self.mount_targets or (1 if self.load.is_job else None)
-        found = capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, given)
-        return replace(found, mount_targets=None, mount_targets_at_worst=None) if self.load.is_job else found
+        answer = capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, given)
+        return replace(answer, mount_targets=None, mount_targets_at_worst=None) if self.load.is_job else answer
 
     def job_time(self) -> capacity.JobTime | None:
         """Return the time of a job. None for a workload that is a rate, or without a known bound."""
         if not self.load.is_job:
             return None
         traffic = self.load.traffic
-        found = (
+        bound = (
             *capacity.server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
             *capacity.client_uses(traffic, self.clients),
         )
-        return capacity.job_time(found, traffic.all_operations.operations, self.clients)
+        return capacity.job_time(bound, traffic.all_operations.operations, self.clients)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ _OF_CLIENTS = {
     "client-bandwidth": "bandwidth",
 }
 _KNOWN = (*_OF_CLIENTS, "mount-targets", "target")
-_FLAGS = {name: one.metadata for one in fields(PlanInputs) for name in one.metadata["names"]}
+_FLAGS = {name: field.metadata for field in fields(PlanInputs) for name in field.metadata["names"]}
 
 
 def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits]) -> Scenario:

@@ -52,13 +52,13 @@ def _classes(at_most: Mapping[float, float], seconds: float) -> list[TransferCla
         UsageError: a counter fell, or the last class has no bound and is not empty.
     """
     edges = sorted(at_most)
-    found = [
+    classes = [
         TransferClass(above, edge, (at_most[edge] - at_most.get(above, 0.0)) / seconds)
         for above, edge in zip((0.0, *edges), edges, strict=False)
     ]
-    if any(one.operations < 0 for one in found):
+    if any(row.operations < 0 for row in classes):
         raise UsageError(f"{_SIZES} went back: the exporter was restarted between two scrapes")
-    used = [one for one in found if one.operations]
+    used = [row for row in classes if row.operations]
     if used and used[-1].up_to_bytes == math.inf:
         raise UsageError(f"{_SIZES} has transfers of more than {used[-1].above_bytes:g} bytes, which no kernel makes")
     return used
@@ -73,7 +73,7 @@ def _with_traffic(
         # The agent has charged the cost of each size, which is closer to the truth than the cost of a size class.
         return load
     cost = overrides.scaled(operation, classes_io_operations(operation, classes, payload))
-    rate = OperationTraffic(sum(one.operations for one in classes), cost)
+    rate = OperationTraffic(sum(row.operations for row in classes), cost)
     traffic = replace(load.traffic, operations={**load.traffic.operations, operation: rate})
     if operation == READ:
         traffic = replace(traffic, read_bytes=payload)

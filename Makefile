@@ -21,7 +21,7 @@ test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="
 	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
 UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
-LONGER := $(addprefix --deselect ,tests/nfs/test_churn_memory.py tests/nfs/test_fuzz.py tests/nfs/exact/test_generated_tables.py \
+LONGER := $(addprefix --deselect ,tests/nfs/test_fuzz.py tests/nfs/exact/test_generated_tables.py \
 	tests/test_services_as_documented.py tests/test_tables.py::test_a_terminal_gets_colour_unless_it_wants_none)
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
@@ -39,8 +39,8 @@ test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs eac
 test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; install, run and remove them in scratch folders
 	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py tests/deploy/with_release.py $(ARGS)
 
-test-memory: .venv/dev ## the memory of six hours of an agent and of an hour of a poller (half a minute)
-	@$(BIN)/python -m pytest tests/e2e/with_memory.py $(ARGS)
+test-memory: .venv/dev ## the memory of six hours of an agent, of an hour of a poller, and under attack (a minute)
+	@$(BIN)/python -m pytest tests/e2e/with_memory.py tests/nfs/with_churn_memory.py tests/web/with_attacks.py $(ARGS)
 
 test-browser: .venv/dev ## the status page in a real browser, and its accessibility
 	@tools/ensure-tools chromium && $(BIN)/python -m pytest tests/e2e/with_status_page.py tests/e2e/with_accessibility.py $(ARGS)

@@ -13,11 +13,12 @@ tests/e2e/test_alerting.py
 tests/calibrate/test_command.py
 tests/rules/test_incidents.py
 tests/e2e/test_faults.py
+tests/oci/test_ledger.py
 tests/e2e/test_node_exporter_rules.py
-tests/web/test_attacks.py
 tests/e2e/test_secured_scrape.py
 tests/oci/test_poll_faults.py
 tests/oci/test_publisher.py
+tests/rules/test_error_budget.py
 tests/calibrate/test_hidden_costs.py
 tests/e2e/test_births.py
 tests/oci/test_query_shape.py
@@ -30,7 +31,6 @@ tests/e2e/test_clock.py
 tests/cli/test_serve.py
 tests/demo/test_metrics.py
 tests/deploy/test_scaling_docs.py
-tests/nfs/test_churn_memory.py
 tests/cli/test_alarms.py
 tests/cli/test_doctor_account.py
 tests/artefacts/test_command_pages.py

@@ -65,12 +65,10 @@ class Scraped:
     durations: dict[str, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
     sizes: dict[tuple[str, str], dict[float, float]] = field(default_factory=lambda: defaultdict(dict))
-    payload_bytes: dict[tuple[str, str], float] = field(
-        default_factory=dict
-    )  # payload of `sizes`, by address and operation
-    ticked_at: float = (
-        0.0  # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
-    )
+    # payload of `sizes`, by address and operation
+    payload_bytes: dict[tuple[str, str], float] = field(default_factory=dict)
+    # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
+    ticked_at: float = 0.0
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
     ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
 

@@ -35,9 +35,8 @@ class ServedCeilings:
     name: str = ""  # display name of the mount target, or the service. Empty if the exporter does not know it
     shape: str = ""  # shape of the mount target, or type of the service. Empty if unknown
     service: str = OCI_FSS.name
-    whole: KnownFigure | None = (
-        None  # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
-    )
+    # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
+    whole: KnownFigure | None = None
 
 
 def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:

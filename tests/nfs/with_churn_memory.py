@@ -1,4 +1,4 @@
-"""A host whose exports come and go: 1,000 in a day, as with an automounter or a CSI driver, within 45 MiB."""
+"""A host whose exports come and go: 1,000 in a day, as with an automounter or a CSI driver, within 45 MiB (make test-memory)."""
 
 import subprocess
 import sys

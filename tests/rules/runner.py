@@ -167,8 +167,9 @@ def judged(
 
 
 def rule_files() -> Sequence[Path]:
-    """The files of rules. Those that others read come first, as an operator loads them."""
-    return (*CORE_FILES, *sorted(path for path in RULES.glob("*.yml") if path not in CORE_FILES))
+    """The files of rules. Those that others read come first, as an operator loads them. No alert reads what panels.yml records."""
+    others = sorted(path for path in RULES.glob("*.yml") if path not in CORE_FILES and path.stem != "panels")
+    return (*CORE_FILES, *others)
 
 
 def _parsed(said: str, before: int) -> Judged:

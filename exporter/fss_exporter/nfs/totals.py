@@ -75,9 +75,8 @@ class MountTotals:
     written_bytes: int = 0
     lock_io_operations: float | None = None  # None if locks are local or not counted
     last_seen_at: float = 0.0  # time of the last reading with this mount, seconds of a monotonic clock
-    born_at: float | None = (
-        None  # end of the time without the mount, on the same clock. None if the first reading found it old
-    )
+    # end of the time without the mount, on the same clock. None if the first reading found it old
+    born_at: float | None = None
     answers: int = 0  # scrapes that have shown the series of this mount
 
     @property

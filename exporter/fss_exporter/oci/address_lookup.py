@@ -36,10 +36,10 @@ class AddressLookup:
 
     def located(self, target: MountTarget) -> MountTarget:
         """Return the mount target with the known address and host name."""
-        found = self._private_ips.get(target.private_ip_id)
+        private_ip = self._private_ips.get(target.private_ip_id)
         domain = self._domains.get(target.subnet_id, "")
-        fqdn = f"{found.host_label}.{domain}" if found and found.host_label and domain else ""
-        address = found.address if found else ""
+        fqdn = f"{private_ip.host_label}.{domain}" if private_ip and private_ip.host_label and domain else ""
+        address = private_ip.address if private_ip else ""
         return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
 
     def look_up(self, targets: Iterable[MountTarget], progress: Callable[[], None]) -> None:
@@ -56,13 +56,16 @@ class AddressLookup:
     def _look_up_subnet(self, subnet_id: str, targets: list[MountTarget], progress: Callable[[], None]) -> None:
         if subnet_id and subnet_id not in self._domains:
             self._look_up("GetSubnet", self._client.subnet_domain, subnet_id, self._domains)
-        wanted = frozenset(one.private_ip_id for one in targets) - self._private_ips.keys() - {""}
+        wanted = frozenset(target.private_ip_id for target in targets) - self._private_ips.keys() - {""}
         if subnet_id and len(wanted) >= _WORTH_A_LISTING:
             with suppress(CloudError):  # single look-ups follow
                 listed = self._client.private_ips(subnet_id)
-                self._private_ips.update((one.id, one) for one in listed if one.id in wanted)
+                self._private_ips.update(
+                    (private_ip.id, private_ip) for private_ip in listed if private_ip.id in wanted
+                )
         allowed = True
-        for target in sorted(targets, key=lambda one: one.state != ACTIVE):  # a refused lookup of another skips none
+        # Active ones first, so that a refused lookup of another skips none.
+        for target in sorted(targets, key=lambda target: target.state != ACTIVE):
             if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
                 allowed = self._look_up(
                     "GetPrivateIp", self._client.private_ip, target.private_ip_id, self._private_ips

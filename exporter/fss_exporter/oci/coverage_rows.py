@@ -12,7 +12,7 @@ _QUERY = "SummarizeMetricsData"
 def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of `fss_expected`, `fss_seen` and `fss_oci_permission_missing`."""
     state, metrics = region.inventory, region.poll.metrics if region.poll else {}
-    answered = sum(one.success for one in metrics.values())
+    answered = sum(metric.success for metric in metrics.values())
     refused = {*state.refused, *([_QUERY] if region.poll and region.poll.is_refused else ())}
     tried = {*state.succeeded, "ListLimitValues", _QUERY} | refused - state.optional
     expected = {NEEDS[name].permission for name in tried if name in NEEDS}

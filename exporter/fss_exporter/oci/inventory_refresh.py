@@ -135,25 +135,25 @@ class InventoryRefresh:
         self, domains: Sequence[str], names: Mapping[str, str], progress: Callable[[], None]
     ) -> None:
         """Publish mount targets without scopes, so that no query for metrics starts before the other listings."""
-        found: list[records.MountTarget] = []
+        targets: list[records.MountTarget] = []
         for compartment_id in names:
             for domain in domains:
-                found += self._resources("ListMountTargets", compartment_id, domain).records
+                targets += self._resources("ListMountTargets", compartment_id, domain).records
                 progress()
-        inventory = records.join(found, self.selection.tags, compartments=names, availability_domains=domains)
+        inventory = records.join(targets, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, (), progress)
 
     def _list_all(self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]) -> list[Any]:
         """Return the records of every listing."""
-        found: list[Any] = []
+        rows: list[Any] = []
         broken = 0
         for listing in self._listings(domains, compartments):
-            found += listing.records
+            rows += listing.records
             broken += listing.broken
             progress()
         if broken:
             log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
-        return found
+        return rows
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
         for compartment_id in compartments:
@@ -220,7 +220,7 @@ class InventoryRefresh:
             if not wanted:
                 raise
             listed = Listing(())  # OCIDs can do without names
-        tree = {one.id: one.name for one in listed.records}
+        tree = {record.id: record.name for record in listed.records}
         if listed.broken:  # an earlier listing may know the compartment of a broken row
             tree = self._tree | tree
             message = f"ListCompartments in {self.client.region}: {listed.broken} rows are no compartment"

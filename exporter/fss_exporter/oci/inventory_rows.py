@@ -59,7 +59,7 @@ def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
     limits = [(labels, limits_of(target, settings)) for labels, target in targets]
     for what in LimitOverrides.model_fields:  # the ceilings of mount targets
-        yield f"fss_mount_target_{what}_limit", [(labels, getattr(one, what)) for labels, one in limits]
+        yield f"fss_mount_target_{what}_limit", [(labels, getattr(limit, what)) for labels, limit in limits]
     latencies = [
         ((*labels, *which), seconds)
         for labels, target in targets
@@ -77,33 +77,44 @@ def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings
 def _infos(region: str, inventory: Inventory, places: Mapping[str, NetworkAddress]) -> Iterator[tuple[str, Rows]]:
     targets, systems = inventory.mount_targets, inventory.file_systems
 
-    def placed(one: MountTarget | FileSystem | Replication | Connector) -> tuple[str, ...]:
-        return region, one.id, one.name, inventory.compartment(one.compartment_id), one.availability_domain
+    def placed(resource: MountTarget | FileSystem | Replication | Connector) -> tuple[str, ...]:
+        compartment = inventory.compartment(resource.compartment_id)
+        return region, resource.id, resource.name, compartment, resource.availability_domain
 
-    def mounted(one: MountTarget) -> tuple[str, ...]:
-        return *places[one.id], one.fqdn, shape_of(one.observed_throughput_gbps).name, one.state
+    def mounted(target: MountTarget) -> tuple[str, ...]:
+        return *places[target.id], target.fqdn, shape_of(target.observed_throughput_gbps).name, target.state
 
-    looked_up = {key: one for key, one in targets.items() if not one.pending}  # so that no label changes a moment later
-    yield "fss_mount_target_info", [((*placed(one), *mounted(one)), _INFO) for one in looked_up.values()]
+    # The others come later, so that no label changes a moment after its first scrape.
+    looked_up = {key: target for key, target in targets.items() if not target.pending}
+    yield "fss_mount_target_info", [((*placed(target), *mounted(target)), _INFO) for target in looked_up.values()]
     pending = [
-        ((region, one.id, one.name, shape_of(one.requested_throughput_gbps).name), _INFO)
-        for one in targets.values()
-        if one.requested_throughput_gbps is not None
-        and shape_of(one.requested_throughput_gbps) != shape_of(one.observed_throughput_gbps)
+        ((region, target.id, target.name, shape_of(target.requested_throughput_gbps).name), _INFO)
+        for target in targets.values()
+        if target.requested_throughput_gbps is not None
+        and shape_of(target.requested_throughput_gbps) != shape_of(target.observed_throughput_gbps)
     ]
     yield "fss_mount_target_pending_shape_info", pending
-    yield "fss_file_system_info", [((*placed(one), one.state), _INFO) for one in inventory.own_file_systems]
-    yield "fss_replication_info", [((*placed(one), one.state), _INFO) for one in inventory.replications.values()]
+    yield (
+        "fss_file_system_info",
+        [((*placed(file_system), file_system.state), _INFO) for file_system in inventory.own_file_systems],
+    )
+    yield (
+        "fss_replication_info",
+        [((*placed(replication), replication.state), _INFO) for replication in inventory.replications.values()],
+    )
     connectors = inventory.connectors.values()
-    yield "fss_outbound_connector_info", [((*placed(one), one.type, one.state), _INFO) for one in connectors]
+    yield (
+        "fss_outbound_connector_info",
+        [((*placed(connector), connector.type, connector.state), _INFO) for connector in connectors],
+    )
     exports = {
         (
-            *(region, one.mount_target_id, targets[one.mount_target_id].name),
-            *(one.file_system_id, systems[one.file_system_id].name),
-            *(one.path, *places[one.mount_target_id], one.state),
+            *(region, export.mount_target_id, targets[export.mount_target_id].name),
+            *(export.file_system_id, systems[export.file_system_id].name),
+            *(export.path, *places[export.mount_target_id], export.state),
         )
-        for one in inventory.exports
-        if one.mount_target_id in looked_up
+        for export in inventory.exports
+        if export.mount_target_id in looked_up
     }
     yield "fss_export_info", [(labels, _INFO) for labels in sorted(exports)]
 
@@ -116,12 +127,20 @@ def _figures(region: str, inventory: Inventory) -> Iterator[tuple[str, Rows]]:
         "replication": inventory.replications,
         "outbound_connector": inventory.connectors,
     }
-    yield "fss_oci_inventory_resources", [((region, kind), len(found)) for kind, found in kinds.items()]
+    yield "fss_oci_inventory_resources", [((region, kind), len(resources)) for kind, resources in kinds.items()]
     systems = inventory.own_file_systems
-    yield "fss_file_system_metered_bytes", [((region, one.id, one.name), one.metered_bytes) for one in systems]
-    replications = [((region, one.id, one.name), one) for one in inventory.replications.values()]
-    yield "fss_replication_interval_seconds", [(labels, one.interval_seconds) for labels, one in replications]
-    points = [(labels, one.recovery_point) for labels, one in replications]
+    yield (
+        "fss_file_system_metered_bytes",
+        [((region, system.id, system.name), system.metered_bytes) for system in systems],
+    )
+    replications = [
+        ((region, replication.id, replication.name), replication) for replication in inventory.replications.values()
+    ]
+    yield (
+        "fss_replication_interval_seconds",
+        [(labels, replication.interval_seconds) for labels, replication in replications],
+    )
+    points = [(labels, replication.recovery_point) for labels, replication in replications]
     yield "fss_replication_recovery_point_timestamp_seconds", points
 
 
@@ -132,19 +151,34 @@ def service_rows(
 
     A ceiling that OCI publishes (`measured`, labels by exported name) replaces the formula.
     """
-    known = [((region, one.service, one.id, one.name), one) for one in inventory.service_resources.values()]
+    known = [
+        ((region, resource.service, resource.id, resource.name), resource)
+        for resource in inventory.service_resources.values()
+    ]
     if not known:
         return
     infos = [
-        ((*labels, inventory.compartment(one.compartment_id), one.availability_domain, one.kind, one.state), _INFO)
-        for labels, one in known
+        (
+            (
+                *labels,
+                inventory.compartment(resource.compartment_id),
+                resource.availability_domain,
+                resource.kind,
+                resource.state,
+            ),
+            _INFO,
+        )
+        for labels, resource in known
     ]
     yield "fss_service_resource_info", infos
-    yield "fss_service_capacity_bytes", [(labels, one.capacity_bytes) for labels, one in known]
-    ceilings = [(labels, SERVICES[one.service].ceilings(one.kind, one.capacity_bytes)) for labels, one in known]
+    yield "fss_service_capacity_bytes", [(labels, resource.capacity_bytes) for labels, resource in known]
+    ceilings = [
+        (labels, SERVICES[resource.service].ceilings(resource.kind, resource.capacity_bytes))
+        for labels, resource in known
+    ]
     for name, values in (
-        ("fss_service_iops_limit", [(labels, found.iops) for labels, found in ceilings]),
-        ("fss_service_bytes_per_second_limit", [(labels, found.bytes_per_second) for labels, found in ceilings]),
+        ("fss_service_iops_limit", [(labels, ceiling.iops) for labels, ceiling in ceilings]),
+        ("fss_service_bytes_per_second_limit", [(labels, ceiling.bytes_per_second) for labels, ceiling in ceilings]),
     ):
         published = measured.get(name, frozenset())
         yield name, [(labels, value) for labels, value in values if labels not in published]

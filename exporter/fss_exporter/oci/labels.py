@@ -70,8 +70,8 @@ def _replication(inventory: Inventory, key: Key) -> Labels | None:
 
 
 def _service(inventory: Inventory, key: Key) -> Labels | None:
-    one = inventory.service_resources.get(key[0])
-    return None if one is None else (one.service, one.id, one.name)
+    resource = inventory.service_resources.get(key[0])
+    return None if resource is None else (resource.service, resource.id, resource.name)
 
 
 def _itself(_: Inventory, key: Key) -> Labels:
@@ -139,17 +139,17 @@ class StreamLabels:
     @property
     def unknown(self) -> frozenset[Key]:
         """Keys of streams whose resource is not in the inventory."""
-        return frozenset(key for key, found in self._known.items() if found.labels is None)
+        return frozenset(key for key, stream in self._known.items() if stream.labels is None)
 
     def use(self, inventory: Inventory) -> None:
         """Use another inventory from now on. Unchanged labels stay the same objects."""
         self._inventory = inventory
-        for key, found in list(self._known.items()):
+        for key, stream in list(self._known.items()):
             labels = self.labels(key)
             if labels is None:
                 del self._known[key]
-            elif labels != found.labels:
-                self._known[key] = LabelledStream(found.key, labels)
+            elif labels != stream.labels:
+                self._known[key] = LabelledStream(stream.key, labels)
 
     def labels(self, key: Key) -> Labels | None:
         """Return the labels of a key, None for a resource missing in the inventory."""
@@ -165,10 +165,10 @@ class StreamLabels:
             ValueError: UTF-8 cannot encode a value.
         """
         values = self._key_of(dimensions)
-        found = self._known.get(values)
-        if found is None:
+        stream = self._known.get(values)
+        if stream is None:
             "".join(values).encode()  # refuses half a character, which `/metrics` could not show
             key = tuple(map(intern, self._rule.identity(values)))  # the same OCIDs come in every metric
-            found = self._known.setdefault(key, LabelledStream(key, self.labels(key)))
-            self._known[values] = found
-        return found
+            stream = self._known.setdefault(key, LabelledStream(key, self.labels(key)))
+            self._known[values] = stream
+        return stream

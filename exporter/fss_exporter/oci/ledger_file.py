@@ -44,8 +44,8 @@ def dump(ledger: Ledger, region: str) -> bytes:
     """Return a ledger as JSON."""
     pages = {
         name: [
-            _Row(key, one.minutes.floor, f"{one.minutes.taken:x}", one.totals, one.held_back)
-            for key, one in page.items()
+            _Row(key, account.minutes.floor, f"{account.minutes.taken:x}", account.totals, account.held_back)
+            for key, account in page.items()
         ]
         for name, page in ledger.pages()
     }
@@ -68,7 +68,7 @@ def load(content: bytes, region: str) -> Ledger:
         for row in rows:
             taken = int(row.taken, 16)
             numbers = (*row.totals.values(), row.held_back)
-            if row.floor % MINUTE or taken < 0 or not all(0 <= one < _LARGEST for one in numbers):
+            if row.floor % MINUTE or taken < 0 or not all(0 <= total < _LARGEST for total in numbers):
                 raise ValueError(f"an impossible number in {name}")
             page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
     return ledger

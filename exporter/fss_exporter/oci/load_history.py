@@ -66,16 +66,16 @@ class LoadHistory:
 
     def loads(self) -> Mapping[str, tuple[ResourceLoad, ...]]:
         """Return the loads by OCID of the mount target. Measured IOPS win, unless they are far behind the estimate."""
-        found: dict[str, dict[Resource, ResourceLoad]] = {}
+        by_target: dict[str, dict[Resource, ResourceLoad]] = {}
         for (target, resource, source), minutes in sorted(self._minutes.items()):
             load = _load(resource, source, minutes)
             if load is None:
                 continue
-            loads = found.setdefault(target, {})
+            loads = by_target.setdefault(target, {})
             other = loads.get(resource)  # the sources are sorted, so the other one is measured
             if other is None or other.minute < load.minute - GIVE_UP_MINUTES * MINUTE:
                 loads[resource] = load
-        return {target: tuple(loads.values()) for target, loads in found.items()}
+        return {target: tuple(loads.values()) for target, loads in by_target.items()}
 
 
 def _load(resource: Resource, source: Source, minutes: Points) -> ResourceLoad | None:

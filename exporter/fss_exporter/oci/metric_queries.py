@@ -111,23 +111,27 @@ class MetricQueries:
 
     def learn_names(self, scopes: Sequence[Scope]) -> None:
         """List the names of the metrics. If a scope does not answer, all known names stay in use, and names stay due."""
-        found: list[str] = []
+        names: list[str] = []
         failed = False
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
         for scope in scopes:
             for namespace, service in namespaces.items():
                 try:
-                    found += self._listed(scope, namespace, service)
+                    names += self._listed(scope, namespace, service)
                 except CloudError as error:
                     self.failures.failed("ListMetrics", error)
                     failed = True
-        self._names.learn(found, is_whole=not failed)
+        self._names.learn(names, is_whole=not failed)
         self.names_are_due = failed
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> None:
         """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics."""
         self._unanswered, self.is_refused = 0, False
-        metrics = [one for one in self.metrics.values() if self._exists(one) and self._names.spelling(one) is not None]
+        metrics = [
+            metric
+            for metric in self.metrics.values()
+            if self._exists(metric) and self._names.spelling(metric) is not None
+        ]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
         begin = self._first % max(1, len(metrics))
@@ -204,7 +208,7 @@ class MetricQueries:
             if not parts:
                 return AnswerSummary()
             requests = [self._request(metric, scope, minutes, part) for part in parts]
-            asked = AnswerSummary(query_bytes=max(len(one.query.encode()) for one in requests))
+            asked = AnswerSummary(query_bytes=max(len(request.query.encode()) for request in requests))
             try:
                 answer = self._query_parts(metric, requests, asked)
             except CloudError as error:

@@ -45,9 +45,8 @@ class OciMetric:
     discovered_only: bool = False  # never asked for unless the tenancy is found to have it
     namespace: str = NAMESPACE  # namespace of the metric in OCI Monitoring
     service: str = ""  # storage service of the metric. Empty for OCI File Storage
-    interval_seconds: float = (
-        0.0  # shortest time between two queries, unless the configuration says another. 0: each poll
-    )
+    # shortest time between two queries, unless the configuration says another. 0: each poll
+    interval_seconds: float = 0.0
 
     @property
     def split_by(self) -> str:
@@ -231,15 +230,15 @@ class MetricNames:
         After a listing that is not whole, the names of earlier listings stay.
         """
         kept = [] if is_whole else [spelling for spellings in self._found.values() for spelling in spellings]
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for spelling in sorted({*listed, *kept}):
             name = self._documented.get(spelling.lower())
             if name is not None:
-                found.setdefault(name, []).append(spelling)
-        for name, spellings in found.items():
+                by_name.setdefault(name, []).append(spelling)
+        for name, spellings in by_name.items():
             first = self._found.get(name, [""])[0]
             spellings.sort(key=lambda spelling: spelling != first)
-        self._found, self._is_whole = found, is_whole
+        self._found, self._is_whole = by_name, is_whole
 
     def spelling(self, metric: OciMetric) -> str | None:
         """Return the name to query, or None where the tenancy does not have the metric.

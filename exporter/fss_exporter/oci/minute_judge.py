@@ -133,17 +133,17 @@ class MinuteJudge:
     def figures(self) -> Mapping[str, TargetFigures]:
         """Return the figures by OCID of the mount target."""
         loads = self._history.loads()
-        found = {}
+        figures = {}
         for (target,), account in self._verdicts.items():
             operations = self._operations.get((target,))
-            found[target] = TargetFigures(
+            figures[target] = TargetFigures(
                 {(objective, verdict): total for (objective, verdict), total in _split(account.totals)},
                 self._latest.get(target),
                 loads.get(target, ()),
                 self._estimates.get(target),
                 operations.totals[""] if operations else None,
             )
-        return found
+        return figures
 
     def _receive_load(self, metric: str, key: Key, points: Points) -> None:
         self._open.add(metric, key, points)
@@ -184,7 +184,9 @@ class MinuteJudge:
         if account is not None and account.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
             account.minutes = Minutes(now_minute)  # the clock was far ahead
         if account is None:
-            totals = dict.fromkeys((_joined(objective, one) for objective in OBJECTIVES for one in VERDICTS), 0.0)
+            totals = dict.fromkeys(
+                (_joined(objective, verdict) for objective in OBJECTIVES for verdict in VERDICTS), 0.0
+            )
             account = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
         furthest = now_minute - (FURTHEST_MINUTES - 1) * MINUTE
         minutes = account.minutes
@@ -234,7 +236,7 @@ class MinuteJudge:
     def _forget(self, targets: Collection[str], now_minute: int) -> None:
         """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""
         self._open.forget(targets)
-        self._estimated = {key: one for key, one in self._estimated.items() if key in targets}
+        self._estimated = {key: estimate for key, estimate in self._estimated.items() if key in targets}
         nothing = Minutes(now_minute)
         for target in targets:
             judged, estimated = self._verdicts[target,].minutes, self._estimated.get(target, nothing)
@@ -242,11 +244,13 @@ class MinuteJudge:
             self._open.close(target, judged, estimated, now_minute)
         self._history.forget(targets, now_minute - KEPT_SECONDS)
         kept = now_minute - KEPT_SECONDS
-        self._estimates = {key: one for key, one in self._estimates.items() if key in targets and one.minute >= kept}
-        self._latest = {key: one for key, one in self._latest.items() if key in targets and one.minute >= kept}
+        self._estimates = {
+            key: estimate for key, estimate in self._estimates.items() if key in targets and estimate.minute >= kept
+        }
+        self._latest = {key: latest for key, latest in self._latest.items() if key in targets and latest.minute >= kept}
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         for page in (self._verdicts, self._operations):
-            for key in [key for key, one in page.items() if key[0] not in targets and one.minutes.newest < furthest]:
+            for key in [key for key, held in page.items() if key[0] not in targets and held.minutes.newest < furthest]:
                 del page[key]
 
 

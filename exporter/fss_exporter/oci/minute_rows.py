@@ -26,25 +26,27 @@ def minute_rows(
     ]
     yield (
         "fss_mount_target_minutes_total",
-        [((*labels, *kind), number) for labels, _, one in known for kind, number in one.minutes.items()],
+        [((*labels, *kind), number) for labels, _, figures in known for kind, number in figures.minutes.items()],
     )
     oldest = now - settings.oci.stale_after
     yield (
         "fss_mount_target_latency_objective_ratio",
         [
             ((*labels, name), ratio)
-            for labels, _, one in known
-            if one.judged and one.judged.minute >= oldest
-            for name, ratio in one.judged.latency_ratios.items()
+            for labels, _, figures in known
+            if figures.judged and figures.judged.minute >= oldest
+            for name, ratio in figures.judged.latency_ratios.items()
         ],
     )
     yield from _load_rows(known, settings, now)
     yield (
         "fss_mount_target_estimated_io_operations_total",
-        [(labels, one.estimated_operations) for labels, _, one in known],
+        [(labels, figures.estimated_operations) for labels, _, figures in known],
     )
     estimates = [
-        (labels, one.estimate.iops) for labels, _, one in known if one.estimate and one.estimate.minute >= oldest
+        (labels, figures.estimate.iops)
+        for labels, _, figures in known
+        if figures.estimate and figures.estimate.minute >= oldest
     ]
     yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in estimates]
     yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in estimates]
@@ -54,9 +56,9 @@ def minute_rows(
 def _load_rows(known: Iterable[_Known], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of the newest loads with a ceiling, and of their ages."""
     ratios, ages = [], []
-    for labels, target, one in known:
+    for labels, target, figures in known:
         limits = limits_of(target, settings)
-        for load in one.loads:
+        for load in figures.loads:
             limit = getattr(limits, CEILINGS[load.resource])
             if limit and load.minute >= now - KEPT_SECONDS:
                 ages.append(((*labels, load.resource), now - load.minute))

@@ -43,7 +43,7 @@ def estimate(values: Mapping[Key, float], overrides: CostOverrides = NO_OVERRIDE
         if metric in ESTIMATED_FROM:
             system, *dimensions = place
             systems[system][metric, *dimensions] = value
-    return total_of([_of_one(one, overrides) for one in systems.values()]) if systems else None
+    return total_of([_of_one(system, overrides) for system in systems.values()]) if systems else None
 
 
 def _of_one(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:

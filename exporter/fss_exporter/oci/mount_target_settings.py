@@ -39,5 +39,5 @@ def named_targets(settings: Settings) -> frozenset[str]:
 
 def _of_target(by_target: Mapping[str, Any], target: MountTarget) -> dict[Any, Any]:
     """Return the figures that the configuration gives to the name and to the OCID of a mount target."""
-    found = (by_target.get(target.name), by_target.get(target.id))
-    return {key: value for one in found if one is not None for key, value in one.given.items()}
+    stated = (by_target.get(target.name), by_target.get(target.id))
+    return {key: value for setting in stated if setting is not None for key, value in setting.given.items()}

@@ -127,21 +127,25 @@ class Inventory:
         """
         if shard.is_whole:
             return self
-        targets = {key: one for key, one in self.mount_targets.items() if shard.holds(key)}
-        exports = tuple(one for one in self.exports if one.mount_target_id in targets)
-        behind = {one.file_system_id for one in exports}
+        targets = {key: target for key, target in self.mount_targets.items() if shard.holds(key)}
+        exports = tuple(export for export in self.exports if export.mount_target_id in targets)
+        behind = {export.file_system_id for export in exports}
         part = replace(
             self,
             mount_targets=MappingProxyType(targets),
             other_mount_targets=MappingProxyType(
-                {key: one for key, one in self.mount_targets.items() if key not in targets}
+                {key: target for key, target in self.mount_targets.items() if key not in targets}
             ),
             file_systems=MappingProxyType(
-                {key: one for key, one in self.file_systems.items() if key in behind or shard.holds(key)}
+                {
+                    key: file_system
+                    for key, file_system in self.file_systems.items()
+                    if key in behind or shard.holds(key)
+                }
             ),
             exports=exports,
             service_resources=MappingProxyType(
-                {key: one for key, one in self.service_resources.items() if shard.holds(key)}
+                {key: resource for key, resource in self.service_resources.items() if shard.holds(key)}
             ),
             shard=shard,
         )
@@ -152,12 +156,12 @@ class Inventory:
     @property
     def own_file_systems(self) -> tuple[FileSystem, ...]:
         """The file systems of the shard itself."""
-        return tuple(one for one in self.file_systems.values() if self.shard.holds(one.id))
+        return tuple(file_system for file_system in self.file_systems.values() if self.shard.holds(file_system.id))
 
     @property
     def services(self) -> frozenset[str]:
         """Other storage services with at least one resource."""
-        return frozenset(one.service for one in self.service_resources.values())
+        return frozenset(resource.service for resource in self.service_resources.values())
 
     def compartment(self, compartment_id: str) -> str:
         """Return the compartment's name, or the OCID of an unknown compartment."""
@@ -185,20 +189,22 @@ def join(
     """
 
     def every(kind: type[_Listed]) -> list[_Listed]:
-        return [one for one in listed if isinstance(one, kind)]
+        return [record for record in listed if isinstance(record, kind)]
 
-    vcn_ids = {one.id: one.vcn_id for one in every(ExportSet)}
-    alive = [one for one in every(MountTarget) if one.state not in GONE_MOUNT_TARGET]
+    vcn_ids = {export_set.id: export_set.vcn_id for export_set in every(ExportSet)}
+    alive = [target for target in every(MountTarget) if target.state not in GONE_MOUNT_TARGET]
     targets = {
-        one.id: replace(one, vcn_id=vcn_ids.get(one.export_set_id, "")) for one in alive if tags.includes(one.tags)
+        target.id: replace(target, vcn_id=vcn_ids.get(target.export_set_id, ""))
+        for target in alive
+        if tags.includes(target.tags)
     }
     exports = _joined_exports(every(Export), targets.values())
-    systems = _selected_file_systems(every(FileSystem), {one.file_system_id for one in exports}, tags)
-    counts = Counter(one.availability_domain for one in alive)
+    systems = _selected_file_systems(every(FileSystem), {export.file_system_id for export in exports}, tags)
+    counts = Counter(target.availability_domain for target in alive)
     return Inventory(
         mount_targets=MappingProxyType(targets),
         file_systems=MappingProxyType(systems),
-        exports=tuple(one for one in exports if one.file_system_id in systems),
+        exports=tuple(export for export in exports if export.file_system_id in systems),
         replications=_included(every(Replication), tags),
         connectors=_included(every(Connector), tags),
         compartments=MappingProxyType(dict(compartments)),
@@ -214,21 +220,24 @@ def _selected_file_systems(
 ) -> dict[str, FileSystem]:
     """Return file systems by OCID that tags include, or that a selected mount target exports and tags do not exclude."""
     return {
-        one.id: one
-        for one in systems
-        if one.state not in GONE and (tags.includes(one.tags) or (one.id in exported and not tags.excludes(one.tags)))
+        system.id: system
+        for system in systems
+        if system.state not in GONE
+        and (tags.includes(system.tags) or (system.id in exported and not tags.excludes(system.tags)))
     }
 
 
 def _joined_exports(exports: Iterable[Export], targets: Iterable[MountTarget]) -> list[Export]:
     """Return the exports of the mount targets, joined by the export set."""
-    target_of = {one.export_set_id: one.id for one in targets}
+    target_of = {target.export_set_id: target.id for target in targets}
     return [
-        replace(one, mount_target_id=target_of[one.export_set_id])
-        for one in exports
-        if one.state not in GONE and one.export_set_id in target_of
+        replace(export, mount_target_id=target_of[export.export_set_id])
+        for export in exports
+        if export.state not in GONE and export.export_set_id in target_of
     ]
 
 
 def _included(records: Iterable[_Record], tags: TagFilter) -> Mapping[str, _Record]:
-    return MappingProxyType({one.id: one for one in records if one.state not in GONE and tags.includes(one.tags)})
+    return MappingProxyType(
+        {record.id: record for record in records if record.state not in GONE and tags.includes(record.tags)}
+    )

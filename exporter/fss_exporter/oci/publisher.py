@@ -36,7 +36,7 @@ class Poster:
         A refused point is posted again with the next points.
         """
         oldest = self._now() - _OLDEST_SECONDS
-        fresh = [one for one in points if one.minute >= oldest and one.minute > self._posted.get(one.key, 0)]
+        fresh = [point for point in points if point.minute >= oldest and point.minute > self._posted.get(point.key, 0)]
         taken = 0
         for start in range(0, len(fresh), MOST_POSTED_STREAMS):
             part = fresh[start : start + MOST_POSTED_STREAMS]

@@ -140,7 +140,11 @@ class QueryParts:
             case "file_system":
                 return [(system.id, 1) for system in inventory.own_file_systems]
             case "service":
-                mine = (one.id for one in inventory.service_resources.values() if one.service == self._metric.service)
+                mine = (
+                    resource.id
+                    for resource in inventory.service_resources.values()
+                    if resource.service == self._metric.service
+                )
                 return [(ocid, values) for ocid in mine]
             case "behind":
                 behind = dict.fromkeys(inventory.mount_targets, 0)

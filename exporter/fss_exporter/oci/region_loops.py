@@ -183,7 +183,7 @@ class MetricPoller:
         began, success = self._clock(), False
         try:
             each_region(self._account.regions(), self._poll)
-            failed = [one.region for one in self._board.regions if not one.success]
+            failed = [region.region for region in self._board.regions if not region.success]
             if failed:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
             success = True
@@ -234,18 +234,20 @@ class InventoryLoop:
             EndLoop: the exporter stops.
         """
         regions = self._account.regions()
-        each_region([one for one in regions if self._is_due(one)], self._refresh)
-        incomplete = [one.name for one in regions if not all(one.inventory.state.succeeded.values())]
+        each_region([region for region in regions if self._is_due(region)], self._refresh)
+        incomplete = [region.name for region in regions if not all(region.inventory.state.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")
-        inventories = [one.inventory.state.inventory for one in regions]
-        if None not in inventories and all(one.inventory.listed.is_set() for one in regions):
-            self._warn_of_unknown_targets(found for found in inventories if found)
+        inventories = [region.inventory.state.inventory for region in regions]
+        if None not in inventories and all(region.inventory.listed.is_set() for region in regions):
+            self._warn_of_unknown_targets(inventory for inventory in inventories if inventory)
 
     def _warn_of_unknown_targets(self, inventories: Iterable[Inventory]) -> None:
         unseen, self.unseen = self.unseen, frozenset()
         targets = [
-            target for one in inventories for target in (*one.mount_targets.values(), *one.other_mount_targets.values())
+            target
+            for inventory in inventories
+            for target in (*inventory.mount_targets.values(), *inventory.other_mount_targets.values())
         ]
         for name in sorted(unseen.difference(*((target.id, target.name) for target in targets))):
             log.warning(
@@ -271,9 +273,9 @@ class InventoryLoop:
             if is_first and self._clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
                 shown = self._clock()
                 known = inventory.state.inventory
-                found = f", {len(known.mount_targets)} mount targets found" if known else ""
+                count = f", {len(known.mount_targets)} mount targets found" if known else ""
                 log.info(
-                    "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, found
+                    "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, count
                 )
 
         try:
@@ -283,8 +285,8 @@ class InventoryLoop:
         finally:
             region.inventory_failures.end_round()
         if is_first and inventory.listed.is_set() and inventory.state.inventory is not None:
-            found = inventory.state.inventory
+            listed = inventory.state.inventory
             log.info(
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
-                *(region.name, self._clock() - began, len(found.mount_targets), len(found.file_systems)),
+                *(region.name, self._clock() - began, len(listed.mount_targets), len(listed.file_systems)),
             )

@@ -83,12 +83,12 @@ class RegionPoller:
         now_minute = newest_complete(self.now())
         for name, store in self.queries.stores.items():
             store.forget(now_minute, self.stale_after + self.queries.interval(name))
-        answered = {name: one.answered for name, one in states.items() if name in BY_MINUTE}
+        answered = {name: state.answered for name, state in states.items() if name in BY_MINUTE}
         self.judge.judge(state.inventory, answered, now_minute)
         self.keep(self.judge.ledger)
         self._look_for_changes()
         self.failures.end_round()
-        if states and all(one.success for one in states.values()):
+        if states and all(state.success for state in states.values()):
             self._succeeded_at = self.now()
         poll = self._state(self.clock() - began)
         self._log_first(poll)
@@ -143,8 +143,8 @@ class RegionPoller:
         if self._first_is_logged:
             return
         self._first_is_logged = True
-        answered = sum(one.success for one in poll.metrics.values())
-        streams = sum(one.streams for one in poll.metrics.values())
+        answered = sum(metric.success for metric in poll.metrics.values())
+        streams = sum(metric.streams for metric in poll.metrics.values())
         log.info(
             "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
             *(self.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),

@@ -25,10 +25,10 @@ class TagFilter:
 
 
 def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
-    found = tags.get(key)
-    if found is None:
+    value = tags.get(key)
+    if value is None:
         return False
-    return found.startswith(wanted[:-1]) if wanted.endswith("*") else found == wanted
+    return value.startswith(wanted[:-1]) if wanted.endswith("*") else value == wanted
 
 
 ROOT: Final = "root"  # How the tenancy's own compartment is called

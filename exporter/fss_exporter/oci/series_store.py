@@ -83,12 +83,12 @@ class SeriesStore:
     def points(self) -> tuple[tuple[int, SeriesColumn], ...]:
         """The newest point of each gauge of any age, with a column for each end of a minute."""
         by_minute: dict[int, tuple[list[Series], list[float]]] = {}
-        for one in self._points.values():
-            column = by_minute.get(one.minute)
+        for point in self._points.values():
+            column = by_minute.get(point.minute)
             if column is None:
-                column = by_minute[one.minute] = [], []
-            column[0].append(one.series)
-            column[1].append(one.value)
+                column = by_minute[point.minute] = [], []
+            column[0].append(point.series)
+            column[1].append(point.value)
         return tuple((at, SeriesColumn(tuple(series), tuple(values))) for at, (series, values) in by_minute.items())
 
     def oldest_missing(self, alive: int) -> int | None:
@@ -96,9 +96,9 @@ class SeriesStore:
 
         A series without a minute from `alive` on, epoch seconds, is silent and lacks nothing.
         """
-        lacking = [one.minute + MINUTE for one in self._points.values() if one.minute >= alive]
+        lacking = [point.minute + MINUTE for point in self._points.values() if point.minute >= alive]
         counted = [self._accounts[key].minutes for key in self._counters]
-        lacking += [one.first_missing for one in counted if one.newest >= alive]
+        lacking += [account.first_missing for account in counted if account.newest >= alive]
         return min(lacking, default=None)
 
     @property
@@ -116,12 +116,12 @@ class SeriesStore:
         """Take over renamed resources, and drop the series of deleted resources. What is counted stays in the ledger."""
         gauge, counter = self.metric.gauge, self.metric.counter
         if gauge is not None:
-            for key, one in list(self._points.items()):
+            for key, point in list(self._points.items()):
                 labels = self._labels.labels(key)
                 if labels is None:
                     del self._points[key]
-                elif labels != one.series.labels:
-                    one.series = SharedSeries(gauge, labels)
+                elif labels != point.series.labels:
+                    point.series = SharedSeries(gauge, labels)
         if counter is not None:
             named = [(key, self._labels.labels(key)) for key in self._accounts]
             self._counters = {key: self._counter(counter, key, labels) for key, labels in named if labels is not None}
@@ -132,8 +132,8 @@ class SeriesStore:
 
     def release_held_back(self) -> None:
         """Add the first increases of the last poll."""
-        for one in self._accounts.values():
-            one.release()
+        for account in self._accounts.values():
+            account.release()
 
     def take(self, streams: Sequence[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
         """Take one part of an answer, and return the summary of this part and of all parts `before`.
@@ -172,7 +172,7 @@ class SeriesStore:
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points above the maximum age, and accounts of deleted resources whose minutes cannot come again."""
         oldest = now_minute - stale_seconds
-        for key in [key for key, one in self._points.items() if one.minute < oldest]:
+        for key in [key for key, point in self._points.items() if point.minute < oldest]:
             del self._points[key]
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         gone = self._accounts.keys() - self._counters.keys()

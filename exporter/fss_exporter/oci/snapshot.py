@@ -104,9 +104,8 @@ class PollState:
 
     # gauges by exported name, with the end of their newest minute
     points: Mapping[str, Sequence[tuple[int, SeriesColumn]]] = field(default_factory=dict)
-    rarely: Mapping[str, float] = field(
-        default_factory=dict
-    )  # seconds between two queries, by gauge not asked for each poll
+    # seconds between two queries, by gauge not asked for each poll
+    rarely: Mapping[str, float] = field(default_factory=dict)
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
@@ -121,7 +120,7 @@ class PollState:
     @property
     def success(self) -> bool:
         """Whether every query was answered."""
-        return bool(self.metrics) and all(one.success for one in self.metrics.values())
+        return bool(self.metrics) and all(metric.success for metric in self.metrics.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ class SnapshotBoard:
     def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:
         """Replace the inventory or the poll of a region. None keeps the present state."""
         with self._lock:
-            known = {one.region: one for one in self.regions}
+            known = {region.region: region for region in self.regions}
             before = known.get(region, RegionSnapshot(region))
             known[region] = RegionSnapshot(region, inventory or before.inventory, poll or before.poll)
             self.regions = tuple(known[name] for name in sorted(known))

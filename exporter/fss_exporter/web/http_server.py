@@ -1,6 +1,6 @@
 """The HTTP server: a thread for each connection, with h11 for the protocol, behind a few limits.
 
-docs/decisions/http-server.md gives the reasons. tests/web/test_attacks.py runs attacks.
+docs/decisions/http-server.md gives the reasons. tests/web/with_attacks.py runs attacks.
 """
 
 import _thread

@@ -93,9 +93,8 @@ class Sorted:
     """Transfers of one interval, sorted by the state of the superblock in mountstats."""
 
     known: ByOperation  # transfers of superblocks with a known cost, just unmounted superblocks included
-    unread: ByOperation = field(
-        default_factory=none_yet
-    )  # transfers of superblocks with an unreadable record, for a later look
+    # transfers of superblocks with an unreadable record, for a later look
+    unread: ByOperation = field(default_factory=none_yet)
     # by operation, of superblocks without a visible mount
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 

@@ -137,9 +137,8 @@ class RegionFacts:
     # whether MQL takes a metric name in another case; None where that could not be tried
     metric_names_ignore_case: bool | None = None
     adding_two_metrics: str = ""  # result of a query that adds two metrics. Empty without a try
-    order_of_and_and_or: str = (
-        ""  # which of && and || binds tighter in MQL, a `JoinOrder` or a refusal. Empty without a try
-    )
+    # which of && and || binds tighter in MQL, a `JoinOrder` or a refusal. Empty without a try
+    order_of_and_and_or: str = ""
     limit_names: tuple[str, ...] | None = None  # names of the service limits of File Storage. None for a refused call
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 

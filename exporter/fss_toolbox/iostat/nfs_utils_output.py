@@ -71,14 +71,14 @@ def _record(source: str, text: str) -> NfsRecord:
     mounted = _MOUNTED.match(text.partition("\n")[0])
     age = _AGE.search(text)
     payload = {kind: int(number) for kind, number in _PAYLOAD.findall(text)}
-    found = re.search(r"NFS mount options: (\S+)", text)
-    if mounted is None or age is None or found is None or payload.keys() != {"read", "wrote"}:
+    match = re.search(r"NFS mount options: (\S+)", text)
+    if mounted is None or age is None or match is None or payload.keys() != {"read", "wrote"}:
         raise UsageError(f"{source}: no NFS byte counts. Run mountstats without --rpc, or {RECORD_INSTEAD}")
     if "RPC statistics" not in text:
         raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
     if _is_cut_off(text):
         raise UsageError(f"{source}: {mounted[1]}: cut off within the operations. Save the whole output of mountstats")
-    known = options(found[1])
+    known = options(match[1])
     days, hours, minutes, seconds = (int(part or 0) for part in age.groups())
     is_v3 = known.get("vers", "3").startswith("3")
     operations = dict.fromkeys(NFS3_OPERATIONS if is_v3 else (READ, WRITE), _NO_COUNTERS) | dict(_operations(text))
@@ -131,20 +131,20 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
     if len(blocks) == len(last):
         notes.append(f"{source}: one report only, and the first report of nfsiostat is a mean since each mount")
     unnamed: dict[str, float] = {}
-    for (key, mount_point), (one, every) in last.items():
+    for (key, mount_point), (once, every) in last.items():
         # Mounts of one export share their counters, and nfsiostat shows them once for each mount point.
-        traffic.setdefault(key, one)
+        traffic.setdefault(key, once)
         mount_points[key] = (*mount_points.get(key, ()), mount_point)
         unnamed[key.address] = every
-    for key, one in traffic.items():
-        unnamed[key.address] -= one.all_operations.operations
+    for key, once in traffic.items():
+        unnamed[key.address] -= once.all_operations.operations
     for address, rate in unnamed.items():
         if rate > 0:
             notes.append(
                 f"{address}: {rate:,.0f} operations/s are in no row (nfsiostat -a and -d show some of them). They cost 0 to 8 IOPS "
                 f"each, {8 * rate:,.0f} IOPS at most, which are not included"
             )
-    if len(traffic) > len({(key.address, str(one)) for key, one in traffic.items()}):
+    if len(traffic) > len({(key.address, str(traffic_of_mount)) for key, traffic_of_mount in traffic.items()}):
         notes.append(f"{source}: mounts with the same figures may be one file system, which then counts twice")
     return NfsiostatReport(traffic, mount_points, tuple(notes))
 

@@ -112,7 +112,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
 def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
     """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
     targets = [target for target in targets_of(report, ceilings, sort) if target.mount is not None]
-    assumed = [one.name for one in targets if one.mount and ceilings.source(one.mount) is JudgedBy.SHAPE]
+    assumed = [target.name for target in targets if target.mount and ceilings.source(target.mount) is JudgedBy.SHAPE]
     if ceilings.shape != NO_SHAPE and (assumed or not ceilings.served):
         of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
         yield f"Share{of}: of the ceilings of {ceilings.shape}, by this client alone"
@@ -194,9 +194,9 @@ def _names(part: ReportLine, report: Report, by: str) -> dict[str, Any]:
 
 def _figures(line: ReportLine, *, with_share: bool = True) -> dict[str, Any]:
     figures = (*(() if line.calls is None else _QUANTILES), *_FIGURES)
-    found = {figure.key: figure.value(line) for figure in figures if figure.key}
-    found |= {key: None for key, value in found.items() if value == math.inf}
-    found["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
+    values = {figure.key: figure.value(line) for figure in figures if figure.key}
+    values |= {key: None for key, value in values.items() if value == math.inf}
+    values["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
     if with_share:
-        found["share"] = {use.resource: use.ratio for use in line.compare(line.traffic)}
-    return found
+        values["share"] = {use.resource: use.ratio for use in line.compare(line.traffic)}
+    return values

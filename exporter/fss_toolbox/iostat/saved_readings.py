@@ -98,13 +98,13 @@ def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Readin
 def _counters(source: str, text: str) -> Mountstats:
     if is_nfsiostat_output(text):
         raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
-    found = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
-    if "truncated" in found.skipped:
+    parsed = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
+    if "truncated" in parsed.skipped:
         raise UsageError(f"{source}: cut off in the middle of a record. Copy the whole file")
-    if not found.records:
-        why = "no record of its NFS mounts can be read" if found.skipped else "no NFS mounts in it"
+    if not parsed.records:
+        why = "no record of its NFS mounts can be read" if parsed.skipped else "no NFS mounts in it"
         raise UsageError(f"{source}: {why}. Give a copy of /proc/1/mountstats")
-    return found
+    return parsed
 
 
 def between(

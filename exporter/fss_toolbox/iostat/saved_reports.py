@@ -33,7 +33,7 @@ def one_file(path: Path, mounts: MountSettings) -> Report:
     if not is_nfsiostat_output(text):
         raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
     report = parse_nfsiostat_output(str(path), text)
-    rates = {key: mounts.overrides.priced(one) for key, one in report.traffic.items()}
+    rates = {key: mounts.overrides.priced(traffic) for key, traffic in report.traffic.items()}
     return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)
 
 

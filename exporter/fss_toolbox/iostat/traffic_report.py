@@ -34,9 +34,8 @@ class Report:
     # requests by address and class; empty if unknown
     durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
     network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
-    ceilings: Mapping[str, ServedCeilings] = field(
-        default_factory=dict
-    )  # ceilings on the page of an exporter, by address
+    # ceilings on the page of an exporter, by address
+    ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

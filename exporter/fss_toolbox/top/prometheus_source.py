@@ -91,10 +91,10 @@ class PrometheusSource:
             if quantity is not None and limit:
                 figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
                 shares[target].append(Usage(quantity, figure, limit))
-        known = [replace(one, row=_with_figures(one, shares[one.id], limits, clients)) for one in known]
-        unpolled = list(self._unpolled(clients, {(one.network, one.row.address) for one in known}))
-        self._networks = {_place(one.row): one.network for one in (*known, *unpolled)}
-        targets = tuple(one.row for one in (*known, *unpolled))
+        known = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in known]
+        unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in known}))
+        self._networks = {_place(target.row): target.network for target in (*known, *unpolled)}
+        targets = tuple(target.row for target in (*known, *unpolled))
         return Picture(targets, None, () if known else (self._without_poller(targets),))
 
     def _without_poller(self, targets: Collection[MountTargetRow]) -> str:

@@ -54,11 +54,11 @@ class SdkClient:
 
     def availability_domains(self) -> tuple[str, ...]:
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
-        found = listing(lambda row: text_of(row["name"]), rows)
-        if found.broken or not found.records:  # without its domain a resource would be hidden
-            message = f"{found.broken} of {len(rows)} rows are no availability domain"
+        listed = listing(lambda row: text_of(row["name"]), rows)
+        if listed.broken or not listed.records:  # without its domain a resource would be hidden
+            message = f"{listed.broken} of {len(rows)} rows are no availability domain"
             raise broken(message, "ListAvailabilityDomains", self.region)
-        return found.records
+        return listed.records
 
     def compartments(self) -> Listing:
         rows = self._rows(
@@ -125,7 +125,7 @@ class SdkClient:
         try:
             failed = min(whole(answer.get("failedMetricsCount")) or 0, len(data))
             listed = (answer.get("failedMetrics") or []) if failed else []
-            messages = [str(one.get("message") or "no reason given") for one in listed]
+            messages = [str(refusal.get("message") or "no reason given") for refusal in listed]
         except (AttributeError, TypeError, ValueError) as error:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))

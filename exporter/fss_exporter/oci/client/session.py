@@ -220,12 +220,12 @@ def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]
     """Return the compartment OCID in the arguments of a call, or an empty text."""
     given = (options.get("compartment_id"), *arguments)
     kinds = ("ocid1.compartment.", "ocid1.tenancy.")
-    return next((one for one in given if isinstance(one, str) and one.startswith(kinds)), "")
+    return next((argument for argument in given if isinstance(argument, str) and argument.startswith(kinds)), "")
 
 
 def _namespace_of(given: Iterable[object]) -> str:
     """Return the metric namespace in the arguments of a call, or an empty text."""
-    bodies = (one for one in given if isinstance(one, Mapping))
+    bodies = (body for body in given if isinstance(body, Mapping))
     return next((str(body["namespace"]) for body in bodies if body.get("namespace")), "")
 
 

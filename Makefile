@@ -82,8 +82,9 @@ deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can b
 	  $(BIN)/python -m pytest tests/deploy/with_helm.py || { \
 	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
 
-chart: .venv/dev ## after rules or dashboards change: fill the Helm chart, render deploy/kubernetes, docs/scaling.md
+chart: .venv/dev ## after rules, dashboards or OCI metrics change: fill the Helm chart, render deploy/kubernetes, docs/scaling.md
 	@$(RUN) tools/cell_series.py
+	@$(RUN) -m tools.call_budget
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
 
 image: ## both container images with buildah, podman or docker (docs/install.md)

@@ -8,19 +8,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import yaml
 from tests.local_server import Quiet, serving
 from tests.processes import PATIENCE_S, exporter, get, wait_for
+from tools import call_budget
 
-from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Export
-from fss_exporter.oci.query_extent import QueryParts
 from fss_exporter.settings import load
-from fss_exporter.shard import WHOLE
 from fss_toolbox.cli.assets import write
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
@@ -84,48 +79,8 @@ def test_two_pollers_together_stay_within_the_tenancys_budget() -> None:
     assert "`calls_per_second: 4` leaves a fifth of the 10" in SCALING
 
 
-def test_the_call_budget_is_that_of_the_metric_table(tmp_path: Path) -> None:
-    (tmp_path / "empty.yml").write_text("{}")
-    per_second = load(tmp_path / "empty.yml").oci.calls_per_second
-    assert f"| at most {len(METRICS)}, for as many metrics |" in SCALING
-    assert f"| {len(METRICS) / 60:.2f} a second |" in SCALING
-    assert f"`calls_per_second: {per_second:g}`, the default" in SCALING
-    assert f"| {per_second * 60:g}, enough for {per_second * 60 // len(METRICS):g} regions" in SCALING
-
-
-def calls_by_metric(mount_targets: int, systems_each: int) -> dict[str, int]:
-    """Calls of one poll of a region, if every metric has data of every resource. A window has two minutes in most polls."""
-    targets = [str(number) for number in range(mount_targets)]
-    exports = tuple(
-        Export(
-            id="",
-            path="/",
-            state="ACTIVE",
-            file_system_id=f"{target}-{number}",
-            export_set_id="",
-            mount_target_id=target,
-        )
-        for target in targets
-        for number in range(systems_each)
-    )
-    inventory: Any = SimpleNamespace(
-        mount_targets=targets,
-        own_file_systems=[SimpleNamespace(id=export.file_system_id) for export in exports],
-        exports=exports,
-        service_resources={},
-        shard=WHOLE,
-    )
-    return {name: len(QueryParts(metric).parts(inventory, minutes=2)) for name, metric in METRICS.items()}
-
-
-def test_the_growth_of_calls_is_that_of_the_code() -> None:
-    rows = re.findall(
-        r"^\| ([\d,]+) with (\d) file systems? each \| ([\d,]+) \| (\d+) s \| (\d+) s \|$", SCALING, re.MULTILINE
-    )
-    assert len(rows) == 5
-    for targets, systems, *said in rows:
-        calls = sum(calls_by_metric(int(targets.replace(",", "")), int(systems)).values())
-        assert said == [f"{calls:,}", f"{calls / 5:.0f}", f"{calls / 10:.0f}"], (targets, systems)
+def test_the_calls_of_the_page_are_those_of_the_metric_table() -> None:
+    assert call_budget.with_calls(SCALING) == SCALING, "run: make chart"
 
 
 def test_ten_thousand_mount_targets_fit_into_the_calls_of_a_tenancy_with_the_intervals_of_the_page(
@@ -134,14 +89,7 @@ def test_ten_thousand_mount_targets_fit_into_the_calls_of_a_tenancy_with_the_int
     path = tmp_path / "large.yml"
     path.write_text(YAML[ALONE])
     given = load(path).oci
-    seconds = {name: given.intervals.get(name, metric.interval_seconds) for name, metric in METRICS.items()}
-    calls = calls_by_metric(10_000, 4)
-    a_minute = sum(number * 60 / max(60.0, seconds[name]) for name, number in calls.items())
-    assert (
-        f"10,000 mount targets with 4 file systems each then need {a_minute:.0f} calls a minute instead of {sum(calls.values())}"
-        in SCALING
-    )
-    assert a_minute / 60 < given.calls_per_second < 10
+    assert call_budget.calls_a_minute(given) / 60 < given.calls_per_second < call_budget.OF_THE_TENANCY
 
 
 def test_the_series_of_a_client_are_counted_on_a_scrape(tmp_path: Path) -> None:

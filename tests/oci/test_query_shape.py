@@ -227,7 +227,6 @@ def test_every_query_parses() -> None:
 
 
 def test_the_table_has_every_documented_metric_with_what_becomes_of_it() -> None:
-    assert len(METRICS) == 27
     assert [name for name, metric in METRICS.items() if metric.discovered_only] == ["MountTargetIOPS"]
     for metric in METRICS.values():
         assert metric.gauge or metric.counter, metric.name

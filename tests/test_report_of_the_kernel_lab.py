@@ -45,6 +45,13 @@ def test_processes_lack_what_came_before_the_agent_found_the_mount() -> None:
     assert list(GOOD._replace(invisible=12).misses()) == ["processes are +12 off"]
 
 
+def test_durations_pause_for_an_unseen_mount_where_the_kernel_links_no_clients() -> None:
+    paused = GOOD._replace(name="hidden", durations=30)
+
+    assert list(paused._replace(links_clients=False).misses()) == []
+    assert list(paused.misses()) == ["durations are -10 calls off"]
+
+
 def test_only_a_workload_that_ends_with_an_umount_is_excused() -> None:
     lost = GOOD._replace(estimate=(50, 50, 50), exact=99)
 

@@ -140,6 +140,11 @@ def in_cgroup(path: str, words: Sequence[str]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def _links_clients() -> bool:
+    """Whether the kernel links each superblock to its RPC client."""
+    return any(Path("/sys/fs/nfs").glob("*:*/nfs_client"))
+
+
 def scenario(name: str, words: Sequence[str], cgroup: str = "", kinds: Sequence[str] = ("default", "exact")) -> None:
     """Run a program beside a capture, and scrape the agents before and after."""
     folder = OUT / name
@@ -161,7 +166,8 @@ def scenario(name: str, words: Sequence[str], cgroup: str = "", kinds: Sequence[
         (folder / f"{kind}-after.prom").write_text(settled(kind))
     capture.send_signal(signal.SIGINT)
     capture.wait()
-    (folder / "scenario.json").write_text(json.dumps({"code": code, "seconds": seconds, "cgroup": cgroup}))
+    ran = {"code": code, "seconds": seconds, "cgroup": cgroup, "links_clients": _links_clients()}
+    (folder / "scenario.json").write_text(json.dumps(ran))
     say(name, "ended with", code, f"after {seconds:.0f} s")
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from tests.cli.prompt import ROOT
 
 from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable
-from fss_toolbox.tables import Column, Progress, Row, as_json, console, say, show
+from fss_toolbox.tables import Column, Progress, Row, as_json, console, name_lines, say, show
 
 COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
 ROWS = [Row(("a-name", "1,000", "2,000")), Row(("b", "1", "2"), "red")]
@@ -53,7 +54,28 @@ def test_a_column_without_a_title_goes_without_a_word() -> None:
 def test_what_always_stays_is_folded_before_it_goes() -> None:
     lines = printed(4)
     assert lines[0] == "name"
-    assert "".join(lines[1:3]) == "a-name"
+    assert "".join(line.strip() for line in lines[1:4]) == "a-name"
+
+
+def test_a_long_name_breaks_behind_a_part_of_its_path_and_hangs() -> None:
+    stream = io.StringIO()
+    rows = [Row(("  /export/b on /mnt/10-80-1-10-export-b", "1", "2")), Row(("0a1b2c.cn-hangzhou.nas", "1", "2"))]
+    show(Console(file=stream, width=30, highlight=False), COLUMNS, rows)
+    shown = [line.rstrip() for line in stream.getvalue().splitlines()]
+    assert shown[1:6] == [
+        "  /export/b on /mnt/      1",
+        "    10-80-1-10-",
+        "    export-b",
+        "0a1b2c.cn-hangzhou.       1",
+        "  nas",
+    ]
+
+
+@given(st.text(alphabet="ab/-. ", max_size=60), st.integers(1, 30))
+def test_a_folded_name_keeps_all_of_its_parts(name: str, width: int) -> None:
+    lines = name_lines(name, width)
+    assert "".join("".join(lines).split()) == "".join(name.split())
+    assert all(cell_len(line) <= width for line in lines if " " not in line.strip() and len(line.strip()) <= width // 2)
 
 
 @given(st.text())
@@ -65,6 +87,12 @@ def test_folded_lines_hang() -> None:
     stream = io.StringIO()
     say(Console(file=stream, width=20, highlight=False), "one two three four five six", hanging=4)
     assert stream.getvalue() == "one two three four\n    five six\n"
+
+
+def test_a_list_of_alternatives_breaks_between_them() -> None:
+    stream = io.StringIO()
+    say(Console(file=stream, width=20, highlight=False), 'x =~ "*one*|*two*|*three*|*four*" > 3', hanging=4)
+    assert stream.getvalue().splitlines() == ['x =~ "*one*|*two*|', '    *three*|*four*"', "    > 3"]
 
 
 def test_a_figure_beyond_all_numbers_is_one_line() -> None:

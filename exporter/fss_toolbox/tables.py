@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from textwrap import wrap
+from textwrap import TextWrapper
 from typing import IO, Any, NamedTuple
 
 import click
@@ -25,6 +25,7 @@ from fss_exporter.terminal_text import printable, printable_json
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
 _GAP = 2  # between two columns
 _SHORTEST_NAME = 20  # characters of a line that a long name keeps
+_PARTS = re.compile(r"[^\s/.:_-]*[\s/.:_-]?")  # of a path or a host name
 _TERMINAL_WIDTH = 80  # where the terminal does not say
 
 
@@ -104,10 +105,29 @@ def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
     out.print(Text(hung(text, out.width, hanging) if hanging else text, style=style))
 
 
+class _Folded(TextWrapper):
+    """Lines that break between words and behind the `|` of a list, in which no word is cut."""
+
+    wordsep_simple_re = re.compile(r"(\s+|(?<=\|)(?=\S))")
+
+    def __init__(self, width: int, indent: str) -> None:
+        super().__init__(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def hung(text: str, width: int, hanging: int) -> str:
     """Return a line that breaks between words at a width. Folded lines begin `hanging` characters in."""
-    indent = " " * hanging
-    return "\n".join(wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+    return _Folded(width, " " * hanging).fill(text)
+
+
+def name_lines(name: str, width: int) -> list[str]:
+    """Return a name in lines of a width. A line ends behind a part of a path or a host name, and further lines hang."""
+    indent = " " * min(len(name) - len(name.lstrip()) + 2, width // 4)
+    lines = [""]
+    for part in _PARTS.findall(name):
+        if lines[-1].strip() and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
+            lines.append(indent)
+        lines[-1] += part
+    return [line.rstrip() for line in lines]
 
 
 def colour(ratio: float | None, warning: float, critical: float) -> str:
@@ -171,8 +191,13 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], 
             width=of_name if index == 0 and column.left else None,
         )
     for row in rows:
-        table.add_row(*(Text(printable(row.cells[index]), style=row.style) for index in kept))
+        table.add_row(*(Text(_cell(row, index, columns[index], of_name), style=row.style) for index in kept))
     return table
+
+
+def _cell(row: Row, index: int, column: Column, of_name: int) -> str:
+    text = printable(row.cells[index])
+    return "\n".join(name_lines(text, of_name)) if index == 0 and column.left else text
 
 
 def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> tuple[list[int], int]:

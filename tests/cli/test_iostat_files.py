@@ -67,6 +67,13 @@ def test_a_file_without_nfs_mounts_is_refused(tmp_path: Path, content: str) -> N
     assert "no NFS mounts in it. Give a copy of /proc/1/mountstats" in refused(compare(MIXED / "before.txt", empty))
 
 
+def test_a_saved_page_of_an_agent_is_sent_to_the_command_that_reads_it(tmp_path: Path) -> None:
+    page = tmp_path / "page"
+    page.write_text("# TYPE up gauge\nfss_client_operations_total 1\n")
+
+    assert "Give two saved pages to `fss-exporter plan --scrapes`" in refused(compare(page, page))
+
+
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     noise = tmp_path / "noise"
     noise.write_bytes(bytes(range(256)) * 40)

@@ -92,7 +92,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     show_figures(out, columns, lines_of(report, ceilings, order), _style)
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     share, *more = (*_ceiling_lines(report, ceilings, order.sort), "")
-    say(out, f"{said}. {share}" if share else said, "dim")
+    say(out, f"{said}. {share}" if share else said, "dim", hanging=2)
     for line in filter(None, more):
         say(out, line, "dim", hanging=2)
     network = network_use(report, order)
@@ -128,7 +128,8 @@ def _whole(whole: KnownFigure, target: ReportLine) -> str:
     own = target.traffic.iops
     coverage = coverage_of(own.point, whole) if own else None
     part = "" if coverage is None else f", of which this client is {units.percent(coverage)}"
-    age = f"{units.duration(whole.age_seconds)} old" if whole.age_seconds else "now"
+    seconds = whole.age_seconds
+    age = "now" if not seconds else f"{seconds:.0f} s old" if seconds < 120 else f"{units.duration(seconds)} old"
     return f"All clients together: {units.number(whole.value)} IOPS ({whole.source}, {age}){part}"
 
 

@@ -102,6 +102,10 @@ def _counters(source: str, text: str) -> Mountstats:
     if "truncated" in parsed.skipped:
         raise UsageError(f"{source}: cut off in the middle of a record. Copy the whole file")
     if not parsed.records:
+        if "\nfss_client_" in text:
+            raise UsageError(
+                f"{source}: the metrics of an agent. Give two saved pages to `fss-exporter plan --scrapes`"
+            )
         why = "no record of its NFS mounts can be read" if parsed.skipped else "no NFS mounts in it"
         raise UsageError(f"{source}: {why}. Give a copy of /proc/1/mountstats")
     return parsed

@@ -171,13 +171,30 @@ def test_a_failed_query_is_a_warning() -> None:
     warnings = [
         one for one in found(replace(FINE, metrics=(failed, IOPS)), "metrics") if one.severity is Severity.WARNING
     ]
-    assert [warning.message for warning in warnings] == ["HTTP 500"]
+    assert [(warning.subject, warning.message) for warning in warnings] == [
+        ("r", "MountTargetReadThroughput: HTTP 500")
+    ]
+
+
+def test_equal_failures_of_metrics_are_one_warning_and_nothing_is_fine() -> None:
+    failed = tuple(replace(READS, spelling=name, documented=name, streams=None, error="HTTP 503") for name in "ABCDE")
+    shown = found(replace(FINE, metrics=failed), "metrics")
+    assert [one.message for one in shown if one.severity is Severity.WARNING] == ["A, B, C and 2 more: HTTP 503"]
+    assert [one.message for one in shown if one.severity is Severity.OK] == []
+
+
+def test_two_reasons_of_failed_metrics_are_two_warnings() -> None:
+    failed = (replace(READS, streams=None, error="HTTP 503"), replace(IOPS, streams=None, error="HTTP 404"))
+    shown = found(replace(FINE, metrics=failed), "metrics")
+    assert len([one for one in shown if one.severity is Severity.WARNING]) == 2
 
 
 def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
     silent = replace(READS, streams=0, newest_age_seconds=None, minutes=0)
     advice = [one for one in found(replace(FINE, metrics=(silent, IOPS)), "metrics") if one.severity is Severity.ADVICE]
-    assert [change.subject for change in advice] == ["r MountTargetReadThroughput"]
+    assert [change.message for change in advice] == [
+        "no points of MountTargetReadThroughput, though OCI sends them also while idle"
+    ]
 
 
 @pytest.mark.parametrize(("age", "severity"), [(200.0, Severity.OK), (900.0, Severity.WARNING)])

@@ -1,6 +1,6 @@
 """Checks of an account: credentials, permissions, clock, metrics and undocumented behaviour of OCI Monitoring. Pure."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -119,26 +119,29 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
     if not facts.metrics:
         yield finding_of("metrics.none", facts.region)
         return
+    for error in dict.fromkeys(metric.error for metric in facts.metrics if metric.error):
+        names = _several([metric.spelling for metric in facts.metrics if metric.error == error])
+        yield finding_of("metrics.failed", facts.region, names=names, error=error)
     for metric in facts.metrics:
         yield from _metric(f"{facts.region} {metric.spelling}", metric)
+    silent = [metric.spelling for metric in facts.metrics if metric.is_steady and metric.streams == 0]
+    if silent:
+        yield finding_of("metrics.silent", facts.region, names=_several(silent))
     asked = [metric for metric in facts.metrics if metric.streams is not None]
     active = sum(1 for metric in asked if metric.streams)
-    yield finding_of("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
+    if asked:
+        yield finding_of("metrics.answered", facts.region, count=len(asked), active=active, minutes=facts.asked_minutes)
     if is_whole and "MountTargetIOPS" not in {metric.documented for metric in facts.metrics}:
         yield finding_of("metrics.no-iops", facts.region)
 
 
 def _metric(subject: str, metric: MetricFacts) -> Iterator[Finding]:
-    if metric.error:
-        yield finding_of("metrics.failed", subject, error=metric.error)
     if metric.is_large:
         yield finding_of("metrics.large", subject, count=metric.listed)
     if not metric.documented:
         yield finding_of("metrics.undocumented", subject)
     elif metric.spelling != metric.documented:
         yield finding_of("metrics.spelled", subject, name=metric.documented)
-    elif metric.is_steady and metric.streams == 0:
-        yield finding_of("metrics.silent", subject)
 
 
 def _lag(facts: RegionFacts) -> Iterator[Finding]:
@@ -157,10 +160,15 @@ def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
         yield _judged(region, max(came)[0], f"a new minute could be read within {_span(came)} of its end")
     missing = [(lag.at_least, lag.metric) for lag in lags if lag.at_most is None]
     if missing:
-        names = ", ".join(name for _, name in missing[:_NAMED])
-        names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        names = _several([name for _, name in missing])
         message = f"no new minute came of {names}. The next one ended {max(missing)[0]:.0f} s ago"
         yield _judged(region, max(missing)[0], message)
+
+
+def _several(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _span(seconds: Collection[tuple[float, str]]) -> str:

@@ -1,23 +1,17 @@
 """chart.py fill|render|check: keep the Helm chart and the plain manifests equal to what they are made from.
 
-fill    copies rules/ and dashboards/ into the chart, because helm packages only the chart's own folder, and writes the
-        chart's README from its values.
+fill    copies rules/ and dashboards/ into the chart, because helm packages only the chart's own folder.
 render  fill, then write deploy/kubernetes/ from the chart.
 check   fail where fill or render would change a file, then helm lint, helm template and kubeconform for every
         ci/*-values.yaml on the oldest and the newest Kubernetes.
 """
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 ROOT = Path(__file__).parents[1]
 CHART = ROOT / "deploy/helm/fss-exporter"
@@ -37,7 +31,7 @@ def copies() -> dict[Path, bytes]:
         for folder, pattern in COPIED.items()
         for source in sorted((ROOT / folder).glob(pattern))
     }
-    return copied | {CHART / "README.md": readme().encode(), COMPOSE / "alertmanager.yml": alertmanager().encode()}
+    return copied | {COMPOSE / "alertmanager.yml": alertmanager().encode()}
 
 
 def alertmanager() -> str:
@@ -46,27 +40,6 @@ def alertmanager() -> str:
     if block is None:
         sys.exit("docs/alertmanager.md: no YAML block that begins with route:")
     return f"# Copied from docs/alertmanager.md by `make chart`. Put your receivers in.\n{block[1]}"
-
-
-def readme() -> str:
-    """The chart's README: its introduction, then a table of all values."""
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    values = yaml.safe_load((CHART / "values.yaml").read_text())
-    rows = "\n".join(
-        f"| `{name}` | {text} | `{json.dumps(default)}` |" for name, text, default in described(schema, values)
-    )
-    table = f"| value | meaning | default |\n|---|---|---|\n{rows}\n"
-    return (CHART / "README.md.in").read_text().replace("@VALUES@\n", table)
-
-
-def described(schema: dict[str, Any], values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str, Any]]:
-    """Name, meaning and default of every value that has no values below it."""
-    for name, default in values.items():
-        about = schema["properties"][name]
-        if about.get("properties") and isinstance(default, dict) and default:
-            yield from described(about, default, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", about["description"].replace("|", "\\|"), default
 
 
 def fingerprint() -> str:

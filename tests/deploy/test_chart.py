@@ -125,15 +125,15 @@ def test_the_network_policy_lets_the_agent_call_no_address() -> None:
 
 def test_every_value_is_described_by_the_schema_and_nothing_else() -> None:
     def keys(values: dict[str, Any], schema: dict[str, Any], place: str = "") -> list[str]:
-        found = []
+        wrong = []
         described = schema.get("properties", {})
         for key in values.keys() | (described.keys() - {"global"}):
             where = f"{place}.{key}".lstrip(".")
-            if (key in values) != (key in described):
-                found.append(where)
+            if (key in values) != (key in described) or not described[key].get("description"):
+                wrong.append(where)
             elif "properties" in described[key]:
-                found += keys(values[key], described[key], where)
-        return found
+                wrong += keys(values[key], described[key], where)
+        return wrong
 
     schema = json.loads((CHART / "values.schema.json").read_text())
     assert keys(yaml.safe_load((CHART / "values.yaml").read_text()), schema) == []

@@ -92,6 +92,8 @@ def main() -> int:
         (folder / "results.json").write_text(json.dumps([result._asdict() for result in measured], indent=1))
         missed = [f"{result.name}: {miss}" for result in measured for miss in result.misses()]
         missed += [f"{trial.trial}, see above" for trial in tried if not trial.holds]
+        if not (folder / "ended").exists():
+            missed.append(f"the trial broke off: {(folder / 'console.txt').read_text().splitlines()[-1]}")
         release = (folder / "release").read_text()
         lines = [table(kernel.name, measured)] if measured else []
         lines += [f"\n{kernel.name} ({release})", *map(str, tried)]

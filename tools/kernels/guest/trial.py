@@ -108,6 +108,7 @@ def main() -> None:
             failures.of_agent(agent)
             failures.leftovers()
             failures.lockdown()
+    (OUT / "ended").touch()
     say("done")
 
 

@@ -176,7 +176,7 @@ def test_many_callers_at_once_all_get_their_answer_and_every_call_is_counted(sdk
 
 
 @given(count=st.integers(0, 50), limit=st.none() | st.integers(1, 60), largest=st.integers(1, 20))
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples // 2)
 def test_pages_of_any_size_give_every_item_once_and_in_order(count: int, limit: int | None, largest: int) -> None:
     items, seen, token = list(range(count)), [], None
     while True:

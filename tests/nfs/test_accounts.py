@@ -179,7 +179,7 @@ def every_number(mounts: dict[SeriesKey, MountTotals]) -> dict[str, float]:
     return numbers
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(lives)
 def test_no_counter_ever_goes_down(steps: list[tuple[str, int, int]]) -> None:
     result, age, reads, payload = Accounts(), 1000, 10, 40960

@@ -105,7 +105,7 @@ def test_a_reader_that_was_held_up_does_not_see_a_burst() -> None:
     assert result.peaks.highest() == {"10.0.0.3": 100}
 
 
-@settings(max_examples=50)
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, max_size=8))
 def test_splitting_an_interval_costs_the_same_for_exact_operations(steps: list[tuple[int, int]]) -> None:
     lookups = [sum(step[0] for step in steps[:end]) for end in range(len(steps) + 1)]

@@ -91,7 +91,7 @@ faults = st.sampled_from((None, None, cut, lose_a_row, begin_anew, drop, pause, 
 
 
 @given(st.lists(st.tuples(calls, faults), min_size=1, max_size=6), st.booleans(), randoms)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=settings().max_examples // 2)
 def test_a_fault_costs_its_tick_the_exactness_and_no_other_tick_anything(
     ticks: list[tuple[list[tuple[int, str, int]], Fault | None]],
     buckets: bool,
@@ -136,7 +136,7 @@ class FarGone(Kernel):
 
 
 @given(st.lists(calls, min_size=1, max_size=5), st.booleans())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 def test_counters_of_64_bits_begin_again_without_a_trace(
     ticks: list[list[tuple[int, str, int]]], buckets: bool
 ) -> None:

@@ -98,7 +98,7 @@ def test_where_the_service_publishes_no_cost_the_calls_decide() -> None:
 LOADS = st.lists(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 1000)), max_size=30)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples // 2)
 @given(LOADS, st.integers(1, 4), st.sampled_from([10.0, 700.0, 4000.0]))
 def test_no_row_ever_goes_back_and_nothing_is_counted_twice_or_lost(
     loads: list[dict[str, int]], most: int, step: float

@@ -114,7 +114,7 @@ class WhoRecording:
     def clients(self) -> dict[int, str]:
         """Workload by RPC client."""
         made: dict[str, list[str]] = json.loads(self.text("setup.json"))["clients_new_at_mount"]
-        return {int(one.removeprefix("clnt-")): workload for workload, clients in made.items() for one in clients}
+        return {int(client.removeprefix("clnt-")): workload for workload, clients in made.items() for client in clients}
 
     def grown(self, stem: str) -> Grown:
         """What was added to a table."""

@@ -33,7 +33,7 @@ EXACT_MODE = "exact-mode"
 
 WHOLE = ("normal", "scraped-15s")
 """Situations that are recorded with every dashboard: scraped every 60 s and every 15 s."""
-OTHERS = tuple(one.name for one in SITUATIONS if one.name not in WHOLE)
+OTHERS = tuple(situation.name for situation in SITUATIONS if situation.name not in WHOLE)
 """Situations that are recorded with the dashboards which a responder opens first."""
 _FIRST = {"fss-fleet", "fss-mount-target"}
 _CLIENTS_TOO = {"hammering-client", "no-poller"}
@@ -56,7 +56,7 @@ def _of(name: str) -> list[Json]:
         return dashboards()
     also_clients = {"fss-clients"} if name in _CLIENTS_TOO else set()
     wanted = {"fss-clients"} if name == EXACT_MODE else _FIRST | also_clients
-    return [one for one in dashboards() if one["uid"] in wanted]
+    return [dashboard for dashboard in dashboards() if dashboard["uid"] in wanted]
 
 
 def groups() -> list[Json]:
@@ -138,13 +138,13 @@ def _row_of_exact_mode(scene: Json) -> Json:
     dashboard = scene["dashboard"]
     (row,) = (panel for panel in dashboard["panels"] if panel["title"].startswith("Exact mode"))
     below = row["gridPos"]["y"] + 1
-    panels = [one | {"gridPos": one["gridPos"] | {"y": one["gridPos"]["y"] - below}} for one in row["panels"]]
+    panels = [panel | {"gridPos": panel["gridPos"] | {"y": panel["gridPos"]["y"] - below}} for panel in row["panels"]]
     return scene | {"dashboard": dashboard | {"uid": "fss-clients-exact-mode", "panels": panels}}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=[one.name for one in SITUATIONS] + [EXACT_MODE])
+    parser.add_argument("--only", choices=[situation.name for situation in SITUATIONS] + [EXACT_MODE])
     parser.add_argument("--drawn-only", action="store_true")
     parser.add_argument("--recorded-only", action="store_true")
     arguments = parser.parse_args()

@@ -105,7 +105,7 @@ def test_a_scene_has_the_answers_of_closed_rows_too() -> None:
 
     scene = Asked(_Server(), dashboard, 0, 60, {}).scene()
 
-    assert [one["title"] for one in panels_of(dashboard)] == ["first", "second"]
+    assert [panel["title"] for panel in panels_of(dashboard)] == ["first", "second"]
     assert set(scene["answers"]) == {"first", "second"}
     assert scene["variables"]["mount_target"] == {"text": "mt-a", "value": "ocid1.a"}
     assert busiest_mount_target(_Server(), 60) == "ocid1.a"

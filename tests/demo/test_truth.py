@@ -95,7 +95,7 @@ class TestAgreement:
             if stream.dimensions["resourceId"] == projects
         ]
         assert len(streams) == 2
-        assert len({points(one)[MINUTE - 1] for one in streams}) == 1
+        assert len({points(stream)[MINUTE - 1] for stream in streams}) == 1
 
     def test_latency_is_silent_while_idle_and_throughput_is_zero_documented_file_system_metrics(
         self, sdk: Clients

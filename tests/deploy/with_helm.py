@@ -312,6 +312,8 @@ def test_two_pollers_share_a_claim_and_one_of_them_stands_by(tmp_path: Path) -> 
     assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
     config = yaml.safe_load(found["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
     pod = deployment["template"]["spec"]
-    (mount,) = (one for one in pod["containers"][0]["volumeMounts"] if one["name"] == "shared")
+    (mount,) = (
+        volume_mount for volume_mount in pod["containers"][0]["volumeMounts"] if volume_mount["name"] == "shared"
+    )
     assert config == {"auth": "config_file", "standby": True, "ledger_directory": mount["mountPath"]}
     assert {"name": "shared", "persistentVolumeClaim": {"claimName": "shared-files"}} in pod["volumes"]

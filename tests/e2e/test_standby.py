@@ -101,8 +101,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def _url(process: subprocess.Popen[bytes], log: Path) -> str:
     assert process.poll() is None, log.read_text()
-    found = re.search(r"listening on (http://\S+)/metrics", log.read_text())
-    return found[1] if found else ""
+    match = re.search(r"listening on (http://\S+)/metrics", log.read_text())
+    return match[1] if match else ""
 
 
 def roles(pair: Sequence[Poller]) -> tuple[Poller, Poller] | None:
@@ -141,9 +141,9 @@ def test_when_the_leader_ends_the_other_poller_goes_on_with_its_counters(
 
 
 def _start(ledger: bytes) -> str:
-    found = re.search(rb'"start":\d+', ledger)
-    assert found
-    return found[0].decode()
+    match = re.search(rb'"start":\d+', ledger)
+    assert match
+    return match[0].decode()
 
 
 def test_a_leader_that_is_stopped_is_followed_and_stands_by_when_it_goes_on(settings: Path) -> None:

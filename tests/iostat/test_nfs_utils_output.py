@@ -76,7 +76,7 @@ def test_the_truth_of_the_packets_lies_within_the_bounds_of_nfsiostat_output(sce
     assert not is_mountstats_output(text)
     for name in (READ, WRITE):
         bounds = [one.operations[name].iops for one in report.traffic.values()]
-        lower, upper = (sum(getattr(one, end) for one in bounds) for end in ("lower", "upper"))
+        lower, upper = (sum(getattr(bound, end) for bound in bounds) for end in ("lower", "upper"))
         # The interval is rounded to a second.
         assert lower * (seconds - 1) <= truth[name] <= upper * (seconds + 1)
     # With nconnect the tool shows the calls of one connection only, fewer than READs and WRITEs.
@@ -126,7 +126,7 @@ def test_two_outputs_of_mountstats_are_an_interval_whose_bounds_hold_the_truth(s
     truth = load(RECORDINGS / scenario).exact
     (only,) = traffic({}, interval.accounts.mounts, 1.0).values()
 
-    assert interval.seconds == max(one.record.age_s for one in after.reading.superblocks)
+    assert interval.seconds == max(superblock.record.age_s for superblock in after.reading.superblocks)
     for name in (READ, WRITE):
         iops = only.operations[name].iops
         assert iops is not None

@@ -127,8 +127,8 @@ def run(inputs: int, seed: int) -> Iterator[int]:
             assert not back, f"input {number}: went back: {back[:3]}"
             before = after
         works = [totals for key, totals in ticker.accounts.mounts.items() if key.export == "/works"]
-        assert [one.operations["READ"].operations for one in works] == [number - 1], f"input {number}"
-        assert sum(one.operations for one in works[0].operations.values()) == number - 1, f"input {number}"
+        assert [work.operations["READ"].operations for work in works] == [number - 1], f"input {number}"
+        assert sum(operation.operations for operation in works[0].operations.values()) == number - 1, f"input {number}"
         yield number
 
 

@@ -18,7 +18,7 @@ def test_every_operation_of_the_version_has_totals_at_zero_from_the_first_sight_
     result = accounts(reading(mountstats({"GETATTR": 5})))
 
     assert sorted(result.mounts[KEY].operations) == sorted(OPERATIONS)
-    assert {one.operations for one in result.mounts[KEY].operations.values()} == {0}
+    assert {operation.operations for operation in result.mounts[KEY].operations.values()} == {0}
 
 
 def test_an_operation_that_begins_to_happen_counts_as_itself_at_once() -> None:
@@ -51,7 +51,9 @@ def test_a_kernel_that_counts_no_errors_is_known() -> None:
 
 def test_every_procedure_of_nfsv3_and_nfsv4_has_one_of_the_four_classes() -> None:
     assert len(OPERATION_CLASSES) == 4
-    by_class = {name: [one for one in OPERATIONS if class_of(one) == name] for name in OPERATION_CLASSES}
+    by_class = {
+        name: [operation for operation in OPERATIONS if class_of(operation) == name] for name in OPERATION_CLASSES
+    }
     assert by_class["read"] == ["READ"]
     assert by_class["write"] == ["WRITE"]
     assert sorted(by_class["metadata_read"]) == sorted(

@@ -137,7 +137,7 @@ class TestOtherRecordings:
     def test_a_link_to_recordings_is_followed(self, recording: Path, tmp_path: Path) -> None:
         (tmp_path / "links").mkdir()
         (tmp_path / "links" / "one").symlink_to(recording)
-        assert [one.name for one in load_all(tmp_path / "links")] == ["one"]
+        assert [recording.name for recording in load_all(tmp_path / "links")] == ["one"]
 
     def test_the_command_prints_one_line_and_no_traceback(self, tmp_path: Path) -> None:
         run = subprocess.run(

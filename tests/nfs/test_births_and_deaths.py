@@ -141,9 +141,9 @@ def test_every_family_of_a_new_mount_is_there_at_zero_before_its_counts() -> Non
     first, second = (
         {
             (sample.name, *sample.labels.values()): sample.value
-            for one in families
-            if one.metric.kind == "counter"
-            for sample in one.samples
+            for family in families
+            if family.metric.kind == "counter"
+            for sample in family.samples
         }
         for families in (agent.collector.collect(), agent.collector.collect())
     )
@@ -332,8 +332,8 @@ def test_without_names_of_operations_there_are_classes_of_a_mount_and_counters_o
     assert requests == {"read": 4, "write": 0, "metadata_read": 0, "metadata_write": 4}
     assert "fss_client_operations" not in told
     labels = [sample.labels for samples in told.values() for sample in samples]
-    assert sum("export" in one for one in labels) == 41
-    assert sum("address" in one for one in labels) == 41 + 9
+    assert sum("export" in label for label in labels) == 41
+    assert sum("address" in label for label in labels) == 41 + 9
 
 
 def at_address(agent: Agent, name: str) -> dict[str, float]:

@@ -52,8 +52,8 @@ def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None
         agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url))
         agent.network.start()
         end_of_request()
-        (found,) = [one for one in agent.collector.collect() if one.name == NAME]
-    assert [(sample.labels, sample.value) for sample in found.samples] == [({}, 500e6)]
+        (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
+    assert [(sample.labels, sample.value) for sample in shown.samples] == [({}, 500e6)]
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,8 @@ def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
     agent.network.start()
     assert not [thread for thread in threading.enumerate() if thread.name == "instance-metadata"]
     assert agent.network.name == "office"
-    (found,) = [one for one in agent.collector.collect() if one.name == NAME]
-    assert found.samples[0].value == 1.25e9
+    (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
+    assert shown.samples[0].value == 1.25e9
 
 
 def networks(agent: NfsAgent) -> set[str]:

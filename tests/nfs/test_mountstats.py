@@ -120,7 +120,9 @@ def test_transports_of_all_kinds_are_read_and_unknown_ones_have_no_numbers(
 ) -> None:
     (record,) = parse_mountstats(mountstats({"READ": 1}, xprt=(line,))).records
 
-    assert [(one.connects, one.sends, one.receives) for one in record.transports] == [(connects, sends, receives)]
+    assert [(transport.connects, transport.sends, transport.receives) for transport in record.transports] == [
+        (connects, sends, receives)
+    ]
 
 
 def test_every_connection_of_nconnect_is_read() -> None:

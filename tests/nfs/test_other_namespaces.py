@@ -26,9 +26,9 @@ class Host:
         shutil.rmtree(folder, ignore_errors=True)
         (folder / "ns").mkdir(parents=True)
         (folder / "ns/mnt").symlink_to(f"mnt:[{namespace}]")
-        texts = [(f"0:{one}", f"10.0.0.3:/{one}", f"/mnt/{one}") for one in superblocks]
+        texts = [(f"0:{superblock}", f"10.0.0.3:/{superblock}", f"/mnt/{superblock}") for superblock in superblocks]
         (folder / "mountinfo").write_text(
-            "".join(mountinfo(superblock=one, device=device, mount_point=place) for one, device, place in texts)
+            "".join(mountinfo(superblock=text, device=device, mount_point=place) for text, device, place in texts)
         )
         (folder / "mountstats").write_text(
             "".join(

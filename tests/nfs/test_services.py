@@ -71,7 +71,7 @@ def counted(device: str, fstype: str, services: Services = BY_NAME) -> MountTota
 def test_a_read_or_write_of_apsara_nas_counts_one_whatever_its_size_and_all_else_nothing(fstype: str) -> None:
     totals = counted(f"{NAS}:/share", fstype)
 
-    costs = {name: one.cost for name, one in totals.operations.items() if one.cost is not None}
+    costs = {name: operation.cost for name, operation in totals.operations.items() if operation.cost is not None}
     assert {name: cost.point for name, cost in costs.items()} == {"READ": 100, "WRITE": 20}
     assert all(cost.lower == cost.point == cost.upper for cost in costs.values())
     assert totals.operations["GETATTR"].operations == 50
@@ -96,4 +96,4 @@ def test_a_mount_of_an_unknown_service_keeps_its_raw_counters(device: str, fstyp
     totals = counted(device, fstype, services)
 
     assert totals.operations["READ"].operations == 100
-    assert all(one.cost is None for one in totals.operations.values())
+    assert all(operation.cost is None for operation in totals.operations.values())

@@ -112,10 +112,10 @@ class FakeCloud:
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         self._call(operation)
         found: dict[str, Sequence[Any]] = {
-            "ListMountTargets": [one for one in self.targets if one.name not in self.unlisted],
-            "ListFileSystems": [_file_system(one) for one in self.targets if self.has_file_systems],
-            "ListExports": [_export(one) for one in self.targets if self.has_file_systems],
-            "ListExportSets": [ExportSet(id=one.export_set_id, vcn_id="vcn") for one in self.targets],
+            "ListMountTargets": [target for target in self.targets if target.name not in self.unlisted],
+            "ListFileSystems": [_file_system(target) for target in self.targets if self.has_file_systems],
+            "ListExports": [_export(target) for target in self.targets if self.has_file_systems],
+            "ListExportSets": [ExportSet(id=target.export_set_id, vcn_id="vcn") for target in self.targets],
         }
         del compartment_id, availability_domain
         return Listing(tuple(found.get(operation, ())))

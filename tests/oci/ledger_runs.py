@@ -63,7 +63,7 @@ class LedgerRun:
         """Minutes judged of each mount target, whatever the verdict."""
         (region,) = self.poll.board.regions
         assert region.poll is not None
-        counted = {ocid: one.minutes for ocid, one in region.poll.targets.items()}
+        counted = {ocid: target.minutes for ocid, target in region.poll.targets.items()}
         return {ocid: sum(one.values()) / 2 for ocid, one in counted.items()}
 
 

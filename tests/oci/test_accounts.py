@@ -72,13 +72,13 @@ def test_each_series_of_oci_names_its_tenancy_and_none_comes_twice(tenancies: Ca
         two.poll()
         two.clock.now += 60.0
     of_cloud = {metric.name for metric in CLOUD}
-    families = [one for one in two.cloud.source.collect() if one.metric.name in of_cloud]
-    assert len({one.metric.name for one in families}) == len(families)
+    families = [family for family in two.cloud.source.collect() if family.metric.name in of_cloud]
+    assert len({family.metric.name for family in families}) == len(families)
     for family in families:
         labels = [series.labels for series in family.series]
         assert len(set(labels)) == len(labels), family.metric.name
         assert family.metric.labels[0] == "tenancy"
-        assert {one[0] for one in labels} == {ACME, BETA}, family.metric.name
+        assert {label[0] for label in labels} == {ACME, BETA}, family.metric.name
 
 
 def test_equal_names_and_addresses_of_two_tenancies_stay_apart_where_an_account_names_its_network(

@@ -237,9 +237,9 @@ class TestWhatThereShouldBe:
         assert [mistake for alarm in alarms for mistake in pack.check(alarm)] == []
         for ceiling in CEILING_ALARMS.values():
             ours = [alarm for alarm in alarms if alarm.key.startswith(ceiling.key)]
-            for one in targets:
-                watching = [alarm for alarm in ours if selects(alarm, one.ocid)]
-                value = ceiling.of(one.limits)
+            for estate_target in targets:
+                watching = [alarm for alarm in ours if selects(alarm, estate_target.ocid)]
+                value = ceiling.of(estate_target.limits)
                 assert len(watching) == (value is not None)
                 for alarm in watching:
                     assert bounds(alarm) == pytest.approx([0.8 * (value or 0)])

@@ -252,8 +252,8 @@ class TestAskingTheTenancy:
         assert [target.name for target in found] == ["mt-home"]
 
     def test_replications_come_with_their_intervals(self, session: Session) -> None:
-        (one,) = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).replications.values()
-        assert one.interval_seconds == 3600
+        (replication,) = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).replications.values()
+        assert replication.interval_seconds == 3600
 
     def test_spellings_are_the_tenancys(self, session: Session, region: Region) -> None:
         assert spellings(session, STORAGE, in_subtree=False)["mounttargetiops"] == "MountTargetIOPS"
@@ -281,7 +281,7 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     wanted = desired(PACK, SCOPE, Estate(targets))
     apply(planned(service, wanted), service)
     clock.pass_minutes(45)
-    states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(STORAGE).data}
+    states = {alarm.display_name: alarm.status for alarm in by_hand.monitoring.list_alarms_status(STORAGE).data}
     assert states["fss-mount-target-iops-mean-standard"] == "FIRING"
     assert states["fss-mount-target-write-standard"] == "OK"
     assert states["fss-mount-target-connections"] == "OK"
@@ -292,13 +292,18 @@ def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
     clock = Clock()
     with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=time.time) as region:
         service = Alarms(session_in(region), "config_file")
-        scope = replace(SCOPE, metric_compartment=next(one.id for one in small().compartments if one.name == "batch"))
+        scope = replace(
+            SCOPE,
+            metric_compartment=next(
+                compartment.id for compartment in small().compartments if compartment.name == "batch"
+            ),
+        )
         absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-data-missing")
         apply(planned(service, absent), service)
 
         def status() -> str:
-            (one,) = clients(region).monitoring.list_alarms_status(STORAGE).data
-            return str(one.status)
+            (alarm,) = clients(region).monitoring.list_alarms_status(STORAGE).data
+            return str(alarm.status)
 
         assert status() == "OK"
         region.delete("mt-idle")

@@ -46,7 +46,7 @@ def wanted(*stores: ServiceResource) -> dict[str, pack.Alarm]:
 
 def named(alarm: pack.Alarm) -> set[str]:
     metrics = mql.metrics(mql.parse(alarm.body["query"]))
-    return {selector.value for one in metrics for selector in one.selectors if selector.dimension == "resourceId"}
+    return {selector.value for metric in metrics for selector in metric.selectors if selector.dimension == "resourceId"}
 
 
 def thresholds(expression: mql.Expression) -> Iterator[float]:
@@ -155,7 +155,7 @@ class TestInARegion:
 
         clock.pass_minutes(45)
         by_hand: Clients = clients(region)
-        states = {one.display_name: one.status for one in by_hand.monitoring.list_alarms_status(TENANCY.id).data}
+        states = {alarm.display_name: alarm.status for alarm in by_hand.monitoring.list_alarms_status(TENANCY.id).data}
         assert states == {
             "fss-other-lustre-bandwidth": "FIRING",
             "fss-other-lustre-space": "OK",

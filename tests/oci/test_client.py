@@ -89,7 +89,7 @@ def make(region: Region, tmp_path: Path, waits: Waits, self_metrics: SelfMetrics
 
 
 def listed(session: Session, region: Region) -> list[Any]:
-    storage = next(one.id for one in region.tenancy.compartments if one.name == "storage")
+    storage = next(compartment.id for compartment in region.tenancy.compartments if compartment.name == "storage")
     zone = region.tenancy.availability_domains[0]
     return [
         row for page in session.pages(*LIST, compartment_id=storage, availability_domain=zone, limit=1) for row in page

@@ -22,7 +22,7 @@ def test_many_addresses_of_one_subnet_are_one_listing_and_few_are_looked_up_one_
     for cloud in (few, many):
         lookup = AddressLookup(cloud, lambda *_: None)
         lookup.look_up(cloud.targets, lambda: None)
-        assert all(lookup.located(one).address for one in cloud.targets)
+        assert all(lookup.located(target).address for target in cloud.targets)
     assert few.calls == ["GetSubnet", "GetPrivateIp", "GetPrivateIp", "GetPrivateIp"]
     assert many.calls == ["GetSubnet", "ListPrivateIps"]
 
@@ -37,7 +37,7 @@ def test_a_mount_target_that_is_being_deleted_does_not_hide_the_addresses_of_its
     targets = [replace(mount_target("going"), state="DELETING"), mount_target("a"), mount_target("b")]
     lookup = AddressLookup(WithoutAddress(targets), lambda *_: None)
     lookup.look_up(targets, lambda: None)
-    assert [bool(lookup.located(one).address) for one in targets] == [False, True, True]
+    assert [bool(lookup.located(target).address) for target in targets] == [False, True, True]
 
 
 def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
@@ -48,7 +48,7 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
         known = poll.inventory.state.inventory
         targets = known.mount_targets.values() if known else ()
         if operation == "ListFileSystems":
-            seen.append((len(targets), sum(not one.pending and bool(one.address) for one in targets)))
+            seen.append((len(targets), sum(not target.pending and bool(target.address) for target in targets)))
 
     poll.cloud.refuse = look
     poll.inventories.run_round()

@@ -134,7 +134,7 @@ def at_once(leases: list[Lease]) -> Iterator[None]:
         ready.wait(PROMPT_S)
         one.look()
 
-    threads = [threading.Thread(target=look, args=(one,)) for one in leases]
+    threads = [threading.Thread(target=look, args=(lease,)) for lease in leases]
     for thread in threads:
         thread.start()
     yield
@@ -247,4 +247,4 @@ def test_after_any_events_one_leads_within_a_minute_and_stays(
         seen.append(pollers.leaders)
     assert len(seen[0]) == 1
     assert all(before == after for before, after in pairwise(seen))
-    assert [one.name for one in pollers.path.parent.iterdir()] == [pollers.path.name], "no other file is left"
+    assert [path.name for path in pollers.path.parent.iterdir()] == [pollers.path.name], "no other file is left"

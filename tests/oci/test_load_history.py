@@ -64,8 +64,8 @@ def test_measured_iops_win_unless_they_are_far_behind_the_estimate(lag: int, sou
 
 @given(st.lists(st.dictionaries(st.integers(0, 60), st.floats(0, 1e9), min_size=1), max_size=20))
 def test_mean_and_peak_lie_within_what_arrived(answers: list[dict[int, float]]) -> None:
-    made = history(*({NOON + at * MINUTE: value for at, value in one.items()} for one in answers))
-    seen = [value for one in answers for value in one.values()]
+    made = history(*({NOON + at * MINUTE: value for at, value in answer.items()} for answer in answers))
+    seen = [value for answer in answers for value in answer.values()]
     for load in made.loads().get(MT, ()):
         assert min(seen) <= load.peak <= max(seen)
         assert load.mean <= load.peak * (1 + 1e-9)

@@ -197,7 +197,7 @@ def test_without_measured_iops_the_load_is_estimated_and_each_minute_counts_once
     region = Figures(spoilt(range(-100, 100), MountTargetIOPS=None, MetadataIOPS=50.0), lambda _, minute: minute % 2)
     region.run(31)
     iops = 400 * 2 + 50
-    (load,) = (one for one in region.seen.loads if one.resource == "iops")
+    (load,) = (load for load in region.seen.loads if load.resource == "iops")
     assert (load.source, load.mean) == ("oci", iops)
     assert region.seen.estimate is not None
     assert region.seen.estimate.iops.point == iops
@@ -206,7 +206,7 @@ def test_without_measured_iops_the_load_is_estimated_and_each_minute_counts_once
 
 def test_data_that_are_eight_minutes_late_keep_their_load_with_their_age() -> None:
     region = Figures(minutes_late=lambda *_: 8).run(21)
-    (load,) = (one for one in region.seen.loads if one.resource == "iops")
+    (load,) = (load for load in region.seen.loads if load.resource == "iops")
     assert (load.minute - NOON) // 60 == 21 - 8
     assert load.mean == 20_000.0
 

@@ -108,7 +108,7 @@ def test_a_resource_without_a_name_goes_by_its_ocid_and_an_address_may_be_missin
 def test_exports_of_unknown_mount_targets_or_file_systems_are_left_out() -> None:
     exports = [export("a", "mt", "fs"), export("b", "other", "fs"), export("c", "mt", "other")]
     inventory, count = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    assert ([one.id for one in inventory.exports], count) == (["a"], 0)
+    assert ([export.id for export in inventory.exports], count) == (["a"], 0)
 
 
 def test_tags_include_a_mount_target_with_what_is_behind_it_and_exclude_anything() -> None:
@@ -132,12 +132,14 @@ def test_tags_include_a_mount_target_with_what_is_behind_it_and_exclude_anything
     )
     assert set(inventory.mount_targets) == {"in"}
     assert set(inventory.file_systems) == {"behind", "own"}
-    assert [one.id for one in inventory.exports] == ["a"]
+    assert [export.id for export in inventory.exports] == ["a"]
 
 
 def located(**addresses: str) -> Inventory:
     inventory, _ = built(mount_targets=[target(name) for name in addresses])
-    targets = {name: replace(one, address=addresses[name]) for name, one in inventory.mount_targets.items()}
+    targets = {
+        name: replace(mount_target, address=addresses[name]) for name, mount_target in inventory.mount_targets.items()
+    }
     return replace(inventory, mount_targets=targets)
 
 
@@ -171,7 +173,7 @@ def test_an_account_can_name_its_network() -> None:
 
 def in_vcns(**vcns: str) -> Inventory:
     inventory = located(**dict.fromkeys(vcns, "10.0.0.1"))
-    targets = {name: replace(one, vcn_id=vcns[name]) for name, one in inventory.mount_targets.items()}
+    targets = {name: replace(mount_target, vcn_id=vcns[name]) for name, mount_target in inventory.mount_targets.items()}
     return replace(inventory, mount_targets=targets)
 
 

@@ -140,7 +140,9 @@ def test_a_client_of_old_credentials_is_not_kept_for_new_credentials(monkeypatch
 
 def test_a_private_ip_of_an_odd_form_costs_only_itself_in_a_listing() -> None:
     good = {"id": "p", "ipAddress": "10.0.0.1"}
-    assert [one.id for one in client(list_private_ips=[good, {"id": "q"}, None]).private_ips("s")] == ["p"]
+    assert [private_ip.id for private_ip in client(list_private_ips=[good, {"id": "q"}, None]).private_ips("s")] == [
+        "p"
+    ]
     with pytest.raises(BrokenAnswer, match="GetPrivateIp in eu-frankfurt-1: the answer has no address"):
         client(get_private_ip={"id": "q"}).private_ip("q")
 
@@ -248,7 +250,7 @@ def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
 @pytest.mark.parametrize("ocid", ['ocid1.mounttarget.oc1..a"b', "a|b", "a*", "a\nb", "a b", ""])
 def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str) -> None:
     found = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources("ListMountTargets", "c")
-    assert [one.id for one in found.records] == [ROW["id"]]
+    assert [record.id for record in found.records] == [ROW["id"]]
     assert found.broken == 1
 
 

@@ -132,4 +132,4 @@ def test_a_failed_query_leaves_the_number_of_streams_of_the_last_answer() -> Non
     poll.minute()
     (region,) = poll.board.regions
     assert region.poll is not None
-    assert {(one.success, one.streams) for one in region.poll.metrics.values()} == {(False, 2)}
+    assert {(metric.success, metric.streams) for metric in region.poll.metrics.values()} == {(False, 2)}

@@ -167,7 +167,7 @@ def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, c
     for _ in range(18):
         clock.pass_minutes(1)
         exporter.poll_and_publish()
-    states = {one["displayName"]: one["status"] for one in raw.monitoring.list_alarms_status(storage).data}
+    states = {alarm["displayName"]: alarm["status"] for alarm in raw.monitoring.list_alarms_status(storage).data}
     assert states == {
         "fss-utilization-iops": "FIRING",  # mt-home
         "fss-utilization-read": "OK",
@@ -201,9 +201,9 @@ def test_streams_refused_in_part_are_reported_and_posted_again(
     exporter: Exporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     exporter.poll()
-    (one,) = exporter.polling.board.regions
-    assert one.poll
-    ended, failures = one.poll.ended, FailureLog("eu", logging.getLogger())
+    (region,) = exporter.polling.board.regions
+    assert region.poll
+    ended, failures = region.poll.ended, FailureLog("eu", logging.getLogger())
     publisher = Publisher(
         lambda: exporter.polling.board.regions,
         lambda _: PartlyRefused(),
@@ -312,7 +312,7 @@ def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
 
     def posted(region: Figures) -> dict[str, float]:
         (snapshot,) = region.poll.board.regions
-        return {one.name: one.value for one in points_of(snapshot, Settings())}
+        return {point.name: point.value for point in points_of(snapshot, Settings())}
 
     assert posted(busy)["LatencyRatio"] == pytest.approx(0.36)
     assert posted(busy)["SuccessRatio"] == 1.0
@@ -323,4 +323,4 @@ def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
 def test_a_point_has_the_time_of_its_minute_however_late_it_is_posted() -> None:
     late = Figures(minutes_late=lambda *_: 8).run(21)
     (snapshot,) = late.poll.board.regions
-    assert {(one.minute - NOON) // 60 for one in points_of(snapshot, Settings())} == {21 - 8}
+    assert {(point.minute - NOON) // 60 for point in points_of(snapshot, Settings())} == {21 - 8}

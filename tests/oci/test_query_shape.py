@@ -93,8 +93,8 @@ class Monitoring:
             owners: list[dict[str, str]] = [{"resourceId": target} for target in self.inventory.mount_targets]
         elif metric.owner == "behind":
             owners = [
-                {"resourceId": one.file_system_id, "mountTargetId": one.mount_target_id}
-                for one in self.inventory.exports
+                {"resourceId": export.file_system_id, "mountTargetId": export.mount_target_id}
+                for export in self.inventory.exports
             ]
         else:
             owners = []
@@ -117,7 +117,8 @@ def metric_of(text: str) -> mql.QueriedMetric:
 
 def _selection(asked: mql.QueriedMetric) -> Callable[[dict[str, str]], bool]:
     wanted = {
-        one.dimension: set(one.value.split("|") if one.operator == "=~" else [one.value]) for one in asked.selectors
+        selector.dimension: set(selector.value.split("|") if selector.operator == "=~" else [selector.value])
+        for selector in asked.selectors
     }
     return lambda dimensions: all(dimensions.get(dimension) in values for dimension, values in wanted.items())
 

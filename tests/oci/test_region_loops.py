@@ -39,7 +39,7 @@ def test_an_unexpected_exception_costs_one_round_is_counted_and_the_loop_goes_on
     poll.cloud.refuse = explode
     for worker in workers:
         worker.run_once()
-    broken = next(one for one in workers if one.heartbeat.errors)
+    broken = next(worker for worker in workers if worker.heartbeat.errors)
     assert (broken.heartbeat.success, broken.heartbeat.last_success_timestamp) == (False, None)
     assert caplog.text.count("ZeroDivisionError") >= 1, "with its traceback"
     poll.cloud.refuse = lambda _: None

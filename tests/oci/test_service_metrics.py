@@ -305,7 +305,7 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
     found = listed_records.listing(listed_records.lustre_file_system, (good | spoilt, good))
 
     assert found.broken == 1
-    assert [one.kind for one in found.records] == ["mbps-per-tb-500"]
+    assert [record.kind for record in found.records] == ["mbps-per-tb-500"]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,9 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
     records = listed_records.listing(listed_records.volume, rows).records
     inventory = join(records, TagFilter(), compartments={})
 
-    assert [(one.kind, one.capacity_bytes) for one in inventory.service_resources.values()] == [("vpu-40", 100e9)]
+    assert [(resource.kind, resource.capacity_bytes) for resource in inventory.service_resources.values()] == [
+        ("vpu-40", 100e9)
+    ]
 
 
 LISTED: dict[str, Any] = {"compartment_id": "ocid1.compartment.oc1..x", "limit": 10, "page": "p"}

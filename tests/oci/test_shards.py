@@ -55,15 +55,15 @@ def test_each_shard_asks_for_its_own_resources_only(worlds: Callable[..., World]
     world = polled(worlds, 2, large(12, 1), shard="2/3")
     skipped = world.values("fss_oci_streams_skipped_total", "reason")
     assert skipped == dict.fromkeys(skipped, 0)
-    targets = [one.id for one in large(12, 1).mount_targets]
-    own = {one for one in targets if Shard(2, 3).holds(one)}
+    targets = [mount_target.id for mount_target in large(12, 1).mount_targets]
+    own = {target for target in targets if Shard(2, 3).holds(target)}
     assert set(world.values("fss_mount_target_info", "mount_target_id")) == own
     assert 0 < len(own) < len(targets)
 
 
 def test_addresses_that_repeat_in_another_shard_are_known(worlds: Callable[..., World]) -> None:
     tenancy = large(12, 1)
-    same = tuple(replace(one, address="10.96.0.1") for one in tenancy.mount_targets)
+    same = tuple(replace(mount_target, address="10.96.0.1") for mount_target in tenancy.mount_targets)
     for number in (1, 2, 3):
         world = polled(worlds, 1, replace(tenancy, mount_targets=same), shard=f"{number}/3")
         assert set(world.values("fss_mount_target_info", "address")) == {""}
@@ -106,18 +106,20 @@ def test_each_resource_is_in_one_shard_with_all_that_hangs_on_it(
 ) -> None:
     links = [(target, data.draw(st.sampled_from(systems))) for target in sorted(targets)]
     whole = Inventory(
-        mount_targets={one: resource(MountTarget, one) for one in targets},
-        file_systems={one: resource(FileSystem, one) for one in systems},
+        mount_targets={target: resource(MountTarget, target) for target in targets},
+        file_systems={system: resource(FileSystem, system) for system in systems},
         exports=tuple(export(*link) for link in links),
         mount_target_counts={"ad": len(targets)},
     )
     parts = [whole.of_shard(Shard(number, of)) for number in range(1, of + 1)]
     assert sorted(key for part in parts for key in part.mount_targets) == sorted(targets)
-    assert sorted(one.id for part in parts for one in part.own_file_systems) == sorted(systems)
-    assert sorted(one.id for part in parts for one in part.exports) == sorted(one.id for one in whole.exports)
+    assert sorted(file_system.id for part in parts for file_system in part.own_file_systems) == sorted(systems)
+    assert sorted(export.id for part in parts for export in part.exports) == sorted(
+        export.id for export in whole.exports
+    )
     assert sum(len(part.mount_target_counts) for part in parts) == 1
     for part in parts:
-        assert all(one.file_system_id in part.file_systems for one in part.exports), "its name is a label"
+        assert all(export.file_system_id in part.file_systems for export in part.exports), "its name is a label"
         assert part.mount_targets.keys() | part.other_mount_targets.keys() == targets
 
 

@@ -64,7 +64,10 @@ def test_no_series_comes_twice_in_a_family(world: World) -> None:
 
 def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., World]) -> None:
     tenancy = small()
-    targets = tuple(replace(one, name=HOSTILE) if one.name == "mt-home" else one for one in tenancy.mount_targets)
+    targets = tuple(
+        replace(mount_target, name=HOSTILE) if mount_target.name == "mt-home" else mount_target
+        for mount_target in tenancy.mount_targets
+    )
     world = worlds(replace(tenancy, mount_targets=targets))
     world.poll()
     families = list(text_string_to_metric_families(b"".join(plain(world.collector.collect())).decode()))
@@ -83,7 +86,7 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
 
 def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
     world = worlds()
-    home = next(one.id for one in small().mount_targets if one.name == "mt-home")
+    home = next(mount_target.id for mount_target in small().mount_targets if mount_target.name == "mt-home")
     world.account.settings = load(
         None,
         {

@@ -70,4 +70,6 @@ def test_the_file_of_the_api_is_refused_by_the_cli_because_of_the_name_of_the_qu
 def test_the_cli_sees_the_alarm_fire_that_the_provisioner_made(shell: Shell) -> None:
     assert shell.alarms("apply").code == 0
     statuses = shell.oci("monitoring", "alarm-status", "list-alarms-status", "--compartment-id", STORAGE)
-    assert {one["display-name"]: one["status"] for one in statuses}["fss-mount-target-iops-mean-standard"] == "FIRING"
+    assert {alarm["display-name"]: alarm["status"] for alarm in statuses}[
+        "fss-mount-target-iops-mean-standard"
+    ] == "FIRING"

@@ -63,7 +63,7 @@ class World:
         family = self.families().get(metric)
         if family is None:
             return {}
-        labelled = [dict(zip(family.metric.labels, one.labels, strict=True)) for one in family.series]
+        labelled = [dict(zip(family.metric.labels, row.labels, strict=True)) for row in family.series]
         keys = [tuple(labels[name] for name in by) for labels in labelled]
         return dict(zip([key[0] if len(key) == 1 else key for key in keys], family.values, strict=True))
 

@@ -19,7 +19,7 @@ def test_each_option_says_fit_price_limit_and_commitment() -> None:
     answer = ask("plan", *LOAD, "--output", "json")
 
     assert problems(answer.document, schema_of("plan"), schema_of("plan")) == []
-    options = {one["option"]: one for one in answer.document["plans"][0]["options"]}
+    options = {option["option"]: option for option in answer.document["plans"][0]["options"]}
     assert options["hpmt-80"]["default_service_limit"] == 0
     assert options["hpmt-20"]["usd_per_month"] == 6_000
     assert options["hpmt-20"]["price_date"] == "2026-11-24"
@@ -34,7 +34,7 @@ def test_a_table_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('["lustre mbps-per-tb-125"]\nusd_per_gb = 0.1\nsource = "contract"\ndate = "2026-11-01"\n')
     (plan,) = ask("plan", *LOAD, "--prices", prices, "--output", "json").document["plans"]
-    options = {one["option"]: one for one in plan["options"]}
+    options = {option["option"]: option for option in plan["options"]}
 
     assert options["lustre mbps-per-tb-125"]["usd_per_month"] == pytest.approx(31.2 * 1024**4 / 1e9 * 0.1)
     assert options["lustre mbps-per-tb-125"]["price_source"] == "contract"
@@ -97,6 +97,6 @@ def test_the_date_when_full_is_that_of_the_present_growth(
     monkeypatch.setattr(time, "time", lambda: NOW)
     answer = ask("plan", "--prometheus", "http://p", "--compare", "--output", "json")
     (plan,) = answer.document["plans"]
-    options = {(one["option"], one["count"]): one for one in plan["options"]}
+    options = {(option["option"], option["count"]): option for option in plan["options"]}
 
     assert options["standard", 1]["full_on"] == full_on, "30 days from 2026-09-21"

@@ -420,7 +420,7 @@ def test_a_renamed_volume_is_judged_by_its_whole_week(named: str | None) -> None
 def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "get", lambda url, _: of_two(url))
     answer = ask("plan", "--prometheus", "http://p", "--address", "10.0.0.5", "--output", "json")
-    assert [one["address"] for one in json.loads(answer.out)["plans"]] == ["10.0.0.5", "ocid1.b"]
+    assert [plan["address"] for plan in json.loads(answer.out)["plans"]] == ["10.0.0.5", "ocid1.b"]
 
 
 def at_prompt(week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch, *flags: str) -> Answer:

@@ -121,7 +121,7 @@ def test_more_requests_than_the_service_takes_are_a_no_and_not_a_purchase() -> N
     out = ask("plan", *NAS, *flags).out
     assert "capacity  none: the service takes 128 requests at a time" in out
     found = ask("plan", "--service", "apsara-nas", *flags, "--latency", "10ms", "--output", "json").document
-    offers = {one["type"]: one["capacity_bytes"] for one in found["offers"]}
+    offers = {offer["type"]: offer["capacity_bytes"] for offer in found["offers"]}
     assert offers["capacity"] is None
     assert offers["performance"]
 
@@ -300,7 +300,7 @@ class TestARecordedLoad:
     def test_is_what_to_buy_for_with_the_latency_that_was_measured(self, looks: tuple[Path, Path]) -> None:
         seen = ask("iostat", "--from", looks[0], "--to", looks[1], "--by", "operation", "--output", "json")
         (target,) = seen.document["mount_targets"]
-        counted = [one for one in target["operations"] if one["operation"] in {"READ", "WRITE"}]
+        counted = [operation for operation in target["operations"] if operation["operation"] in {"READ", "WRITE"}]
 
         (plan,) = ask("plan", *NAS, "--mountstats", *looks, "--output", "json").document["plans"]
 

@@ -146,7 +146,7 @@ def test_a_wider_terminal_has_more_columns() -> None:
 
 def test_the_order_and_the_filter_choose_rows() -> None:
     picture = Picture((target("b", iops(1_000)), target("a", iops(45_000)), target("c")))
-    assert [key_of(one) for one in picture.targets] != []
+    assert [key_of(target) for target in picture.targets] != []
     by_share = targets_table(picture, ViewState(), 80)
     assert [cells[0].text for _, cells in by_share.rows] == ["a", "b", "c"]
     by_name = targets_table(picture, ViewState(sorts=(4, 0)), 80)

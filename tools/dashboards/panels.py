@@ -160,7 +160,7 @@ def _colourless(ref: str) -> Json:
 
 def tally(title: str, description: str, *exprs: str | Query, steps: Steps = NEUTRAL_STEPS, width: int = 3) -> Panel:
     """A count; uncoloured, unless `steps` say from where on it is too many."""
-    queries = [Query(one) if isinstance(one, str) else one for one in exprs]
+    queries = [Query(expression) if isinstance(expression, str) else expression for expression in exprs]
     return stat(title, description, *queries, unit="none", steps=steps, width=width)
 
 

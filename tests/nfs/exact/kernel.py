@@ -175,13 +175,13 @@ class Kernel(Files):
 
     def _join(self, instance: str, action: str, values: Event) -> None:
         """`onmatch(a.b).trace(joint,fileid,$wpid,$c,$d)` of a WRITE."""
-        found = re.search(r"onmatch\((\w+)\.(\w+)\)\.trace\((\w+),", action)
-        if found is None:
+        match = re.search(r"onmatch\((\w+)\.(\w+)\)\.trace\((\w+),", action)
+        if match is None:
             return
-        for dirtied in self.instances[instance].get(f"{found[1]}/{found[2]}", []):
+        for dirtied in self.instances[instance].get(f"{match[1]}/{match[2]}", []):
             if values["fileid"] in dirtied.last:
                 joined = {"pid": dirtied.last[values["fileid"]], "cnt": values["count"], "dv": values["dev"]}
-                self.fire(f"synthetic/{found[3]}", ino=values["fileid"], **joined)
+                self.fire(f"synthetic/{match[3]}", ino=values["fileid"], **joined)
 
     def triggers(self, event: str) -> list[Trigger]:
         (instance,) = self.instances.values()

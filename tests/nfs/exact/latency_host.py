@@ -65,8 +65,8 @@ class LatencyHost:
         self.trace(one.client, one.procedure, one.microseconds, one.replied)
 
     def calls(self, *calls: Call) -> None:
-        for one in calls:
-            self.call(one)
+        for call in calls:
+            self.call(call)
 
     def trace(self, client: int, procedure: str = "READ", microseconds: int = 1000, replied: bool = True) -> None:
         self.kernel.fire(

@@ -67,7 +67,9 @@ def test_an_address_shows_zeros_in_an_answer_that_asks_for_zeros(tmp_path: Path)
 def test_edges_are_powers_of_two_of_a_microsecond_as_a_server_reads_them(tmp_path: Path) -> None:
     host = ready(tmp_path)
     (family,) = (
-        one for one in host.reader.families(Answer(addresses={HERE}, is_for_server=True)) if one.name == DURATION
+        family
+        for family in host.reader.families(Answer(addresses={HERE}, is_for_server=True))
+        if family.name == DURATION
     )
     edges = [
         sample.labels["le"]
@@ -105,8 +107,8 @@ def test_requests_without_a_reply_count_apart_and_not_as_round_trips(tmp_path: P
     host.calls(Call(40, mount, "LOOKUP"), Call(40, mount, "LOOKUP", 1_000_000, replied=False))
     host.tick()
 
-    one = host.requests("metadata_read")
-    assert (one.finished.calls, one.answered.calls, one.unanswered) == (2, 1, 1)
+    request = host.requests("metadata_read")
+    assert (request.finished.calls, request.answered.calls, request.unanswered) == (2, 1, 1)
     assert host.series("fss_client_requests_without_reply_total", **{"class": "metadata_read"}) == [1]
     assert host.series("fss_client_request_rtt_seconds_count", **{"class": "metadata_read"}) == [1]
 
@@ -128,7 +130,7 @@ def test_calls_that_keep_a_lease_are_no_requests(tmp_path: Path) -> None:
     host.tick()
 
     assert not host.failed
-    assert all(not one.finished.calls for one in host.reader.totals.requests.values())
+    assert all(not request.finished.calls for request in host.reader.totals.requests.values())
 
 
 def test_calls_between_the_readings_of_mountstats_are_no_disagreement(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def lines(text: str, name: str) -> list[str]:
 
 def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
     exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
-    exported |= {one.metric.name for one in request_families(RequestTotals(), Answer())}
+    exported |= {family.metric.name for family in request_families(RequestTotals(), Answer())}
     assert exported >= {metric.name for metric in EXACT}
 
     estimated = scraped(Host(), 2, counted=False)
@@ -168,7 +168,7 @@ def test_the_seconds_by_mode_of_a_new_mount_are_zero_before_their_counts() -> No
     ticker.tick()
 
     def seconds() -> list[float]:
-        seconds = next(one for one in host.families(collector) if one.name == "fss_client_cost_seconds")
+        seconds = next(family for family in host.families(collector) if family.name == "fss_client_cost_seconds")
         return sorted(sample.value for sample in seconds.samples)
 
     assert [seconds(), seconds()] == [[0, 0, 0, 2], [0, 0, 1, 2]]
@@ -183,7 +183,7 @@ def test_sizes_locks_and_acls_of_a_new_address_are_zero_before_their_counts() ->
     host.costs.totals.locks["10.0.0.4", "LOCK"] = host.costs.totals.acls["10.0.0.4", "GETACL"] = 3
 
     def counts() -> dict[str, float]:
-        samples = (sample for one in host.families(collector) for sample in one.samples)
+        samples = (sample for family in host.families(collector) for sample in family.samples)
         mine = (sample for sample in samples if sample.labels.get("address") == "10.0.0.4")
         names = (
             "fss_client_io_size_bytes_count",

@@ -124,7 +124,7 @@ def test_records_of_all_cpus_come_in_the_order_of_time(files: TraceFiles, events
 
     records = events.look()
 
-    assert [(one.at, one.values["pid"]) for one in records] == [(1000, 5), (1030, 6), (1050, 7), (3001, 8)]
+    assert [(record.at, record.values["pid"]) for record in records] == [(1000, 5), (1030, 6), (1050, 7), (3001, 8)]
     assert records[0] == Record(1000, EVENT, {"common_pid": 1, "dst_root": 0, "pid": 5, "dst_path": "/a"})
     assert records[1].values["dst_path"] == "/b" * 80
     assert not events.lost

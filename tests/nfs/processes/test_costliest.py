@@ -16,8 +16,11 @@ def amounts(**costs: float) -> dict[str, dict[Identity | None, Amount]]:
 
 def shown(top: TopLoads[Identity]) -> dict[str, float]:
     """Cost by row."""
-    one = top.addresses[HERE]
-    return {**{who.process: row.total.io_operations for who, row in one.rows.items()}, "other": one.other.io_operations}
+    address = top.addresses[HERE]
+    return {
+        **{who.process: row.total.io_operations for who, row in address.rows.items()},
+        "other": address.other.io_operations,
+    }
 
 
 def test_the_dearest_have_rows_and_the_rest_is_other() -> None:
@@ -107,12 +110,12 @@ def test_no_row_ever_goes_back_and_nothing_is_counted_twice_or_lost(
     seen: dict[int, tuple[TopRow, float]] = {}
     for at, costs in enumerate(loads):
         top.add(amounts(**costs), PRICED, at * step)
-        one = top.addresses[HERE]
-        assert len(one.rows) <= most
-        for row in one.rows.values():
+        address = top.addresses[HERE]
+        assert len(address.rows) <= most
+        for row in address.rows.values():
             assert row.total.io_operations >= seen.get(id(row), (row, 0.0))[1]
             seen[id(row)] = (row, row.total.io_operations)
-        assert one.other.io_operations >= other
-        other = one.other.io_operations
+        assert address.other.io_operations >= other
+        other = address.other.io_operations
 
     assert other + sum(value for _, value in seen.values()) == sum(sum(costs.values()) for costs in loads)

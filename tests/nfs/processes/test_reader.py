@@ -36,9 +36,9 @@ def _again(host: BusyHost, reader: ProcessReader) -> None:
 
 
 def _values(reader: ProcessReader, name: str, *, is_answer: bool = False) -> dict[tuple[str, ...], float]:
-    (found,) = (one for one in reader.families(Answer(is_for_server=is_answer)) if one.metric.name == name)
-    labels = [name for name in found.metric.labels if name != "network"]
-    return {tuple(sample.labels[name] for name in labels): sample.value for sample in found.samples}
+    (shown,) = (family for family in reader.families(Answer(is_for_server=is_answer)) if family.metric.name == name)
+    labels = [name for name in shown.metric.labels if name != "network"]
+    return {tuple(sample.labels[name] for name in labels): sample.value for sample in shown.samples}
 
 
 def test_each_process_has_its_cost_calls_and_bytes_under_its_unit(host: BusyHost) -> None:
@@ -155,4 +155,4 @@ def test_the_dearest_jobs_have_series_that_join_with_job_exporters_and_all_other
         (HERE, "11"): 33,
         (HERE, "other"): 4,
     }
-    assert not [one for one in reader.families(Answer()) if one.metric.name == COST]
+    assert not [family for family in reader.families(Answer()) if family.metric.name == COST]

@@ -77,7 +77,7 @@ def test_a_table_says_what_it_is_and_what_found_no_room() -> None:
 def test_a_trigger_with_an_action_is_read_like_another() -> None:
     tables = HistParser().parse((RECORDINGS / "cost" / "nfs_initiate_write.txt").read_bytes())
 
-    assert [(one.condition, len(one.rows)) for one in tables] == [
+    assert [(table.condition, len(table.rows)) for table in tables] == [
         ('comm ~ "kworker*"', 3),
         ("count & 32767", 13),
         ("!(count & 32767)", 2),

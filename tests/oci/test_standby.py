@@ -1,6 +1,7 @@
 """A poller that stands by asks nothing and shows nothing of OCI, and goes on where the leader ended: each minute counts once."""
 
 import json
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,6 +113,20 @@ def test_a_poller_that_stands_by_asks_nothing_and_shows_nothing_of_oci(pair: Pai
     calls = sum(pair.region.calls.values())
     pair.standby.poll()
     assert sum(pair.region.calls.values()) == calls
+
+
+def test_the_log_has_each_leader_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    pair.minute(3)
+    pause(pair)
+    pair.minute(3)
+    said = [record.getMessage() for record in caplog.records if "this poller" in record.getMessage()]
+    assert [" ".join(line.split()[:4]) for line in said] == [
+        "this poller stands by:",
+        "this poller leads",
+        "this poller leads",
+        "this poller stands by:",
+    ]
 
 
 def test_a_poller_that_stands_by_is_ready_and_no_collector_of_it_fails(pair: Pair) -> None:

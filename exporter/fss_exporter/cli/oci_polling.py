@@ -322,6 +322,7 @@ class Cloud:
         self._lease_path = _lease_path(accounts)
         self._lease = Lease(self._lease_path, _own_name(), clock=clock) if self._lease_path else None
         self._leads = False
+        self._logged_leader = ""
         self._clouds = [
             PolledCloud(
                 account,
@@ -366,7 +367,14 @@ class Cloud:
                 self._leads = lease.is_held
                 for cloud in self._clouds:
                     cloud.begin_anew()
-                log.info("this poller %s", "leads" if self._leads else f"stands by: {lease.leader} leads")
+            self._log_leader(lease)
+
+    def _log_leader(self, lease: Lease) -> None:
+        """Log each new leader. No leader is only a moment between two."""
+        if lease.leader in ("", self._logged_leader):
+            return
+        self._logged_leader = lease.leader
+        log.info("this poller %s", "leads" if lease.is_held else f"stands by: {lease.leader} leads")
 
     def reload(self) -> Callable[[], None]:
         """Read the settings and the credentials again, and return the function that puts the settings in force.

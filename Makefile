@@ -122,9 +122,10 @@ test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Graf
 	@otelcol=$$(tools/otelcol) && alloy=$$(tools/alloy) && PATH="$${otelcol%/*}:$${alloy%/*}:$$PATH" \
 	  $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
 
-test-engines: .venv/dev servers ## native histograms and start timestamps in a Prometheus 3, which Go builds
-	@mkdir -p .tools/engines && built=$$(tools/engine prometheus) && ln -sf "$$built" .tools/engines/prometheus
-	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py $(ARGS)
+test-engines: .venv/dev servers ## the rules, native histograms and start timestamps in Prometheus 3 and VictoriaMetrics, which Go builds
+	@mkdir -p .tools/engines && for name in prometheus victoria-metrics vmalert; do \
+	  built=$$(tools/engine $$name) && ln -sf "$$built" ".tools/engines/$$name"; done
+	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py tests/e2e/with_stores.py $(ARGS)
 
 cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
 	@$(RUN) -m tools.cost_rules $(ARGS)

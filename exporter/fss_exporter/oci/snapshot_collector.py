@@ -108,12 +108,12 @@ class OciCollector:
                     if value is None:
                         continue
                     key = name, (account.board.tenancy, *labels)
-                    fresh[key] = one = self._series.get(key) or SharedSeries(CATALOGUE[name], key[1])
-                    series.append(one)
+                    fresh[key] = labelled = self._series.get(key) or SharedSeries(CATALOGUE[name], key[1])
+                    series.append(labelled)
                     values.append(value)
                 _extend(families, name, series, values)
         self._series = fresh
-        yield from (found for found in families.values() if found.values)
+        yield from (shown for shown in families.values() if shown.values)
 
 
 def _poller_rows(account: PolledAccount) -> Iterator[tuple[str, Rows]]:
@@ -130,11 +130,11 @@ def _oci_time(poll: PollState | None, now: float) -> float:
 
 
 def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:
-    found = families.get(name)
-    if found is None:
-        found = families[name] = family(name)
-    found.series.extend(series)
-    found.values.extend(values)
+    shown = families.get(name)
+    if shown is None:
+        shown = families[name] = family(name)
+    shown.series.extend(series)
+    shown.values.extend(values)
 
 
 def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
@@ -166,7 +166,7 @@ def _region_rows(
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
     """Return labels of the limits that OCI publishes, by exported name."""
     return {
-        name: frozenset(one.labels for minute, column in columns if minute >= oldest for one in column.series)
+        name: frozenset(series.labels for minute, column in columns if minute >= oldest for series in column.series)
         for name, columns in (poll.points.items() if poll else ())
         if name.endswith("_limit")
     }
@@ -192,8 +192,10 @@ def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Ro
     yield "fss_oci_poll_timestamp_seconds", [((name,), poll.ended)]
     yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
     yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]
-    yield "fss_oci_metric_success", [((name, metric), float(one.success)) for metric, one in metrics]
-    yield "fss_oci_streams", [((name, metric), one.streams) for metric, one in metrics]
-    yield "fss_oci_query_length_bytes", [((name, metric), one.query_bytes or None) for metric, one in metrics]
-    ages = [((name, metric), _oci_time(poll, now) - one.newest) for metric, one in metrics if one.newest is not None]
+    yield "fss_oci_metric_success", [((name, metric), float(state.success)) for metric, state in metrics]
+    yield "fss_oci_streams", [((name, metric), state.streams) for metric, state in metrics]
+    yield "fss_oci_query_length_bytes", [((name, metric), state.query_bytes or None) for metric, state in metrics]
+    ages = [
+        ((name, metric), _oci_time(poll, now) - state.newest) for metric, state in metrics if state.newest is not None
+    ]
     yield "fss_oci_datapoint_age_seconds", ages

@@ -112,10 +112,10 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
 def _plain(text: str) -> str:
     """Return a text without colours, and without what a log or a mail puts in front of each line. Figures of a margin may change."""
     text = _COLOURS.sub("", text)
-    found = _MARGIN.search(text)
-    if found is None:
+    match = _MARGIN.search(text)
+    if match is None:
         return text
-    margin = re.sub(r"\d", r"\\d", re.escape(found["margin"]))
+    margin = re.sub(r"\d", r"\\d", re.escape(match["margin"]))
     return re.sub(rf"^{margin}[^\S\n]?", "", text, flags=re.MULTILINE)
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter import units
+from fss_toolbox import printed
 
 READERS = (units.size, units.bandwidth, units.network, units.rate, units.latency, units.interval)
 
@@ -109,11 +110,11 @@ def test_intervals_are_seconds_or_durations(text: str, expected: float) -> None:
     ],
 )
 def test_numbers_have_as_many_digits_as_matter(value: float | None, shown: str) -> None:
-    assert units.number(value) == shown
+    assert printed.number(value) == shown
 
 
 def test_what_is_not_known_is_no_zero() -> None:
-    for show in (units.megabytes, units.kibibytes, units.milliseconds, units.percent):
+    for show in (printed.megabytes, printed.kibibytes, printed.milliseconds, printed.percent):
         assert show(None) == "-"
         assert show(0.0).startswith("0")
 

@@ -10,7 +10,6 @@ from typing import Final
 
 import click
 
-from fss_exporter import units
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
 from fss_exporter.cli.terminal import clean_up_at_the_end
@@ -28,7 +27,7 @@ from fss_exporter.settings import Settings
 from fss_kernel_counting.exact_mode import Exact, exact
 from fss_kernel_counting.sizes.size_counts import Counts
 from fss_kernel_counting.sizes.size_reader import ExactReader
-from fss_toolbox import tables
+from fss_toolbox import printed, tables
 from fss_toolbox.calibrate import calibration_run as runs, calibration_steps as steps
 from fss_toolbox.calibrate.calibration_report import document, overrides
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
@@ -231,7 +230,8 @@ def _show_plan(plan: steps.CalibrationPlan, target: MountTarget) -> None:
     columns = (Column("step", left=True), Column("rounds a minute"), Column("IOPS by the table"))
     loads = {step.name: (step.rounds(plan.max_iops), step.round_cost) for step in plan.steps}
     rows = [
-        Row((name, units.number(rounds), units.number(rounds * cost / 60))) for name, (rounds, cost) in loads.items()
+        Row((name, printed.number(rounds), printed.number(rounds * cost / 60)))
+        for name, (rounds, cost) in loads.items()
     ]
     tables.show(out, columns, rows)
     tables.say(
@@ -253,11 +253,11 @@ def _cost(column: Column, text: Callable[[CalibrationRow], str]) -> Figure:
 
 _FIGURES: Final = (
     Figure(Column("request", left=True), lambda row: row.step),
-    Figure(Column("requests", 4), lambda row: row.requests, units.number),
-    Figure(Column("IOPS by table", 3), lambda row: row.table_iops, units.number),
-    Figure(Column("IOPS by OCI", 2), lambda row: row.oci_iops, units.number),
+    Figure(Column("requests", 4), lambda row: row.requests, printed.number),
+    Figure(Column("IOPS by table", 3), lambda row: row.table_iops, printed.number),
+    Figure(Column("IOPS by OCI", 2), lambda row: row.oci_iops, printed.number),
     _cost(Column("cost by table", 5), lambda row: f"{row.cost.table:g}"),
-    _cost(Column("measured", 1), lambda row: units.NOT_KNOWN if row.oci_iops is None else f"{row.cost.measured:.2f}"),
+    _cost(Column("measured", 1), lambda row: printed.NOT_KNOWN if row.oci_iops is None else f"{row.cost.measured:.2f}"),
     _cost(Column("ratio"), lambda row: "" if row.cost.ratio is None else f"{row.cost.ratio:.3f}"),
     _cost(Column("+/-"), lambda row: f"{row.cost.uncertainty / (row.cost.table or 1.0):.3f}"),
     _cost(Column("verdict", left=True), lambda row: row.cost.verdict),

@@ -10,7 +10,6 @@ from typing import Any
 import click
 import yaml
 
-from fss_exporter import units
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.cli.oci_polling import selection_of
@@ -22,7 +21,7 @@ from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import LimitOverrides, OciAccount, Settings
 from fss_exporter.terminal_text import printable, printable_lines
-from fss_toolbox import discovery, tables
+from fss_toolbox import discovery, printed, tables
 from fss_toolbox.tables import Column, Figure
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
@@ -101,12 +100,12 @@ _TENANCY = Figure(Column("tenancy", left=True), lambda row: row.tenancy)
 _FIGURES = (
     Figure(Column("mount target", left=True), lambda row: row.target.name),
     Figure(Column("region", 6, left=True), lambda row: row.region),
-    Figure(Column("address", left=True), lambda row: row.target.address or units.NOT_KNOWN),
+    Figure(Column("address", left=True), lambda row: row.target.address or printed.NOT_KNOWN),
     Figure(Column("shape", 1, left=True), lambda row: row.shape),
-    Figure(Column("IOPS", 2), lambda row: row.limits.iops, units.number),
-    Figure(Column("read MB/s", 2), lambda row: row.limits.read_bytes_per_second, units.megabytes),
-    Figure(Column("write MB/s", 3), lambda row: row.limits.write_bytes_per_second, units.megabytes),
-    Figure(Column("connections", 7), lambda row: row.limits.connections, units.number),
+    Figure(Column("IOPS", 2), lambda row: row.limits.iops, printed.number),
+    Figure(Column("read MB/s", 2), lambda row: row.limits.read_bytes_per_second, printed.megabytes),
+    Figure(Column("write MB/s", 3), lambda row: row.limits.write_bytes_per_second, printed.megabytes),
+    Figure(Column("connections", 7), lambda row: row.limits.connections, printed.number),
     Figure(Column("state", 4, left=True), lambda row: row.target.state),
     Figure(Column("compartment", 5, left=True), lambda row: row.compartment),
     Figure(Column("availability domain", 8, left=True), lambda row: row.target.availability_domain),

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Use
 from fss_exporter.model.operations import READ, WRITE
-from fss_toolbox import tables
+from fss_toolbox import printed, tables
 from fss_toolbox.sizing.benchmark import (
     ABOVE_RATIO,
     CLIENT_REACH,
@@ -38,15 +37,15 @@ def _figure(title: str, rank: int, text: Callable[[_Line], str]) -> Figure:
 _FIGURES = (
     Figure(Column("job", left=True), lambda line: line.job.name),
     Figure(Column("", left=True), lambda line: line.kind),
-    _figure("IOPS of fio", 0, lambda line: units.number(line.way.operations)),
-    _figure("MB/s", 0, lambda line: units.megabytes(line.way.bytes_per_second)),
-    _figure("KiB", 2, lambda line: units.kibibytes(line.way.mean_bytes)),
-    _figure("mean ms", 1, lambda line: units.milliseconds(line.way.mean_seconds)),
-    _figure("p50 ms", 6, lambda line: units.milliseconds(line.way.percentiles.get(50.0))),
-    _figure("p99 ms", 2, lambda line: units.milliseconds(line.way.percentiles.get(99.0))),
-    _figure("p99.9 ms", 6, lambda line: units.milliseconds(line.way.percentiles.get(99.9))),
-    _figure("in flight", 5, lambda line: units.number(line.way.in_flight)),
-    _figure("of depth", 5, lambda line: units.NOT_KNOWN if line.job.depth is None else str(line.job.depth)),
+    _figure("IOPS of fio", 0, lambda line: printed.number(line.way.operations)),
+    _figure("MB/s", 0, lambda line: printed.megabytes(line.way.bytes_per_second)),
+    _figure("KiB", 2, lambda line: printed.kibibytes(line.way.mean_bytes)),
+    _figure("mean ms", 1, lambda line: printed.milliseconds(line.way.mean_seconds)),
+    _figure("p50 ms", 6, lambda line: printed.milliseconds(line.way.percentiles.get(50.0))),
+    _figure("p99 ms", 2, lambda line: printed.milliseconds(line.way.percentiles.get(99.0))),
+    _figure("p99.9 ms", 6, lambda line: printed.milliseconds(line.way.percentiles.get(99.9))),
+    _figure("in flight", 5, lambda line: printed.number(line.way.in_flight)),
+    _figure("of depth", 5, lambda line: printed.NOT_KNOWN if line.job.depth is None else str(line.job.depth)),
 )
 
 
@@ -59,7 +58,7 @@ def counted_as(storage: Storage) -> str:
 
 def show_verdicts(out: Console, source: str, name: str, storage: Storage, verdicts: Sequence[BenchmarkVerdict]) -> None:
     """Print the verdicts on groups of jobs, with the names of the reports (`source`) and of the storage."""
-    cost = _figure(counted_as(storage), 0, lambda line: units.number(line.cost.point if line.cost else None))
+    cost = _figure(counted_as(storage), 0, lambda line: printed.number(line.cost.point if line.cost else None))
     figures = _FIGURES if storage.limits is None else (*_FIGURES, cost)
     lines = [line for verdict in verdicts for job in verdict.jobs for line in _lines(job, storage)]
     tables.show_figures(out, figures, lines, title=source)
@@ -86,30 +85,30 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
     """Return the verdict, a sentence for each part."""
     iops, first = verdict.traffic.iops, verdict.first
     if iops is not None and storage.limits is not None:
-        bounds = units.bounds(iops.lower, iops.upper)
-        yield f"cost: {units.number(iops.point)} {counted_as(storage)}{f' ({bounds})' if bounds else ''}"
+        bounds = printed.bounds(iops.lower, iops.upper)
+        yield f"cost: {printed.number(iops.point)} {counted_as(storage)}{f' ({bounds})' if bounds else ''}"
     depth = f" of {verdict.depth}" if verdict.depth is not None else ""
     if verdict.in_flight is not None:
-        yield f"in flight (Little's law): {units.number(verdict.in_flight)}{depth}"
+        yield f"in flight (Little's law): {printed.number(verdict.in_flight)}{depth}"
     share = ""
     if first is not None:
         of = f"each of {storage.mount_targets} mount targets of {name}" if storage.mount_targets > 1 else name
         met = verdict.bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
-        share = f"{':' if met else ';'} {units.percent(first.ratio)} of the {first.resource} of {of}"
+        share = f"{':' if met else ';'} {printed.percent(first.ratio)} of the {first.resource} of {of}"
     yield f"{_bottleneck(verdict, storage)}{share}"
     for use in verdict.clients:
-        yield f"{use.resource}: {_client_figures(use)}{units.percent(use.ratio)}"
+        yield f"{use.resource}: {_client_figures(use)}{printed.percent(use.ratio)}"
     if verdict.allowed is not None:
         off = f". The model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
-        yield f"the model allows {units.number(verdict.allowed)} IOPS of fio at this mix{off}"
+        yield f"the model allows {printed.number(verdict.allowed)} IOPS of fio at this mix{off}"
 
 
 def _client_figures(use: Use) -> str:
     if use.resource == CLIENT_REACH:
         return ""
     if use.unit == "B/s":
-        return f"{units.megabytes(use.demand)} of {units.megabytes(use.limit)} MB/s, "
-    return f"{units.number(use.demand)} of {units.number(use.limit)}, "
+        return f"{printed.megabytes(use.demand)} of {printed.megabytes(use.limit)} MB/s, "
+    return f"{printed.number(use.demand)} of {printed.number(use.limit)}, "
 
 
 def _bottleneck(verdict: BenchmarkVerdict, storage: Storage) -> str:

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
 from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_kernel_counting.processes.identities import SeenThread
+from fss_toolbox import printed
 from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.tables import Column, Row, say, show as show_table
 
@@ -140,8 +140,14 @@ def _row(
     address: str, names: tuple[str, ...], amount: Amount, every: Amount, report: ProcessReport, style: str = ""
 ) -> Row:
     operations, iops, read, written = _figures(amount, address, report).values()
-    share = units.percent(amount.weight / every.weight if every.weight else None)
-    cells = (units.number(operations), units.number(iops), share, units.megabytes(read), units.megabytes(written))
+    share = printed.percent(amount.weight / every.weight if every.weight else None)
+    cells = (
+        printed.number(operations),
+        printed.number(iops),
+        share,
+        printed.megabytes(read),
+        printed.megabytes(written),
+    )
     return Row((*names, *cells), style)
 
 

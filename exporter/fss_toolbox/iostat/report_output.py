@@ -6,13 +6,13 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.model.histograms import quantile_edge
 from fss_exporter.model.knowledge import KnownFigure, coverage_of
 from fss_exporter.model.limits import BOTH_DIRECTIONS, NO_SHAPE, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
+from fss_toolbox import printed
 from fss_toolbox.ceilings import Judge, JudgedBy
 from fss_toolbox.iostat.traffic_report import (
     Report,
@@ -37,7 +37,7 @@ def _quantile(share: float) -> Callable[[ReportLine], float | str | None]:
 
 def _at_most(edge: float | str | None) -> str:
     if edge is None or isinstance(edge, str):
-        return units.NOT_KNOWN if edge is None else edge
+        return printed.NOT_KNOWN if edge is None else edge
     sign, seconds = (">", _LARGEST_EDGE_SECONDS) if edge == math.inf else ("<=", edge)
     return f"{sign} {seconds * 1000:,.1f}" if seconds >= 0.001 else f"{sign} {seconds * 1000:.3f}"
 
@@ -45,7 +45,9 @@ def _at_most(edge: float | str | None) -> str:
 def _share(use: Use | None) -> str:
     """Return the share of the fullest ceiling with the name of the ceiling, because shares of two ceilings look alike."""
     return (
-        units.NOT_KNOWN if use is None else f"{units.percent(use.ratio)} of {_CEILINGS.get(use.resource, use.resource)}"
+        printed.NOT_KNOWN
+        if use is None
+        else f"{printed.percent(use.ratio)} of {_CEILINGS.get(use.resource, use.resource)}"
     )
 
 
@@ -54,28 +56,28 @@ _QUANTILES = (
     Figure(Column("p99 ms", 2), _quantile(0.99), _at_most, "p99_at_most_seconds"),
 )
 _FIGURES = (
-    Figure(Column("ops/s", 2), lambda of: of.every.operations, units.number, "operations_per_second"),
-    Figure(Column("IOPS"), lambda of: of.traffic.iops and of.traffic.iops.point, units.number),
+    Figure(Column("ops/s", 2), lambda of: of.every.operations, printed.number, "operations_per_second"),
+    Figure(Column("IOPS"), lambda of: of.traffic.iops and of.traffic.iops.point, printed.number),
     Figure(
         Column("IOPS bounds", 4),
         lambda of: of.traffic.iops,
-        lambda iops: units.bounds(iops.lower, iops.upper, "exact") if iops else units.NOT_KNOWN,
+        lambda iops: printed.bounds(iops.lower, iops.upper, "exact") if iops else printed.NOT_KNOWN,
         "estimated_iops",
     ),
     Figure(Column("share"), lambda of: of.first, _share),
     Figure(None, lambda of: of.traffic.lock_iops, key="estimated_lock_iops"),
-    Figure(Column("read MB/s", 1), lambda of: of.traffic.read_bytes, units.megabytes, "read_bytes_per_second"),
-    Figure(Column("write MB/s", 1), lambda of: of.traffic.written_bytes, units.megabytes, "written_bytes_per_second"),
-    Figure(Column("KiB/read", 5), lambda of: of.traffic.mean_read_bytes, units.kibibytes, "mean_read_bytes"),
-    Figure(Column("KiB/write", 7), lambda of: of.traffic.mean_written_bytes, units.kibibytes, "mean_written_bytes"),
-    Figure(Column("RTT ms", 3), lambda of: of.every.mean_rtt_seconds, units.milliseconds, "mean_rtt_seconds"),
-    Figure(Column("queue ms", 4), lambda of: of.every.mean_queue_seconds, units.milliseconds, "mean_queue_seconds"),
+    Figure(Column("read MB/s", 1), lambda of: of.traffic.read_bytes, printed.megabytes, "read_bytes_per_second"),
+    Figure(Column("write MB/s", 1), lambda of: of.traffic.written_bytes, printed.megabytes, "written_bytes_per_second"),
+    Figure(Column("KiB/read", 5), lambda of: of.traffic.mean_read_bytes, printed.kibibytes, "mean_read_bytes"),
+    Figure(Column("KiB/write", 7), lambda of: of.traffic.mean_written_bytes, printed.kibibytes, "mean_written_bytes"),
+    Figure(Column("RTT ms", 3), lambda of: of.every.mean_rtt_seconds, printed.milliseconds, "mean_rtt_seconds"),
+    Figure(Column("queue ms", 4), lambda of: of.every.mean_queue_seconds, printed.milliseconds, "mean_queue_seconds"),
     Figure(
-        Column("execute ms", 8), lambda of: of.every.mean_execute_seconds, units.milliseconds, "mean_execute_seconds"
+        Column("execute ms", 8), lambda of: of.every.mean_execute_seconds, printed.milliseconds, "mean_execute_seconds"
     ),
-    Figure(Column("retrans/s", 4), lambda of: of.every.retransmissions, units.number, "retransmissions_per_second"),
+    Figure(Column("retrans/s", 4), lambda of: of.every.retransmissions, printed.number, "retransmissions_per_second"),
     Figure(None, lambda of: of.every.timeouts, key="timeouts_per_second"),
-    Figure(Column("errors/s", 9), lambda of: of.every.errors, units.number, "errors_per_second"),
+    Figure(Column("errors/s", 9), lambda of: of.every.errors, printed.number, "errors_per_second"),
 )
 
 
@@ -97,15 +99,15 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
         say(out, line, "dim", hanging=2)
     network = network_use(report, order)
     if network is not None:
-        figures = f"{units.megabytes(network.demand)} of {units.megabytes(network.limit)} MB/s"
+        figures = f"{printed.megabytes(network.demand)} of {printed.megabytes(network.limit)} MB/s"
         say(
             out,
-            f"{network.resource}: {figures}, {units.percent(network.ratio)}",
+            f"{network.resource}: {figures}, {printed.percent(network.ratio)}",
             colour(network.ratio, WARNING_RATIO, CRITICAL_RATIO),
         )
     locks = together(report.traffic.values()).lock_iops
     if locks:
-        say(out, f"not included: about {units.number(locks)} IOPS of locks", "dim")
+        say(out, f"not included: about {printed.number(locks)} IOPS of locks", "dim")
     say(out, "")
 
 
@@ -127,10 +129,10 @@ def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
 def _whole(whole: KnownFigure, target: ReportLine) -> str:
     own = target.traffic.iops
     coverage = coverage_of(own.point, whole) if own else None
-    part = "" if coverage is None else f", of which this client is {units.percent(coverage)}"
+    part = "" if coverage is None else f", of which this client is {printed.percent(coverage)}"
     seconds = whole.age_seconds
-    age = "now" if not seconds else f"{seconds:.0f} s old" if seconds < 120 else f"{units.duration(seconds)} old"
-    return f"All clients together: {units.number(whole.value)} IOPS ({whole.source}, {age}){part}"
+    age = "now" if not seconds else f"{seconds:.0f} s old" if seconds < 120 else f"{printed.duration(seconds)} old"
+    return f"All clients together: {printed.number(whole.value)} IOPS ({whole.source}, {age}){part}"
 
 
 def _style(line: ReportLine) -> str:

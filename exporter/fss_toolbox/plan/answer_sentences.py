@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from fss_exporter import units
 from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, NO_SHAPE, SHAPES
+from fss_toolbox import printed
 from fss_toolbox.plan.scenario import Scenario
 from fss_toolbox.sizing import capacity
 
@@ -29,7 +29,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
     yield from _latency(scenario, answer)
     locks = scenario.load.traffic.lock_iops
     if locks:
-        yield f"not included: about {units.number(locks)} IOPS of locks (estimated)"
+        yield f"not included: about {printed.number(locks)} IOPS of locks (estimated)"
 
 
 def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
             why = "the load is 0"
         yield f"binds first: nothing, because {why}"
     else:
-        yield f"binds first: {answer.binds.resource}, at {units.percent(answer.binds.ratio)}"
+        yield f"binds first: {answer.binds.resource}, at {printed.percent(answer.binds.ratio)}"
     if answer.best is not None:
         judged = "" if _judged_by_all(answer) else " and by the known ceilings"
         yield f"at this mix{judged}, one mount target serves at most {_most_text(scenario, answer.best)}"
@@ -51,7 +51,7 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
         yield f"more mount targets do not help the clients. The clients get {_most_text(scenario, answer.attainable)}"
     in_flight = scenario.load.traffic.all_operations.execute_seconds
     if in_flight:
-        yield f"in flight on average (Little's law): {units.number(in_flight)} requests"
+        yield f"in flight on average (Little's law): {printed.number(in_flight)} requests"
 
 
 def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
         return
     more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
     all_known = _judged_by_all(answer)
-    share = units.percent(scenario.target)
+    share = printed.percent(scenario.target)
     yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
     if given is not None:
         yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
@@ -86,8 +86,8 @@ def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Ite
     if use is None or share <= (time.seconds if time else scenario.target):
         return
     needed = capacity.pieces_for(share * (scenario.mount_targets or 1), scenario.target)
-    shares = f"{amount(use.demand, 'B/s')} are {units.percent(share)} of {amount(use.limit, 'B/s')}. "
-    then = f"the job takes {units.duration(share)}" if time else f"{needed} mount targets are needed"
+    shares = f"{amount(use.demand, 'B/s')} are {printed.percent(share)} of {amount(use.limit, 'B/s')}. "
+    then = f"the job takes {printed.duration(share)}" if time else f"{needed} mount targets are needed"
     yield (
         f"{BOTH_DIRECTIONS}: {'' if time else shares}The"
         " white paper prints one bandwidth and measured one direction at a time. This project assumes the whole bandwidth for each"
@@ -120,8 +120,8 @@ def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[st
     if rtt and advice:
         where = "another region" if rtt > capacity.OTHER_REGION_SECONDS else "another availability domain"
         yield (
-            f"a round trip of {units.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
-            f" {units.number(1 / rtt)} a second. White paper: {advice}"
+            f"a round trip of {printed.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
+            f" {printed.number(1 / rtt)} a second. White paper: {advice}"
         )
 
 
@@ -132,11 +132,11 @@ def _job(scenario: Scenario) -> Iterator[str]:
         return
     iops = scenario.load.traffic.iops
     rates = (
-        f"{units.number(time.operations_per_second)} operations/s" if time.operations else "",
-        f"{units.number(iops.point / time.seconds)} IOPS" if iops else "",
+        f"{printed.number(time.operations_per_second)} operations/s" if time.operations else "",
+        f"{printed.number(iops.point / time.seconds)} IOPS" if iops else "",
     )
     means = ", ".join(filter(None, rates))
-    yield f"time: {units.duration(time.seconds)}, set by {time.binds.resource}{f': {means} on average' if means else ''}"
+    yield f"time: {printed.duration(time.seconds)}, set by {time.binds.resource}{f': {means} on average' if means else ''}"
 
 
 def differences(before: Scenario, after: Scenario) -> list[str]:
@@ -147,9 +147,9 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
     for use in (*now.mount_target, *now.clients):
         earlier = old.get(use.resource)
         if earlier is None or (earlier.demand, earlier.limit) != (use.demand, use.limit):
-            then = "" if earlier is None else f"{units.percent(earlier.ratio)} to "
+            then = "" if earlier is None else f"{printed.percent(earlier.ratio)} to "
             lines.append(
-                f"{use.resource}: {then}{units.percent(use.ratio)} "
+                f"{use.resource}: {then}{printed.percent(use.ratio)} "
                 f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
             )
     if before.load.is_job:
@@ -170,8 +170,8 @@ def _time_difference(before: Scenario, after: Scenario) -> list[str]:
     was, now = before.job_time(), after.job_time()
     if now is None or (was is not None and (was.seconds, was.binds.resource) == (now.seconds, now.binds.resource)):
         return []
-    earlier = units.duration(was.seconds) if was else "unknown"
-    return [f"time: {earlier} to {units.duration(now.seconds)}, set by {now.binds.resource}"]
+    earlier = printed.duration(was.seconds) if was else "unknown"
+    return [f"time: {earlier} to {printed.duration(now.seconds)}, set by {now.binds.resource}"]
 
 
 def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAnswer) -> list[str]:
@@ -188,18 +188,18 @@ def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAn
 def amount(value: float | None, unit: str) -> str:
     """Return a figure with the unit. Bytes are MB/s."""
     if value is None:
-        return units.NOT_KNOWN
-    return f"{units.megabytes(value)} MB/s" if unit == "B/s" else f"{units.number(value)} {unit}"
+        return printed.NOT_KNOWN
+    return f"{printed.megabytes(value)} MB/s" if unit == "B/s" else f"{printed.number(value)} {unit}"
 
 
 def _most_text(scenario: Scenario, times: float) -> str:
     traffic = scenario.load.traffic
     every = traffic.all_operations
     parts = (
-        f"{units.number(every.operations * times)} operations/s" if every.operations else "",
-        f"{units.number(every.iops.point * times)} IOPS" if every.iops else "",
-        f"{units.megabytes(traffic.read_bytes * times)} MB/s read",
-        f"{units.megabytes(traffic.written_bytes * times)} MB/s written",
+        f"{printed.number(every.operations * times)} operations/s" if every.operations else "",
+        f"{printed.number(every.iops.point * times)} IOPS" if every.iops else "",
+        f"{printed.megabytes(traffic.read_bytes * times)} MB/s read",
+        f"{printed.megabytes(traffic.written_bytes * times)} MB/s written",
     )
     return ", ".join(filter(None, parts))
 

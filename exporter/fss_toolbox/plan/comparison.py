@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.errors import UsageError
 from fss_exporter.model.service_table import TIB
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_toolbox import printed
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
 from fss_toolbox.sizing.options import Option, Price
@@ -77,7 +77,7 @@ def _price(where: str, table: Any) -> Price:
 def show_options(out: Console, options: Sequence[Option], comparison: Pricing, load: Load) -> None:
     """Print the table, and below it what the prices and dates rest on."""
     rows = [_row(option, comparison.now) for option in options]
-    show_table(out, _COLUMNS, rows, f"What carries this load at {units.percent(options[0].target)} of every ceiling")
+    show_table(out, _COLUMNS, rows, f"What carries this load at {printed.percent(options[0].target)} of every ceiling")
     say(out, "")
     for line in _notes(options, comparison.prices, load):
         say(out, line, hanging=2)
@@ -89,13 +89,13 @@ def _row(option: Option, now: float) -> Row:
     return Row(
         (
             f"{option.count} x {option.name}{size}",
-            units.percent(share),
+            printed.percent(share),
             {True: "yes", False: "no", None: "not known"}[option.fits],
-            option.binds.resource.partition(",")[0] if option.binds else units.NOT_KNOWN,
-            units.NOT_KNOWN if option.service_limit is None else f"{option.service_limit}",
-            f"{option.commitment_days} days" if option.commitment_days else units.NOT_KNOWN,
-            units.NOT_KNOWN if option.usd_per_month is None else f"{option.usd_per_month:,.0f}",
-            full_on(option, now) or units.NOT_KNOWN,
+            option.binds.resource.partition(",")[0] if option.binds else printed.NOT_KNOWN,
+            printed.NOT_KNOWN if option.service_limit is None else f"{option.service_limit}",
+            f"{option.commitment_days} days" if option.commitment_days else printed.NOT_KNOWN,
+            printed.NOT_KNOWN if option.usd_per_month is None else f"{option.usd_per_month:,.0f}",
+            full_on(option, now) or printed.NOT_KNOWN,
         ),
         colour(share, WARNING_RATIO, CRITICAL_RATIO),
     )

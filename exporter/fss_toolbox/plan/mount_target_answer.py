@@ -6,11 +6,11 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.model.limits import NO_SHAPE, Use, fullest
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import NO_CACHE, amount, differences, sentences
 from fss_toolbox.plan.comparison import Pricing, options_document, show_options
 from fss_toolbox.plan.load import Load
@@ -72,7 +72,7 @@ def show_advice(out: Console, advice: Sequence[Advice]) -> None:
     """Print the ranked list of changes."""
     say(out, "What to change, in the busiest five minutes of each mount target", "bold")
     for rank, change in enumerate(advice, 1):
-        saves = f"saves {units.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS"
+        saves = f"saves {printed.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS"
         say(out, f"{rank}. {saves}: {change.text}", hanging=3)
         say(out, f"   computed: {change.computed}", hanging=3)
     if not advice:
@@ -106,10 +106,10 @@ def _operation_rows(traffic: Traffic) -> list[Row]:
     sizes = {READ: traffic.mean_read_bytes, WRITE: traffic.mean_written_bytes}
     by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
     rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
-    iops = units.number(every.iops.point) if every.iops else units.NOT_KNOWN
+    iops = printed.number(every.iops.point) if every.iops else printed.NOT_KNOWN
     if every.iops is None:
-        return [Row(row.cells[:3]) for row in rows] + [Row(("total", units.number(every.operations), ""), "bold")]
-    return [*rows, Row(("total", units.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
+        return [Row(row.cells[:3]) for row in rows] + [Row(("total", printed.number(every.operations), ""), "bold")]
+    return [*rows, Row(("total", printed.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
 
 
 def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole: float) -> Row:
@@ -117,18 +117,18 @@ def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole:
     return Row(
         (
             name,
-            units.number(rate.operations),
-            units.kibibytes(size) if size else "",
-            units.number(cost.point / rate.operations) if cost else units.NOT_KNOWN,
-            units.number(cost.point) if cost else units.NOT_KNOWN,
+            printed.number(rate.operations),
+            printed.kibibytes(size) if size else "",
+            printed.number(cost.point / rate.operations) if cost else printed.NOT_KNOWN,
+            printed.number(cost.point) if cost else printed.NOT_KNOWN,
             _bounds(rate),
-            units.percent(cost.point / whole) if cost and whole else units.NOT_KNOWN,
+            printed.percent(cost.point / whole) if cost and whole else printed.NOT_KNOWN,
         )
     )
 
 
 def _bounds(rate: OperationTraffic) -> str:
-    return units.bounds(rate.iops.lower, rate.iops.upper) if rate.iops else ""
+    return printed.bounds(rate.iops.lower, rate.iops.upper) if rate.iops else ""
 
 
 def _show_bounds(out: Console, scenario: Scenario) -> None:
@@ -158,10 +158,10 @@ def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
     if is_job:
         is_rate = use.unit != "connections"
         demand = demand.replace("/s", "").replace("IOPS", "I/O operations").replace(" in flight", " x s in flight")
-        time = units.duration(ratio) if ratio is not None and is_rate else units.NOT_KNOWN
+        time = printed.duration(ratio) if ratio is not None and is_rate else printed.NOT_KNOWN
         return Row((use.resource, demand, limit, time, remark if is_rate else ""))
     return Row(
-        (use.resource, demand, limit, units.percent(ratio), remark), colour(ratio, WARNING_RATIO, CRITICAL_RATIO)
+        (use.resource, demand, limit, printed.percent(ratio), remark), colour(ratio, WARNING_RATIO, CRITICAL_RATIO)
     )
 
 
@@ -175,11 +175,11 @@ def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
         yield Row(
             (
                 str(count),
-                units.percent(first.ratio if first else None),
-                units.number(iops.point * times if iops and times else None),
-                units.megabytes(scenario.load.traffic.payload * times if times else None),
-                units.NOT_KNOWN if hosts is None else units.number(hosts / count),
-                answer.binds.resource if answer.binds else units.NOT_KNOWN,
+                printed.percent(first.ratio if first else None),
+                printed.number(iops.point * times if iops and times else None),
+                printed.megabytes(scenario.load.traffic.payload * times if times else None),
+                printed.NOT_KNOWN if hosts is None else printed.number(hosts / count),
+                answer.binds.resource if answer.binds else printed.NOT_KNOWN,
             ),
             "bold" if count == given else "",
         )

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from fss_exporter import units
 from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
@@ -18,6 +17,7 @@ from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRI
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
+from fss_toolbox import printed
 from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
 from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
@@ -223,7 +223,7 @@ def _remark(source: FigureSource | None, coverage: float | None, *, is_split: bo
         amount = "IOPS not known: OCI published neither them nor requests"
     if coverage is None:
         return f"{amount}. No client of this mount target is scraped, so there is no split by operation"
-    part = f"The scraped clients are {units.percent(coverage)} of this load"
+    part = f"The scraped clients are {printed.percent(coverage)} of this load"
     if not is_split:
         return f"{amount}. {part}, and their operations do not explain it, so there is no split by operation"
     return f"{amount}. {part}. Their mix of operations stands for all clients"

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from rich.console import Console
 
-from fss_exporter import units
 from fss_exporter.flag_records import refuse
 from fss_exporter.model.limits import ROUNDING, Limits, Use, known_uses
 from fss_exporter.model.service_table import TIB, ServiceChoice, ServiceType
 from fss_exporter.model.traffic import plain, scaled
+from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import amount
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
@@ -28,7 +28,7 @@ def service_title(choice: ServiceChoice) -> str:
     parts = (
         choice.service.title,
         choice.kind.name if choice.kind else "",
-        units.capacity(choice.capacity_bytes) if choice.capacity_bytes else "",
+        printed.capacity(choice.capacity_bytes) if choice.capacity_bytes else "",
     )
     return ", ".join(filter(None, parts))
 
@@ -163,12 +163,12 @@ def _row(case: ServiceCase, offer: purchase.Offer) -> Row:
         return Row((offer.kind.name, why, "", ""))
     then = offer.kind.ceilings(size or None)
     bought = _size(offer.kind, size) if size else "any"
-    return Row((offer.kind.name, bought, units.number(then.iops), units.megabytes(then.bytes_per_second)))
+    return Row((offer.kind.name, bought, printed.number(then.iops), printed.megabytes(then.bytes_per_second)))
 
 
 def _size(kind: ServiceType, size_bytes: float) -> str:
     """Return a capacity in TB, or in TiB where the service sells TiB."""
-    return f"{size_bytes / TIB:,.1f} TiB" if kind.steps else units.capacity(size_bytes)
+    return f"{size_bytes / TIB:,.1f} TiB" if kind.steps else printed.capacity(size_bytes)
 
 
 def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
@@ -188,7 +188,7 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
         yield MORE_AT_A_TIME
     for use in () if case.load.is_job else case.client_bounds:
         if use.resource != capacity.LATENCY and use.limit:
-            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {units.percent(use.ratio)}"
+            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {printed.percent(use.ratio)}"
     if case.clients_needed is not None:
         yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
     yield from _server(case)
@@ -196,7 +196,7 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
     if kind is not None and kind.remark:
         yield f"{kind.name}: {kind.remark}"
     if rtt and capacity.distance_advice(rtt):
-        yield f"a round trip of {units.milliseconds(rtt)} ms: {capacity.distance_advice(rtt)}"
+        yield f"a round trip of {printed.milliseconds(rtt)} ms: {capacity.distance_advice(rtt)}"
     yield from (f"client rule: {rule}" for rule in case.choice.service.client_rules)
 
 
@@ -206,8 +206,8 @@ def _job(case: ServiceCase) -> Iterator[str]:
         yield "time: not known. Give --type and --capacity, or --latency and --concurrency"
         return
     yield (
-        f"time: {units.duration(time.seconds)} for {units.number(time.operations)} requests, set by {time.binds.resource}:"
-        f" {units.number(time.operations_per_second)} IOPS, {units.megabytes(case.load.traffic.payload / time.seconds)} MB/s on average"
+        f"time: {printed.duration(time.seconds)} for {printed.number(time.operations)} requests, set by {time.binds.resource}:"
+        f" {printed.number(time.operations_per_second)} IOPS, {printed.megabytes(case.load.traffic.payload / time.seconds)} MB/s on average"
     )
 
 
@@ -215,24 +215,24 @@ def _rate(case: ServiceCase) -> Iterator[str]:
     if not case.operations:
         yield f"nothing to buy: the load has no reads and writes, which are all that {case.choice.service.title} counts"
     yield (
-        f"asked for: {units.number(case.operations)} reads and writes per second, {units.megabytes(case.load.traffic.payload)}"
-        f" MB/s, with at most {units.percent(case.inputs.target)} of each ceiling"
+        f"asked for: {printed.number(case.operations)} reads and writes per second, {printed.megabytes(case.load.traffic.payload)}"
+        f" MB/s, with at most {printed.percent(case.inputs.target)} of each ceiling"
     )
     title = (f"{case.inputs.volumes} x " if case.inputs.volumes else "") + service_title(case.choice)
     for use in case.uses:
         what = "" if use.unit == "IOPS" else f" of {use.resource}"
-        yield f"of what you have ({title}): {units.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
+        yield f"of what you have ({title}): {printed.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
     waiting = case.in_flight(case.choice.kind)
     if waiting is None:
         return
-    each = f"{units.milliseconds(waiting.latency_seconds)} ms"
-    size = f"{units.kibibytes(waiting.size_bytes)} KiB"
+    each = f"{printed.milliseconds(waiting.latency_seconds)} ms"
+    size = f"{printed.kibibytes(waiting.size_bytes)} KiB"
     yield (
-        f"in flight (Little's law): {units.number(case.operations)}/s x {each} = {units.number(waiting.needed)} requests of"
+        f"in flight (Little's law): {printed.number(case.operations)}/s x {each} = {printed.number(waiting.needed)} requests of"
         f" {size} at a time, all clients together"
     )
     if waiting.most is not None and not waiting.exceeded:
-        most = units.megabytes(waiting.completed(waiting.most) * waiting.size_bytes)
+        most = printed.megabytes(waiting.completed(waiting.most) * waiting.size_bytes)
         yield f"the service takes {waiting.most} at a time: {waiting.most} / {each} x {size} = {most} MB/s at most"
 
 
@@ -255,8 +255,8 @@ def _obstacles(case: ServiceCase) -> Iterator[str]:
 def _reached(waiting: purchase.InFlight, requests: float, needed: float | None) -> str:
     rate = waiting.completed(requests)
     return (
-        f"{requests:g} in flight at {units.milliseconds(waiting.latency_seconds)} ms complete {units.number(rate)} a"
-        f" second, {units.megabytes(rate * waiting.size_bytes)} MB/s. The load needs {units.number(needed)} at a time"
+        f"{requests:g} in flight at {printed.milliseconds(waiting.latency_seconds)} ms complete {printed.number(rate)} a"
+        f" second, {printed.megabytes(rate * waiting.size_bytes)} MB/s. The load needs {printed.number(needed)} at a time"
     )
 
 
@@ -268,8 +268,8 @@ def _server(case: ServiceCase) -> Iterator[str]:
     servers = capacity.pieces_for(case.load.traffic.payload / bound, case.inputs.target)
     needed = "" if case.load.is_job else f". The load takes {servers} such server{'s' if servers > 1 else ''}"
     yield (
-        f"a self-managed server passes on the lesser of {volumes} x {units.megabytes(each)} MB/s of volumes and"
-        f" {units.megabytes(network)} MB/s of network: {units.megabytes(bound)} MB/s{needed}"
+        f"a self-managed server passes on the lesser of {volumes} x {printed.megabytes(each)} MB/s of volumes and"
+        f" {printed.megabytes(network)} MB/s of network: {printed.megabytes(bound)} MB/s{needed}"
     )
 
 
@@ -282,11 +282,11 @@ def show_ceilings(out: Console, choice: ServiceChoice) -> None:
             (
                 kind.name,
                 _size(kind, size),
-                units.number(limits.iops),
-                units.megabytes(limits.read_bytes_per_second),
-                units.megabytes(limits.write_bytes_per_second),
-                units.megabytes(limits.bytes_per_second),
-                units.number(kind.in_flight),
+                printed.number(limits.iops),
+                printed.megabytes(limits.read_bytes_per_second),
+                printed.megabytes(limits.write_bytes_per_second),
+                printed.megabytes(limits.bytes_per_second),
+                printed.number(kind.in_flight),
             )
         )
         for kind, size, limits in _given(choice)

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from fss_exporter import units
 from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_toolbox import printed
 from fss_toolbox.tables import Column, with_short_names
 from fss_toolbox.top.picture import (
     KINDS,
@@ -210,20 +210,20 @@ def _coverage(target: MountTargetRow) -> float | None:
 
 def _coverage_cell(target: MountTargetRow) -> Cell:
     coverage = _coverage(target)
-    return Cell(units.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
+    return Cell(printed.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
 
 def _amount(value: float | None, quantity: Quantity, unit: ByteUnit) -> str:
     if value is None:
-        return units.NOT_KNOWN
+        return printed.NOT_KNOWN
     if quantity in (Quantity.READ, Quantity.WRITE, Quantity.BOTH):
         return _bytes(value, unit)
-    return units.milliseconds(value) if quantity is Quantity.LATENCY else f"{value:,.0f}"
+    return printed.milliseconds(value) if quantity is Quantity.LATENCY else f"{value:,.0f}"
 
 
 def _bytes(value: float | None, unit: ByteUnit) -> str:
     if value is None:
-        return units.NOT_KNOWN
+        return printed.NOT_KNOWN
     amount = value / unit.bytes
     return f"{amount:,.0f}" if amount >= 100 or not amount else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
 
@@ -231,7 +231,7 @@ def _bytes(value: float | None, unit: ByteUnit) -> str:
 def _usage_cell(target: MountTargetRow, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
     usage = usage_of(target, quantity)
     if usage is None:
-        return Cell(units.NOT_KNOWN, GREY)
+        return Cell(printed.NOT_KNOWN, GREY)
     least = "≥ " if usage.is_at_least else ""
     of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit and not is_narrow else ""
     return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.level])
@@ -271,8 +271,8 @@ def _target_cells(target: MountTargetRow, state: ViewState, width: int) -> tuple
         _coverage_cell(target),
         usage(Quantity.LATENCY),
         usage(Quantity.CONNECTIONS),
-        Cell(target.shape or units.NOT_KNOWN),
-        Cell(target.address or units.NOT_KNOWN),
+        Cell(target.shape or printed.NOT_KNOWN),
+        Cell(target.address or printed.NOT_KNOWN),
     )
 
 
@@ -352,13 +352,13 @@ def _part_cells(part: LoadPart, state: ViewState, whole: float, share: float | N
     return (
         Cell(printable(part.name)),
         Cell("" if share is None else f"{bar(share, 10)} {_percent(share)}"),
-        Cell(units.number(iops)),
-        Cell(_percent(iops / whole) if iops is not None and whole else units.NOT_KNOWN),
-        Cell(units.number(part.operations)),
+        Cell(printed.number(iops)),
+        Cell(_percent(iops / whole) if iops is not None and whole else printed.NOT_KNOWN),
+        Cell(printed.number(part.operations)),
         Cell(_bytes(part.read_bytes, state.unit)),
         Cell(_bytes(part.written_bytes, state.unit)),
-        Cell(units.milliseconds(part.rtt_seconds)),
-        Cell(units.bounds(part.iops.lower, part.iops.upper) if part.iops else units.NOT_KNOWN),
+        Cell(printed.milliseconds(part.rtt_seconds)),
+        Cell(printed.bounds(part.iops.lower, part.iops.upper) if part.iops else printed.NOT_KNOWN),
         Cell(printable(part.detail), GREY),
     )
 

@@ -1,30 +1,23 @@
-"""Flags that several commands share, as records."""
+"""Flags that several commands share, as records. Those of the toolbox alone are in its own `flags`."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import click
-from click.core import ParameterSource
 
-from fss_exporter import AUTH_KINDS, units
+from fss_exporter import AUTH_KINDS
 from fss_exporter.addresses import network_name
-from fss_exporter.cli.terminal import writing
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, KernelFlags, flag
-from fss_exporter.model.limits import NO_SHAPE, SHAPES
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
 EXISTING_FILE: Final = FilePath(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE: Final = FilePath(path_type=Path, dir_okay=False)
-FOLDER: Final = FilePath(path_type=Path, file_okay=False)
-_OFFERED: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
 
 
 def duration(text: str) -> float:
@@ -46,19 +39,6 @@ def network(text: str) -> str:
         raise click.BadParameter(str(wrong)) from wrong
 
 
-def link_base(text: str) -> str:
-    """Return a flag's base of links, which files of any format can hold without quotes."""
-    if not text or not text.isprintable() or set(text) & set("\"'\\{}<> "):
-        raise click.BadParameter(f"{text!r}: give a URL without spaces, quotes and braces")
-    return text
-
-
-def check_new_file(flag_name: str, path: Path) -> None:
-    """Raise UsageError for a file that cannot be written, before a command works for minutes."""
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
-
-
 def check_url(flag: str, url: str) -> str:
     """Return the URL, or raise UsageError for any text but an http or https URL with a host."""
     try:
@@ -69,12 +49,6 @@ def check_url(flag: str, url: str) -> str:
     if not usable:
         raise UsageError(f"{flag}={url}: give a URL like http://host:10949/metrics")
     return url
-
-
-def write_file(flag_name: str, path: Path, text: str) -> None:
-    """Write the file of a flag."""
-    with writing(f"{flag_name}={path}"):
-        path.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,25 +66,6 @@ class ConfigFlags:
         from fss_exporter.settings import load  # noqa: PLC0415  # ditto
 
         return load(self.config_file)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShapeFlags(ConfigFlags):
-    """The flags that name the ceilings to compare with."""
-
-    shape: str = flag(
-        "--shape",
-        "Shape of the mount targets, none for storage without a ceiling.",
-        "standard",
-        type=click.Choice((*SHAPES, NO_SHAPE)),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputFlags:
-    """The flag of the output."""
-
-    output: str = flag("--output", "For people or programs.", "table", type=click.Choice(("table", "json")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,32 +140,3 @@ class CompartmentFlags(AccountFlags):
     def overrides(self) -> dict[str, object]:
         """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
         return {**super().overrides(), "oci.compartments": self.compartments or None}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServiceFlags:
-    """The flags that name another storage service than OCI File Storage."""
-
-    service: str | None = flag(
-        "--service", "Another storage service than OCI File Storage.", type=click.Choice(_OFFERED)
-    )
-    kind: str | None = flag("--type", "Type of the service. docs/services.md lists the types.", metavar="TYPE")
-    capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size)
-
-    def service_choice(self) -> ServiceChoice | None:
-        """Return the service of the flags, or None. UsageError for flags that do not fit together."""
-        if self.service is None:
-            if self.kind is not None or self.capacity is not None:
-                raise UsageError("--type and --capacity go with --service")
-            return None
-        service, kind = SERVICES[self.service], self.kind
-        if kind is not None and kind not in service.kinds:
-            raise UsageError(f"--type={kind}: {self.service} has {', '.join(service.kinds)}")
-        if self.capacity is not None and not self.capacity:
-            raise UsageError("--capacity must be more than nothing")
-        return ServiceChoice(service, None if kind is None else service.kinds[kind], self.capacity)
-
-
-def is_given(flag: str) -> bool:
-    """Whether a flag of the running command stands on the command line."""
-    return click.get_current_context().get_parameter_source(flag) is ParameterSource.COMMANDLINE

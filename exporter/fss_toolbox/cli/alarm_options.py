@@ -9,7 +9,7 @@ import click
 
 from fss_exporter import RUNBOOK_URL
 from fss_exporter.cli.account import sessions_of
-from fss_exporter.cli.flags import AccountFlags, link_base
+from fss_exporter.cli.flags import AccountFlags
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
@@ -24,6 +24,7 @@ from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
 from fss_toolbox.alarms.tenancy import event_types, spellings, watched
 from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.cli.flags import link_base
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.doctor.account_record import error_types, join_order, spellings as recorded_spellings
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from fss_exporter.cli.flags import FOLDER, NEW_FILE, write_file
+from fss_exporter.cli.flags import NEW_FILE
 from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
@@ -20,6 +20,7 @@ from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, du
 from fss_toolbox.alarms.desired import desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
+from fss_toolbox.cli.flags import FOLDER, write_file
 from fss_toolbox.doctor.account_record import join_order
 
 CHANGES: Final = 2

@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from fss_exporter.cli.account import sessions_of
-from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags, check_new_file, write_file
+from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.flag_records import PROCFS, FilePath, FiniteRange, argument, flag, switch, takes
@@ -37,6 +37,7 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_toolbox.cli.discover import list_resources
 from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.cli.flags import check_new_file, write_file
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.tables import Column, Figure, Row
 

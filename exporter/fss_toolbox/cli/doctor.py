@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fss_exporter import __version__
-from fss_exporter.cli.flags import (
-    CompartmentFlags,
-    OutputFlags,
-    ShapeFlags,
-    check_new_file,
-    check_url,
-    duration,
-    write_file,
-)
+from fss_exporter.cli.flags import CompartmentFlags, check_url, duration
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.nfs.mount_settings import mount_settings
@@ -25,6 +17,7 @@ from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.facts_flags import FactsFlags
+from fss_toolbox.cli.flags import OutputFlags, ShapeFlags, check_new_file, write_file
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client

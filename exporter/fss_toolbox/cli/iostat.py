@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ExactFlags, OutputFlags, ShapeFlags, check_url, is_given
+from fss_exporter.cli.flags import ExactFlags, check_url
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
@@ -20,6 +20,7 @@ from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
+from fss_toolbox.cli.flags import OutputFlags, ShapeFlags, is_given
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ShapeFlags, check_url
+from fss_exporter.cli.flags import check_url
 from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get, shown
@@ -18,6 +18,7 @@ from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_kernel_counting.tracefs import Sources
 from fss_toolbox.ceilings import judge
+from fss_toolbox.cli.flags import ShapeFlags
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
 from fss_toolbox.top.page_source import PageSource

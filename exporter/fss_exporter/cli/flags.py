@@ -1,4 +1,4 @@
-"""Flags that several commands share, as records. Those of the toolbox alone are in its own `flags`."""
+"""Flags that several commands share, as records. `toolbox_flags` has those of the toolbox alone."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -24,7 +24,7 @@ from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
 from fss_toolbox.alarms.tenancy import event_types, spellings, watched
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.flags import link_base
+from fss_toolbox.cli.toolbox_flags import link_base
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.doctor.account_record import error_types, join_order, spellings as recorded_spellings
 

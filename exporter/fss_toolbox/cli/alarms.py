@@ -20,7 +20,7 @@ from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, du
 from fss_toolbox.alarms.desired import desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
-from fss_toolbox.cli.flags import FOLDER, write_file
+from fss_toolbox.cli.toolbox_flags import FOLDER, write_file
 from fss_toolbox.doctor.account_record import join_order
 
 CHANGES: Final = 2

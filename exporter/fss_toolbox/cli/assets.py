@@ -17,7 +17,7 @@ import click
 from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
-from fss_toolbox.cli.flags import FOLDER, link_base
+from fss_toolbox.cli.toolbox_flags import FOLDER, link_base
 
 _OF_AN_EXPORTER = b"http://${runbook}/runbook#"
 """Base of links in dashboards: the page of the exporter that a variable chooses."""

@@ -37,7 +37,7 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_toolbox.cli.discover import list_resources
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.flags import check_new_file, write_file
+from fss_toolbox.cli.toolbox_flags import check_new_file, write_file
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.tables import Column, Figure, Row
 

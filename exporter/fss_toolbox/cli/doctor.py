@@ -17,7 +17,7 @@ from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.flags import OutputFlags, ShapeFlags, check_new_file, write_file
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, write_file
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client

@@ -17,7 +17,7 @@ from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.nfs.procfs import decode
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge as ceilings_of
-from fss_toolbox.cli.flags import OutputFlags, ServiceFlags, ShapeFlags
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.fio.verdict_report import show_verdicts, verdict_document
 from fss_toolbox.iostat.saved_files import text_of

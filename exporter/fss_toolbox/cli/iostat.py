@@ -20,7 +20,7 @@ from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.flags import OutputFlags, ShapeFlags, is_given
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page

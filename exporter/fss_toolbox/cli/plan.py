@@ -20,7 +20,7 @@ from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge
-from fss_toolbox.cli.flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.rates import traffic as traffic_between
 from fss_toolbox.iostat.saved_files import saved_interval, text_of

@@ -18,7 +18,7 @@ from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_kernel_counting.tracefs import Sources
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.flags import ShapeFlags
+from fss_toolbox.cli.toolbox_flags import ShapeFlags
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
 from fss_toolbox.top.page_source import PageSource

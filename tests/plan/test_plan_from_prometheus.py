@@ -24,7 +24,7 @@ from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.history import client_sizes, of_service
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
-from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
+from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, other_services, with_amount
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -146,7 +146,8 @@ def of_shape(_: str, shape: str, known: Limits | None = None) -> Limits:
 def busiest(
     get: Callable[[str], str], limits: LimitsOf, address: str | None, now: float | None = None
 ) -> dict[str, Load]:
-    return of_mount_targets(prometheus.Prometheus(get, now), limits, address)
+    api = prometheus.Prometheus(get, now)
+    return of_mount_targets(api, limits, address, other_services(api, address))
 
 
 def asked(week: processes.Prometheus) -> Callable[[str], str]:

@@ -110,7 +110,9 @@ def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: 
     names = names_of(elsewhere)
     for place, service in elsewhere.items():
         tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
-    return of_mount_targets(prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address)
+    return of_mount_targets(
+        prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address, elsewhere
+    )
 
 
 def _advice(prometheus: Prometheus, loads: Mapping[str, Load], of_shape: Callable[[str], Judge]) -> "list[Advice]":

@@ -5,7 +5,7 @@ operation. So the amount comes from the poller, the mix from the scraped clients
 Without a poller the clients are all that is known: the load is at least theirs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -53,18 +53,19 @@ class KnownMountTarget:
     limits: Limits | None = None  # None if Prometheus has none
 
 
-def of_mount_targets(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
+def of_mount_targets(
+    prometheus: Prometheus, limits: LimitsOf, address: str | None, elsewhere: Collection[NetworkAddress]
+) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target, or of those with an address, by name of the place.
 
     A mount target without a known address goes by its own name.
 
-    Addresses of other storage services are left out.
+    `elsewhere` are the places of other storage services, which are left out.
 
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
     loads = _polled(prometheus, limits, address)
-    elsewhere = other_services(prometheus, address)
     polled = {load.place for load in loads.values()}
     for where, load in of_clients(prometheus, lambda place: limits(place, "", None), address).items():
         if load.place not in polled and load.place not in elsewhere:

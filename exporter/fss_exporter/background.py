@@ -272,6 +272,35 @@ def within(seconds: float, work: Callable[[], _T], what: str) -> _T:
     return results[0]
 
 
+class OneWithin:
+    """Run work in threads of their own, one at a time, for files whose system may not answer.
+
+    Args:
+        seconds: that a piece of work may take. A thread that hangs is left behind, and nothing more runs until it ends.
+        what: the work, a noun.
+    """
+
+    def __init__(self, seconds: float, what: str) -> None:
+        self._seconds = seconds
+        self._what = what
+        self._turn = threading.Lock()
+
+    def run(self, work: Callable[[], _T]) -> _T:
+        """Return the result of the work.
+
+        Raises:
+            SourceError: the work has not ended in time, or earlier work still hangs.
+        """
+        if self._turn.locked():
+            raise SourceError(f"{self._what} still has not ended")
+
+        def in_turn() -> _T:
+            with self._turn:
+                return work()
+
+        return within(self._seconds, in_turn, self._what)
+
+
 def at_once(ends: Sequence[Callable[[], None]], seconds: float) -> None:
     """Run functions in threads of their own, and return when all have ended or after `seconds`."""
     threads = []

@@ -13,8 +13,8 @@ from hypothesis import given, strategies as st
 from tests.clock import Clock
 from tests.processes import PROMPT_S
 
+from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
-from fss_exporter.oci import lease as lease_module
 from fss_exporter.oci.lease import LOOK_SECONDS, SILENT_SECONDS, Lease
 
 TAKEN_AFTER = SILENT_SECONDS + 2 * LOOK_SECONDS
@@ -96,8 +96,9 @@ def test_a_file_system_without_an_answer_costs_one_thread_and_leaves_each_poller
     two: Pollers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two.look(rounds=2)
+    for one in two.all:
+        monkeypatch.setattr(one, "_looking", OneWithin(0.01, "a look at its file system"))
     go, read = threading.Event(), Lease._read
-    monkeypatch.setattr(lease_module, "_ANSWER_SECONDS", 0.01)
     monkeypatch.setattr(Lease, "_read", lambda self: (go.wait(PROMPT_S), read(self))[1])
     before = threading.active_count()
     for _ in range(5):

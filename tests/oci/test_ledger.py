@@ -2,6 +2,7 @@
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,10 @@ from tests.oci.fake_cloud import mount_target
 from tests.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
 from tests.oci.test_metric_poller import cloud
 from tests.oci.world import START, World
+from tests.processes import PROMPT_S
 from tests.region import Region
 
+from fss_exporter.background import OneWithin
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.ledger_file import LedgerFile, dump
@@ -169,6 +172,22 @@ class TestFile:
         new = Ledger(NOON)
         assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
         assert caplog.text == ""
+
+    def test_a_file_system_without_an_answer_stops_no_poll_and_costs_one_thread(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        ledger, go = self.ledger(), threading.Event()
+        file = LedgerFile(tmp_path / "eu.json", "eu", lambda: go.wait(PROMPT_S))
+        monkeypatch.setattr(file, "_writing", OneWithin(0.01, "the write"))
+        before = threading.active_count()
+        for _ in range(5):
+            file.write(ledger)
+        assert threading.active_count() == before + 1
+        assert "cannot be written, so a restart begins with older counters: the write has not ended" in caplog.text
+        go.set()
+        monkeypatch.setattr(file, "_writing", OneWithin(PROMPT_S, "the write"))
+        file.write(ledger)
+        assert dump(file.read(lambda: Ledger(0)), "eu") == dump(ledger, "eu")
 
     def test_a_file_that_cannot_be_replaced_is_removed_because_it_is_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

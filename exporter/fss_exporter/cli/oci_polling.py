@@ -149,15 +149,11 @@ class Polling:
         directory = self.settings.oci.ledger_directory
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
-        file = LedgerFile(directory / f"{_file_name(self.settings, region)}.ledger.json", region)
+        path = directory / f"{_file_name(self.settings, region)}.ledger.json"
+        file = LedgerFile(path, region, self._may_keep)
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
-
-        def keep(ledger: Ledger) -> None:
-            if self._may_keep():
-                file.write(ledger)
-
-        return self.ledgers[region], keep
+        return self.ledgers[region], file.write
 
     def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> MonitoredRegion:
         oci, selection, name = self.settings.oci, selection_of(self.settings), client.region

@@ -9,13 +9,12 @@ file. A leader goes on then, because two pollers cost calls, and no poller costs
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.background import within
+from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.regular_files import read_regular
@@ -55,7 +54,7 @@ class Lease:
         self._content: bytes | None = None
         self._changed_at = clock()
         self._number = 0
-        self._looking = threading.Lock()
+        self._looking = OneWithin(_ANSWER_SECONDS, "a look at its file system")
         self._log_once = LogOnce(log)
 
     def look(self) -> None:
@@ -64,21 +63,14 @@ class Lease:
         Raises:
             SourceError: the file cannot be read or written, or its file system does not answer. The poller stays what it is.
         """
-        reason = ""
-        if self._looking.locked():  # a thread that hangs is enough
-            reason = "its file system still does not answer"
-        else:
-            try:
-                within(_ANSWER_SECONDS, self._look, "its file system does not answer: a look")
-            except OSError as error:
-                reason = error.strerror or str(error)
-            except SourceError as error:
-                reason = str(error)
-        if reason:
+        try:
+            self._looking.run(self._look)
+        except (OSError, SourceError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             stays = "leads on" if self.is_held else "stands by"
             message = f"{self.path}: the lease cannot be kept, and this poller {stays}: {reason}"
             self._log_once.failed("look", message, level=logging.ERROR)
-            raise SourceError(message)
+            raise SourceError(message) from error
         self._log_once.works("look", f"{self.path}: the lease can be kept again")
 
     def holds_now(self) -> bool:
@@ -95,16 +87,15 @@ class Lease:
         self.is_held = False
 
     def _look(self) -> None:
-        with self._looking:
-            content = self._read()
-            now = self._clock()
-            if content != self._content:
-                self._content, self._changed_at = content, now
-            self.leader, self.was_read = self._leader_in(content), True
-            if content is not None:
-                self.is_held = self.leader == self._name
-            if self.is_held or content is None or now - self._changed_at >= SILENT_SECONDS:
-                self._write()
+        content = self._read()
+        now = self._clock()
+        if content != self._content:
+            self._content, self._changed_at = content, now
+        self.leader, self.was_read = self._leader_in(content), True
+        if content is not None:
+            self.is_held = self.leader == self._name
+        if self.is_held or content is None or now - self._changed_at >= SILENT_SECONDS:
+            self._write()
 
     def _read(self) -> bytes | None:
         try:

@@ -13,11 +13,14 @@ from typing import Final
 
 import msgspec
 
+from fss_exporter.background import OneWithin
+from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.ledger import MINUTE, Ledger, Minutes, Tally
 
 _VERSION: Final = 1
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
+_WRITE_SECONDS: Final = 10.0  # a write takes milliseconds
 
 log = logging.getLogger(__name__)
 
@@ -75,11 +78,19 @@ def load(content: bytes, region: str) -> Ledger:
 
 
 class LedgerFile:
-    """The file of one region. An error of the disk never stops a poll."""
+    """The file of one region. Neither an error of the disk nor a file system without an answer stops a poll.
 
-    def __init__(self, path: Path, region: str) -> None:
+    Args:
+        path: of the file, whose directory exists.
+        region: name of the region.
+        may_write: whether the file is that of this poller at this moment.
+    """
+
+    def __init__(self, path: Path, region: str, may_write: Callable[[], bool] = lambda: True) -> None:
         self._path = path
         self._region = region
+        self._may_write = may_write
+        self._writing = OneWithin(_WRITE_SECONDS, "the write")
         self._log_once = LogOnce(log)
 
     def read(self, new: Callable[[], Ledger]) -> Ledger:
@@ -95,11 +106,23 @@ class LedgerFile:
 
     def write(self, ledger: Ledger) -> None:
         """Replace the file. After an error the old file is removed, because its counters would be behind."""
+        content = dump(ledger, self._region)  # before the thread, because the next poll changes the ledger
+        try:
+            self._writing.run(lambda: self._replace(content))
+        except SourceError as error:
+            message = f"{self._path}: cannot be written, so a restart begins with older counters: {error}"
+            self._log_once.failed("hangs", message, level=logging.ERROR)
+        else:
+            self._log_once.works("hangs", f"{self._path}: its file system answers again")
+
+    def _replace(self, content: bytes) -> None:
+        if not self._may_write():
+            return
         try:
             with tempfile.TemporaryDirectory(dir=self._path.parent, prefix=f".{self._path.name}.") as folder:
                 temporary = Path(folder, self._path.name)
                 with temporary.open("xb") as file:
-                    file.write(dump(ledger, self._region))
+                    file.write(content)
                     file.flush()
                     os.fsync(file.fileno())
                 temporary.replace(self._path)

@@ -102,6 +102,13 @@ class Down(OfHosts):
 
 
 @dataclass(frozen=True)
+class LeaseUnreadable(Fault):
+    """A poller cannot read the file with the name of the leader."""
+
+    poller: int = 0
+
+
+@dataclass(frozen=True)
 class PollerDown(Fault):
     """A poller does not run."""
 

@@ -15,6 +15,7 @@ from tests.rules.faults import (
     Hang,
     InGroups,
     Late,
+    LeaseUnreadable,
     OwnMounts,
     PollerDown,
     Published,
@@ -450,6 +451,18 @@ MONITORING = (
         Site(pollers=2, standby="shared"),
         (PollerDown(), PollerDown(poller=1)),
         (page("FssOciPollerDown", 15),),
+    ),
+    Incident(
+        "the leader cannot read the shared directory for an hour",
+        Site(pollers=2, standby="shared", minutes=90),
+        (LeaseUnreadable(0, 60),),
+        (ticket("FssCollectorFailing", 20, "The oci_lease collector fails on 1 exporter(s)"),),
+    ),
+    Incident(
+        "the poller that stands by cannot read the shared directory",
+        Site(pollers=2, standby="shared"),
+        (LeaseUnreadable(poller=1),),
+        (ticket("FssCollectorFailing", 20),),
     ),
     Incident(
         "two pollers that should lead in turn share no directory",

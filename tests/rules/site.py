@@ -4,12 +4,14 @@ The product runs in this process on a clock that is turned by hand: agents read 
 the demo region in memory. Hosts that the same faults hit are alike, so one agent stands for all of them.
 """
 
+import errno
 import math
+import os
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -181,8 +183,20 @@ class _Poller:
             self._cloud = Cloud(lambda: self._settings, now=self._wall, clock=self._clock, wait=self._clock.wait)
             sources: dict[str, Source] = {"oci": self._cloud.source}
             self._collect = Collectors(sources, self._cloud.loops, self._clock)
-        for loop in self._cloud.loops:
-            loop.run_once()
+        with self._lease_unreadable(minute):
+            for loop in self._cloud.loops:
+                loop.run_once()
+
+    @contextmanager
+    def _lease_unreadable(self, minute: float) -> Iterator[None]:
+        cuts = (
+            fault for fault in self._faults if isinstance(fault, faults.LeaseUnreadable) and fault.poller == self.number
+        )
+        if not any(cut.is_on(minute) for cut in cuts):
+            yield
+            return
+        with patch("fss_exporter.oci.lease.read_regular", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
+            yield
 
     def body(self, minute: float) -> str | None:
         """Return the text of a scrape. None if nothing answers."""

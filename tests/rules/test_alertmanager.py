@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from tests.background.test_fault_matrix import LOOPS
 from tests.processes import require
 from tests.rules.notifications import BLOCK, CONFIGURATION, inhibits
 from tests.rules.pack import RULE_FILES, Rule, rules_of
@@ -42,7 +43,8 @@ def test_amtool_accepts_the_documented_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize("matcher", [matcher for matcher in MATCHERS if "!=" not in matcher])
 def test_every_part_of_a_matcher_finds_an_alert(matcher: str) -> None:
     label, pattern = re.fullmatch(r'(\w+) =~? "(.*)"', matcher).groups()  # type: ignore[union-attr]  # no match is a failure
-    values = {rule.name if label == "alertname" else rule.labels[label] for rule in ALERTS}
+    named = {"alertname": {rule.name for rule in ALERTS}, "collector": LOOPS.keys()}
+    values = named.get(label) or {rule.labels[label] for rule in ALERTS}
 
     for part in re.split(r"\|(?![^(]*\))", pattern):
         assert any(re.fullmatch(part, value) for value in values), f"{part} finds no {label}"

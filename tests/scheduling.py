@@ -9,6 +9,7 @@ SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_inc
 """Files that take long and share nothing: their tests run wherever a worker is free."""
 
 LONG = """
+tests/e2e/test_standby.py
 tests/e2e/test_alerting.py
 tests/calibrate/test_command.py
 tests/rules/test_incidents.py
@@ -19,6 +20,7 @@ tests/e2e/test_secured_scrape.py
 tests/oci/test_poll_faults.py
 tests/oci/test_publisher.py
 tests/rules/test_error_budget.py
+tests/oci/test_standby.py
 tests/calibrate/test_hidden_costs.py
 tests/e2e/test_births.py
 tests/oci/test_query_shape.py

@@ -96,8 +96,8 @@ def totals(accounts: Accounts) -> CountedTotals:
 
 def cost(accounts: Accounts, operation: str) -> tuple[float, float, float]:
     """Lower bound, point and upper bound of an operation, all mounts together."""
-    found = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in accounts.mounts.values()]
-    lower, point, upper = (sum(values) for values in zip(*found, strict=True))
+    costs = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in accounts.mounts.values()]
+    lower, point, upper = (sum(values) for values in zip(*costs, strict=True))
     return lower, point, upper
 
 

@@ -202,12 +202,12 @@ def test_the_shipped_example_shows_every_key() -> None:
     text = EXAMPLE.read_text()
 
     def keys(model: type[BaseModel]) -> set[str]:
-        found = set()
+        names = set()
         for name, field in model.model_fields.items():
-            found.add(name)
+            names.add(name)
             if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-                found |= keys(field.annotation)
-        return found
+                names |= keys(field.annotation)
+        return names
 
     assert [key for key in sorted(keys(Settings)) if f"{key}:" not in text] == []
 

@@ -56,16 +56,16 @@ def test_calls_are_found_with_the_size_that_counts_however_tcp_cuts_and_orders_t
     capture.add(*parts[3])  # sent again
     capture.add(5, rpc(NFS, READ, kind=1), back=True)
 
-    found = calls(capture.write(tmp_path / "packets.pcap"))
+    seen = calls(capture.write(tmp_path / "packets.pcap"))
 
     address = "10.80.1.10"
-    assert found == [
+    assert seen == [
         Call(address, "LOOKUP"),
         Call(address, "READ", 1 << 20),
         Call(address, "WRITE", 40_000),
         Call(address, "NLM_LOCK"),
     ]
-    assert [call.io_operations for call in found] == [2, 33, 6, 4]
+    assert [call.io_operations for call in seen] == [2, 33, 6, 4]
 
 
 def test_a_capture_with_a_gap_proves_nothing(tmp_path: Path) -> None:

@@ -122,8 +122,8 @@ class WhoRecording:
         return list(grown({} if old is None else old.rows, {} if new is None else new.rows, ""))
 
     def _table(self, name: str) -> Table | None:
-        found = HistParser().parse(self.text(name))
-        return found[0] if found else None
+        tables = HistParser().parse(self.text(name))
+        return tables[0] if tables else None
 
     def loads(self) -> dict[tuple[Place, Thread], ThreadLoad]:
         """The load of each thread on each workload's superblock, whose place has the name of the workload."""

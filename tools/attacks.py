@@ -39,14 +39,14 @@ def agent(host: Host, flags: str = "") -> str:
     )
 
 
-def row(attacker: Attacker, found: Outcome) -> list[str]:
+def row(attacker: Attacker, outcome: Outcome) -> list[str]:
     """What one attack did, as the table shows it."""
     return [
         attacker.__name__.replace("_", " "),
-        *(f"{size:.0f}" for size in (found.start_mib, found.peak_mib)),
-        *(f"{seconds:.3f}" for seconds in (statistics.median(found.waits), max(found.waits))),
-        *(f"{number}" for number in (len(found.waits), found.lost)),
-        f"{found.stop_seconds:.2f}",
+        *(f"{size:.0f}" for size in (outcome.start_mib, outcome.peak_mib)),
+        *(f"{seconds:.3f}" for seconds in (statistics.median(outcome.waits), max(outcome.waits))),
+        *(f"{number}" for number in (len(outcome.waits), outcome.lost)),
+        f"{outcome.stop_seconds:.2f}",
     ]
 
 

@@ -91,13 +91,13 @@ def _passes(matcher: Any, labels: Mapping[str, str]) -> bool:
 
 def selected(group: Mapping[str, Any]) -> dict[str, Selected]:
     """By name what a group's rules select, but for what the group records itself."""
-    found: dict[str, Selected] = {}
+    selected: dict[str, Selected] = {}
     own = {rule.get("record") for rule in group["rules"]}
     for rule in group["rules"]:
         for selector in _selectors(promql_parser.parse(rule["expr"])):
             if selector.name not in own:
-                found.setdefault(selector.name, Selected(selector.name)).add(selector.matchers.matchers)
-    return found
+                selected.setdefault(selector.name, Selected(selector.name)).add(selector.matchers.matchers)
+    return selected
 
 
 def _selectors(node: Any) -> Iterator[Any]:

@@ -36,10 +36,10 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         sdk = Path(sys.argv[1])
     else:
-        found = importlib.util.find_spec("oci")
-        if found is None or found.origin is None:
+        spec = importlib.util.find_spec("oci")
+        if spec is None or spec.origin is None:
             sys.exit("the OCI SDK is not installed here")
-        sdk = Path(found.origin).parent
+        sdk = Path(spec.origin).parent
     removed = unused(sdk)
     for folder in removed:
         shutil.rmtree(folder)

@@ -133,8 +133,8 @@ class TestOtherThresholds:
         self, severity: str, ratio: float
     ) -> None:
         text = rule_queries(BY_KEY["mount-target-slow"])[severity]
-        found = list(alternatives(mql.parse(text)))
-        assert found == [[round(ratio * seconds, 9), 1.0] for seconds in DEFAULT_LATENCY_SECONDS.values()]
+        bounds_read = list(alternatives(mql.parse(text)))
+        assert bounds_read == [[round(ratio * seconds, 9), 1.0] for seconds in DEFAULT_LATENCY_SECONDS.values()]
         for _, size in DEFAULT_LATENCY_SECONDS:
             assert text.count(f'size = "{size}"') == (4 if size else 0)
 

@@ -48,8 +48,8 @@ def test_a_job_bypasses_the_page_cache_for_a_fixed_time(path: Path) -> None:
 @pytest.mark.parametrize("rw", ["randread", "randwrite"])
 @pytest.mark.parametrize("bs", ["32k", "1m"])
 def test_the_white_papers_measurements_have_a_job_each(rw: str, bs: str) -> None:
-    found = job(ROOT / f"docs/fio/{rw}-{bs}.fio")
-    shared, own = found["global"], found[f"{rw}-{bs}"]
+    sections = job(ROOT / f"docs/fio/{rw}-{bs}.fio")
+    shared, own = sections["global"], sections[f"{rw}-{bs}"]
     assert (own["rw"], own["bs"]) == (rw, bs)
     assert (shared["ioengine"], shared["iodepth"], shared["numjobs"], shared["runtime"]) == ("libaio", "32", "8", "180")
 

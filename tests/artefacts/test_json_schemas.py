@@ -52,12 +52,12 @@ def test_a_document_fits_its_schema(command: tuple[object, ...]) -> None:
 @pytest.mark.parametrize(
     ("command", "change"),
     [
-        (COMMANDS[0], lambda found: found.pop("version")),
-        (COMMANDS[0], lambda found: found["plans"][0].pop("mount_targets")),
-        (COMMANDS[0], lambda found: found["plans"][0].update(luck=7)),
-        (COMMANDS[4], lambda found: found.update(possible="no")),
-        (COMMANDS[7], lambda found: found["groups"][0].update(pace="luck")),
-        (COMMANDS[7], lambda found: found["groups"][0]["jobs"][0]["read"].update(in_flight="many")),
+        (COMMANDS[0], lambda document: document.pop("version")),
+        (COMMANDS[0], lambda document: document["plans"][0].pop("mount_targets")),
+        (COMMANDS[0], lambda document: document["plans"][0].update(luck=7)),
+        (COMMANDS[4], lambda document: document.update(possible="no")),
+        (COMMANDS[7], lambda document: document["groups"][0].update(pace="luck")),
+        (COMMANDS[7], lambda document: document["groups"][0]["jobs"][0]["read"].update(in_flight="many")),
     ],
 )
 def test_a_changed_document_does_not_fit(command: tuple[object, ...], change: Any) -> None:

@@ -61,8 +61,8 @@ def names() -> Names:
 
 def queries_in(text: str) -> Iterator[str]:
     """The expressions a text asks for with `query`, with a value in place of `%q`, which quotes any value."""
-    for found in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|{}]*\| query', text):
-        yield found.replace("%q", '"x"')
+    for quoted in re.findall(r'printf "((?:[^"\\]|\\.)*)" [^|{}]*\| query', text):
+        yield quoted.replace("%q", '"x"')
 
 
 @EVERY_RULE

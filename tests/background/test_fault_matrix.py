@@ -69,16 +69,16 @@ OF_THE_DEMO = {"demo_clients", "demo_server_meter"}
 
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:
-    found = set()
+    names = set()
     for path in Path(fss_exporter.__file__).parents[1].rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Worker":
                 (name, *_) = node.args
                 text = name.values[0] if isinstance(name, ast.JoinedStr) else name  # the account may follow the name
                 assert isinstance(text, ast.Constant), f"{path}: the name of a loop is a plain text"
-                found.add(text.value)
+                names.add(text.value)
 
-    assert found - OF_THE_DEMO == LOOPS.keys()
+    assert names - OF_THE_DEMO == LOOPS.keys()
 
 
 FAULTS: dict[str, Callable[[threading.Event], object]] = {
@@ -130,13 +130,13 @@ def test_a_fault_of_a_loop_is_told_everywhere_and_the_loop_lives(
             return stalled_loops((loop,), time.monotonic() + LATER_S)
 
         with served(collectors, stalled, Turns()) as url:
-            found = {finding.subject: finding.message for finding in check_running(f"{url}/metrics")}
+            messages = {finding.subject: finding.message for finding in check_running(f"{url}/metrics")}
 
         assert f'fss_collector_success{{collector="{name}"}} 0.0' in written(collectors.collect())
         page = StatusView(lambda: list(collectors.collect())).html()
         assert f"<strong>{name}</strong> (no success since the start)" in page
-        assert "no success yet" in found[name]
-        assert f"loop {name} is stalled" in found[f"{url}/-/healthy"]
+        assert "no success yet" in messages[name]
+        assert f"loop {name} is stalled" in messages[f"{url}/-/healthy"]
         assert f"loop {name} is stalled" in caplog.text
         if fault != "hang":
             assert f"{name}: unexpected error" in caplog.text

@@ -40,13 +40,13 @@ def verdicts(rows: list[CalibrationRow]) -> dict[str, str]:
 
 def test_the_three_rows_that_differ_are_found_and_only_those() -> None:
     rows, _ = results(**WRONG)
-    found = {row.step: row for row in rows}
-    assert set(found) == {step.name for step in STEPS}
+    by_step = {row.step: row for row in rows}
+    assert set(by_step) == {step.name for step in STEPS}
     assert {name for name, verdict in verdicts(rows).items() if verdict == "differs"} == set(WRONG)
     assert "uncertain" not in verdicts(rows).values()
     for name, cost in WRONG.items():
-        assert found[name].cost.measured == pytest.approx(cost, rel=0.02)
-        assert abs(found[name].cost.measured - cost) <= found[name].cost.uncertainty * 1.5
+        assert by_step[name].cost.measured == pytest.approx(cost, rel=0.02)
+        assert abs(by_step[name].cost.measured - cost) <= by_step[name].cost.uncertainty * 1.5
 
 
 def test_a_mount_target_that_keeps_the_table_agrees_in_every_row() -> None:

@@ -156,10 +156,10 @@ class TestExactMode:
         counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, has_sizes=True)
         requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), counted))
         step = next(step for step in STEPS if step.name == "READ 1 MiB")
-        found = requests.look(step)
-        assert found["READ 1 MiB"] == 1
-        assert found["READ 32 KiB"] == 2
-        assert found["NLM"] == 7
+        counts = requests.look(step)
+        assert counts["READ 1 MiB"] == 1
+        assert counts["READ 32 KiB"] == 2
+        assert counts["NLM"] == 7
         assert NfsRequests(directory, requests).send(next(step for step in STEPS if step.name == "FSSTAT")) == {}
 
     def test_late_counts_are_not_added_to_the_counts_of_mountstats(self, tmp_path: Path, procfs: Procfs) -> None:

@@ -171,8 +171,8 @@ def test_ceilings_and_tags_of_the_configuration_hold(account_flags: Flags, tmp_p
 
 
 def test_one_compartment_can_be_chosen(account_flags: Flags) -> None:
-    found = ask("discover", *account_flags, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
-    assert {one["name"] for one in found} == {"mt-idle", "mt-scratch"}
+    listed = ask("discover", *account_flags, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
+    assert {one["name"] for one in listed} == {"mt-idle", "mt-scratch"}
 
 
 def test_it_runs_as_a_process(account_flags: Flags) -> None:
@@ -242,9 +242,9 @@ def test_of_several_accounts_the_one_that_fails_is_named_and_the_others_are_list
     answer = ask("discover", "--config.file", path, "--output", "json")
     assert answer.code == 1
     assert "incomplete: beta: " in answer.err
-    found = answer.document["mount_targets"]
-    assert {one["tenancy"] for one in found} == {"acme"}
-    assert len(found) == len(NAMES)
+    listed = answer.document["mount_targets"]
+    assert {one["tenancy"] for one in listed} == {"acme"}
+    assert len(listed) == len(NAMES)
     one = ask("discover", "--config.file", path, "--oci.account", "acme", "--output", "config")
     assert one.code == 0
     assert [account["name"] for account in yaml.safe_load(one.out)["oci"]["accounts"]] == ["acme"]

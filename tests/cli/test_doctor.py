@@ -67,10 +67,10 @@ def test_flags_that_make_no_sense_are_refused(flags: Flags, why: str) -> None:
 def test_a_client_as_it_should_be_is_fine(tmp_path: Path, server: int) -> None:
     answer = ask("doctor", *ALONE, *host(tmp_path, server), "--output", "json")
     assert answer.code == 0, answer.out
-    found = findings(answer)
-    assert found["round-trip"][0]["subject"] == f"127.0.0.1 port {server}"
-    assert found["bandwidth-delay"][0]["severity"] == "ok"
-    assert found["nconnect"][0]["severity"] == "advice"
+    by_check = findings(answer)
+    assert by_check["round-trip"][0]["subject"] == f"127.0.0.1 port {server}"
+    assert by_check["bandwidth-delay"][0]["severity"] == "ok"
+    assert by_check["nconnect"][0]["severity"] == "advice"
 
 
 def test_a_warning_is_exit_code_one_and_a_problem_two(tmp_path: Path, server: int) -> None:

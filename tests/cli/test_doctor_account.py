@@ -61,14 +61,14 @@ def interrupt(_: float) -> None:
 def test_an_account_that_answers_is_fine(account_flags: Flags) -> None:
     answer = ask("doctor", "--no-client", *account_flags, "--output", "json")
     assert answer.code == 0, answer.out
-    found = findings(answer)
-    operations = found["api"][0]["message"]
+    by_check = findings(answer)
+    operations = by_check["api"][0]["message"]
     for name in ("ListMountTargets", "ListExports", "GetPrivateIp", "GetSubnet", "ListMetrics", "SummarizeMetricsData"):
         assert name in operations
-    assert found["clock"][0]["severity"] == "ok"
-    assert found["inventory"][0]["message"] == "5 mount targets"
-    assert found["regions"][0]["message"] == "subscribed to eu-frankfurt-1"
-    assert "newest minutes ended" in found["ingestion-lag"][0]["message"]
+    assert by_check["clock"][0]["severity"] == "ok"
+    assert by_check["inventory"][0]["message"] == "5 mount targets"
+    assert by_check["regions"][0]["message"] == "subscribed to eu-frankfurt-1"
+    assert "newest minutes ended" in by_check["ingestion-lag"][0]["message"]
 
 
 def test_a_region_the_tenancy_is_not_subscribed_to_is_reported_and_not_asked(
@@ -259,11 +259,13 @@ def test_an_account_larger_than_an_answer_is_judged_by_all_of_its_metrics(
     flags = ("--oci.endpoint", region.url, "--oci.config-file", str(keys), "--output", "json")
     answer = ask("doctor", "--no-client", *flags)
     calls = dict(region.calls)
-    found = findings(answer)
+    by_check = findings(answer)
     assert answer.code == 0
-    assert not [metric for metric in found["metrics"] if metric["severity"] != "ok"]
-    assert "17 metrics answered, 17 of them with points" in found["metrics"][-1]["message"]
-    assert found["inventory"][0]["message"].startswith("52 mount targets. Only a few of their addresses were looked up")
+    assert not [metric for metric in by_check["metrics"] if metric["severity"] != "ok"]
+    assert "17 metrics answered, 17 of them with points" in by_check["metrics"][-1]["message"]
+    assert by_check["inventory"][0]["message"].startswith(
+        "52 mount targets. Only a few of their addresses were looked up"
+    )
     assert sum(calls.get(name, 0) for name in ("GetPrivateIp", "ListPrivateIps", "GetSubnet")) <= 12
     assert calls["ListMetrics"] < 45
 

@@ -44,8 +44,8 @@ def test_a_transfer_size_of_nothing_is_refused() -> None:
 
 
 def test_a_report_is_judged_by_its_group() -> None:
-    found = ask("fio", REPORTS / "nogroup.json", "--output", "json").document
-    (group,) = found["groups"]
+    document = ask("fio", REPORTS / "nogroup.json", "--output", "json").document
+    (group,) = document["groups"]
     assert [job["name"] for job in group["jobs"]] == ["randread", "randread"]
     assert group["depth"] == 8
     total = sum(job["mount_target_iops"]["point"] for job in group["jobs"])
@@ -54,10 +54,10 @@ def test_a_report_is_judged_by_its_group() -> None:
 
 
 def test_local_storage_has_figures_and_no_verdict() -> None:
-    found = ask("fio", REPORTS / "stonewall.json", "--shape", "none", "--output", "json").document
-    assert [group["share"] for group in found["groups"]] == [{}, {}]
-    assert {group["model_error_ratio"] for group in found["groups"]} == {None}
-    assert {group["mount_target_iops"] for group in found["groups"]} == {None}
+    document = ask("fio", REPORTS / "stonewall.json", "--shape", "none", "--output", "json").document
+    assert [group["share"] for group in document["groups"]] == [{}, {}]
+    assert {group["model_error_ratio"] for group in document["groups"]} == {None}
+    assert {group["mount_target_iops"] for group in document["groups"]} == {None}
     out = ask("fio", REPORTS / "stonewall.json", "--shape", "none").out
     assert "no ceiling is known, latency sets the pace" in out
     assert "mount-target IOPS" not in out

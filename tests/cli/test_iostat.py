@@ -104,9 +104,9 @@ def test_a_narrow_terminal_loses_the_lesser_columns_and_says_which() -> None:
 
 def test_the_network_of_the_host_is_judged_by_the_busier_direction() -> None:
     """118 MB/s on 1 Gbit/s are a full card and not a lack of depth."""
-    found = mixed("--client-bandwidth", "100Mbit/s")
-    busier = max(found["total"]["read_bytes_per_second"], found["total"]["written_bytes_per_second"])
-    assert found["client_network"] == {
+    report = mixed("--client-bandwidth", "100Mbit/s")
+    busier = max(report["total"]["read_bytes_per_second"], report["total"]["written_bytes_per_second"])
+    assert report["client_network"] == {
         "bytes_per_second": busier,
         "limit": 12.5e6,
         "ratio": pytest.approx(busier / 12.5e6),

@@ -25,11 +25,11 @@ POD = "0f6e2b1c-9d3a-4c5b-8e7f-112233445566"
 
 @pytest.fixture
 def host(tmp_path: Path) -> BusyHost:
-    found = BusyHost(tmp_path, writers=True, names=OF_COMMAND)
-    found.process(7, "tar")
-    found.process(8, "spark", cgroup=f"/kubepods/burstable/pod{POD}/{'3a' * 32}")
+    host = BusyHost(tmp_path, writers=True, names=OF_COMMAND)
+    host.process(7, "tar")
+    host.process(8, "spark", cgroup=f"/kubepods/burstable/pod{POD}/{'3a' * 32}")
     (tmp_path / "pods" / f"batch_etl-5d9c_{POD}").mkdir()
-    return found
+    return host
 
 
 def _work(host: BusyHost) -> None:
@@ -58,8 +58,8 @@ def _reports(
 
 def _report(host: BusyHost, by: str, work: Callable[[BusyHost], None] = _work) -> ProcessReport:
     """A report of two seconds, with work in the first one."""
-    (found,) = _reports(host, by, 2.0, 1, lambda busy: work(busy) if busy.now == 101.0 else None)
-    return found
+    (report,) = _reports(host, by, 2.0, 1, lambda busy: work(busy) if busy.now == 101.0 else None)
+    return report
 
 
 def _shown(report: ProcessReport, sort: str = "iops", limit: int | None = None) -> str:
@@ -105,9 +105,9 @@ def test_a_limit_keeps_the_first_lines_and_the_sum_of_all(host: BusyHost) -> Non
 
 
 def test_the_shortest_interval_has_a_look(host: BusyHost) -> None:
-    found = _reports(host, "process", 0.0005, 3, lambda busy: busy.read(300, "cat", 32 * KIB))
+    reports = _reports(host, "process", 0.0005, 3, lambda busy: busy.read(300, "cat", 32 * KIB))
 
-    assert [len(report.loads[HERE]) for report in found] == [1, 1, 1]
+    assert [len(report.loads[HERE]) for report in reports] == [1, 1, 1]
 
 
 def test_a_hostile_name_reaches_no_terminal(host: BusyHost) -> None:

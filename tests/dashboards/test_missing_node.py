@@ -12,9 +12,9 @@ SCRIPT = Path(__file__).parents[2] / "tools/node-libraries"
 @pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 3)])
 def test_a_missing_node_is_named_and_fails_only_in_ci(tmp_path: Path, ci: str, code: int) -> None:
     for name in ("bash", "dirname", "sed"):
-        found = shutil.which(name)
-        assert found
-        (tmp_path / name).symlink_to(found)
+        program = shutil.which(name)
+        assert program
+        (tmp_path / name).symlink_to(program)
 
     done = subprocess.run(
         [tmp_path / "bash", SCRIPT], env={"PATH": str(tmp_path), "CI": ci}, capture_output=True, text=True, check=False

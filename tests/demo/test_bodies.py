@@ -198,9 +198,9 @@ SPOILT = {
 
 @pytest.mark.parametrize("complaint", SPOILT)
 def test_the_check_itself_sees_what_is_wrong(complaint: str) -> None:
-    found = list(violations(SPOILT[complaint], "identity", "RegionSubscription"))
-    assert len(found) == 1
-    assert complaint in found[0]
+    complaints = list(violations(SPOILT[complaint], "identity", "RegionSubscription"))
+    assert len(complaints) == 1
+    assert complaint in complaints[0]
 
 
 def test_the_check_itself_finds_nothing_wrong_with_a_good_body() -> None:

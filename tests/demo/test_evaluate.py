@@ -99,8 +99,8 @@ class TestPredicates:
         ],
     )
     def test_they_give_one_and_zero_both_bounds_inclusive(self, predicate: str, held: set[int]) -> None:
-        found = results(f'M[1m]{{host = "a"}}.mean() {predicate}')["a,r1"]
-        assert found == {minute: float(minute in held) for minute in range(1, 7)}
+        values = results(f'M[1m]{{host = "a"}}.mean() {predicate}')["a,r1"]
+        assert values == {minute: float(minute in held) for minute in range(1, 7)}
 
     def test_nested_ones_can_be_counted_over(self) -> None:
         assert results("(M[1m].max() >= 3).grouping().sum()")[""] == {1: 1, 2: 1, 3: 1, 4: 2, 5: 1, 6: 1}
@@ -142,8 +142,8 @@ class TestAbsence:
         assert results('M[1m]{host = "z"}.absent()') == {}
 
     def test_together_with_a_threshold_it_catches_both(self) -> None:
-        found = results("M[1m].groupBy(host).max() == 40 || M[1m].groupBy(host).absent() == 1")["b"]
-        assert found == {1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 1}
+        values = results("M[1m].groupBy(host).max() == 40 || M[1m].groupBy(host).absent() == 1")["b"]
+        assert values == {1: 0, 2: 0, 3: 1, 4: 1, 5: 1, 6: 1}
 
 
 @given(st.dictionaries(st.integers(1, 30), st.floats(-1e9, 1e9), min_size=1))

@@ -117,12 +117,12 @@ class TestWindow:
             assert list(points(stream)) == list(range(MINUTE - 5, MINUTE))
 
     def test_without_times_it_is_the_last_three_hours_documented_summarize_metrics_data(self, sdk: Clients) -> None:
-        found = points(sdk.summarize("MountTargetIOPS[1m].mean()")[0])
-        assert (min(found), max(found)) == (MINUTE - 180, MINUTE - 1)
+        minutes = points(sdk.summarize("MountTargetIOPS[1m].mean()")[0])
+        assert (min(minutes), max(minutes)) == (MINUTE - 180, MINUTE - 1)
 
     def test_no_point_is_from_the_future(self, sdk: Clients) -> None:
-        found = points(sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 1, MINUTE + 10))[0])
-        assert list(found) == [MINUTE - 1, MINUTE]
+        minutes = points(sdk.summarize("MountTargetIOPS[1m].mean()", **between(MINUTE - 1, MINUTE + 10))[0])
+        assert list(minutes) == [MINUTE - 1, MINUTE]
 
     def test_a_minute_is_there_from_its_end_on(self, sdk: Clients, clock: Clock) -> None:
         clock.now = NOW + 59.9
@@ -138,8 +138,8 @@ class TestWindow:
         query = f'MountTargetConnections[1d]{{resourceId = "{home}"}}.max()'
         oldest = MINUTE - days * 1440
         inside = {"start_time": at(oldest - 1440), "end_time": at(oldest + 1441), "resolution": resolution}
-        found = points(sdk.summarize(query, **inside)[0])
-        assert oldest <= min(found) < oldest + 1440
+        minutes = points(sdk.summarize(query, **inside)[0])
+        assert oldest <= min(minutes) < oldest + 1440
 
     def test_the_default_resolution_is_the_interval_documented_mql_reference(self, sdk: Clients) -> None:
         for interval, minutes in (("1m", 1), ("5m", 5), ("1h", 60)):

@@ -37,10 +37,10 @@ def post(sdk: Clients, *streams: dict[str, Any], **options: Any) -> Any:
 
 def test_what_is_posted_can_be_queried_back_with_its_metadata(sdk: Clients) -> None:
     assert post(sdk, stream(sdk)).failed_metrics_count == 0
-    found = sdk.summarize("IopsUtilization[1m].max()", namespace="fss_utilization", **between(MINUTE, MINUTE))
-    assert [points(one) for one in found] == [{MINUTE: 0.85}]
-    assert found[0].metadata == {"unit": "ratio"}
-    assert found[0].compartment_id == sdk.region.tenancy.compartments[1].id
+    streams = sdk.summarize("IopsUtilization[1m].max()", namespace="fss_utilization", **between(MINUTE, MINUTE))
+    assert [points(one) for one in streams] == [{MINUTE: 0.85}]
+    assert streams[0].metadata == {"unit": "ratio"}
+    assert streams[0].compartment_id == sdk.region.tenancy.compartments[1].id
 
 
 def test_what_is_posted_is_listed(sdk: Clients) -> None:
@@ -55,8 +55,8 @@ def test_several_points_of_a_minute_are_aggregated_with_their_counts(sdk: Client
     post(sdk, stream(sdk, datapoints=[point(1.0, -30), point(4.0, -10, count=2)]))
     ask = between(MINUTE, MINUTE)
     for statistic, expected in (("mean", 3.0), ("max", 4.0), ("count", 3.0), ("last", 4.0)):
-        found = sdk.summarize(f"IopsUtilization[1m].{statistic}()", namespace="fss_utilization", **ask)
-        assert points(found[0]) == {MINUTE: expected}
+        streams = sdk.summarize(f"IopsUtilization[1m].{statistic}()", namespace="fss_utilization", **ask)
+        assert points(streams[0]) == {MINUTE: expected}
 
 
 def test_a_resource_group_is_matched_only_when_asked_for_documented_metric_data(sdk: Clients) -> None:

@@ -119,13 +119,13 @@ class TestAgreement:
 
     def test_ldap_is_published_for_both_owners_documented_file_system_metrics(self, sdk: Clients) -> None:
         tenancy = sdk.region.tenancy
-        found = by(sdk.summarize("LdapRequestThroughput[1m].sum()"), "resourceId", "requestType")
-        assert {owner for owner, _ in found} == {tenancy.named("mt-home"), tenancy.named("ldap-corp")}
+        streams = by(sdk.summarize("LdapRequestThroughput[1m].sum()"), "resourceId", "requestType")
+        assert {owner for owner, _ in streams} == {tenancy.named("mt-home"), tenancy.named("ldap-corp")}
 
     def test_health_is_split_into_rates_that_make_a_hundred(self, sdk: Clients) -> None:
-        found = by(sdk.summarize("MountTargetHealth[1m].mean()"), "resourceId", "healthItem")
+        streams = by(sdk.summarize("MountTargetHealth[1m].mean()"), "resourceId", "healthItem")
         for target in sdk.region.tenancy.mount_targets:
-            rates = [points(found[target.id, item])[MINUTE - 1] for item in ("SuccessRate", "ErrorRate")]
+            rates = [points(streams[target.id, item])[MINUTE - 1] for item in ("SuccessRate", "ErrorRate")]
             assert sum(rates) == pytest.approx(100)
 
 

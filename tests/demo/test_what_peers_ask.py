@@ -32,8 +32,8 @@ def listed(region: Region, body: object) -> tuple[int, Any]:
 @pytest.mark.parametrize(("order", "is_reversed"), [("ASC", False), ("DESC", True)])
 def test_metrics_are_sorted_as_a_grafana_plugin_asks(region: Region, order: str, *, is_reversed: bool) -> None:
     body = {"namespace": "oci_filestorage", "groupBy": ["namespace", "name"], "sortBy": "NAME", "sortOrder": order}
-    status, found = listed(region, body)
-    names = [one["name"] for one in found]
+    status, metrics = listed(region, body)
+    names = [one["name"] for one in metrics]
 
     assert status == 200
     assert len(names) > 20
@@ -42,9 +42,9 @@ def test_metrics_are_sorted_as_a_grafana_plugin_asks(region: Region, order: str,
 
 def test_metrics_are_filtered_by_dimensions(region: Region) -> None:
     body = {"dimensionFilters": {"resourceId": region.tenancy.named("mt-home")}}
-    _, found = listed(region, body)
+    _, metrics = listed(region, body)
 
-    assert {one["dimensions"]["resourceId"] for one in found} == {region.tenancy.named("mt-home")}
+    assert {one["dimensions"]["resourceId"] for one in metrics} == {region.tenancy.named("mt-home")}
 
 
 def test_an_unknown_order_is_refused(region: Region) -> None:
@@ -65,10 +65,10 @@ def posted(region: Region, namespace: str) -> dict[str, object]:
 
 def test_a_posted_metric_can_be_listed(region: Region) -> None:
     status, answer = asked(region, "/20180401/metrics", posted(region, "fss_exporter"))
-    _, found = listed(region, {"namespace": "fss_exporter"})
+    _, metrics = listed(region, {"namespace": "fss_exporter"})
 
     assert (status, answer["failedMetricsCount"]) == (200, 0)
-    assert [one["name"] for one in found] == ["IopsUtilization"]
+    assert [one["name"] for one in metrics] == ["IopsUtilization"]
 
 
 def test_a_namespace_of_oracle_cannot_be_posted_to(region: Region) -> None:

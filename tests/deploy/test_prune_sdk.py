@@ -17,10 +17,10 @@ PRUNE: dict[str, Any] = runpy.run_path(str(ROOT / "tools/prune_sdk.py"))
 
 
 def installed_sdk() -> Path:
-    found = find_spec("oci")
-    assert found
-    assert found.origin
-    return Path(found.origin).parent
+    spec = find_spec("oci")
+    assert spec
+    assert spec.origin
+    return Path(spec.origin).parent
 
 
 @pytest.fixture

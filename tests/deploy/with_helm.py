@@ -106,9 +106,9 @@ def mounts(folder: Path, agent: dict[str, Any]) -> tuple[dict[str, Any], dict[st
 
 @pytest.mark.parametrize("exact", ["off", False])
 def test_without_exact_mode_the_agent_gets_nothing_of_tracefs(tmp_path: Path, exact: object) -> None:
-    container, found = mounts(tmp_path, {"exact": exact})
+    container, volumes = mounts(tmp_path, {"exact": exact})
 
-    assert found == {"/host/proc": ("/proc", True)}
+    assert volumes == {"/host/proc": ("/proc", True)}
     assert not [argument for argument in container["args"] if "exact" in argument or "tracefs" in argument]
 
 
@@ -116,10 +116,10 @@ def test_without_exact_mode_the_agent_gets_nothing_of_tracefs(tmp_path: Path, ex
 def test_exact_mode_brings_tracefs_with_its_instances_writable_and_no_other_privilege(
     tmp_path: Path, exact: object, flag: str
 ) -> None:
-    container, found = mounts(tmp_path, {"exact": exact})
+    container, volumes = mounts(tmp_path, {"exact": exact})
     without, _ = mounts(tmp_path, {})
 
-    assert found == {
+    assert volumes == {
         "/host/proc": ("/proc", True),
         "/host/tracing": ("/sys/kernel/tracing", True),
         "/host/tracing/instances": ("/sys/kernel/tracing/instances", False),
@@ -129,22 +129,22 @@ def test_exact_mode_brings_tracefs_with_its_instances_writable_and_no_other_priv
 
 
 def test_the_load_by_process_brings_the_names_of_pods_and_with_the_writers_one_more_file(tmp_path: Path) -> None:
-    container, found = mounts(tmp_path, {"exact": "auto", "exactProcesses": 10})
-    assert found["/host/pod-logs"] == ("/var/log/pods", True)
-    assert "/host/tracing/dynamic_events" not in found
+    container, volumes = mounts(tmp_path, {"exact": "auto", "exactProcesses": 10})
+    assert volumes["/host/pod-logs"] == ("/var/log/pods", True)
+    assert "/host/tracing/dynamic_events" not in volumes
     assert {"--nfs.exact.processes=10", "--path.pod-logs=/host/pod-logs"} <= set(container["args"])
     assert "--nfs.exact.writers" not in container["args"]
 
-    container, found = mounts(tmp_path, {"exact": "on", "exactProcesses": 5, "exactWriters": True, "podLogs": ""})
-    assert found["/host/tracing/dynamic_events"] == ("/sys/kernel/tracing/dynamic_events", False)
-    assert "/host/pod-logs" not in found
+    container, volumes = mounts(tmp_path, {"exact": "on", "exactProcesses": 5, "exactWriters": True, "podLogs": ""})
+    assert volumes["/host/tracing/dynamic_events"] == ("/sys/kernel/tracing/dynamic_events", False)
+    assert "/host/pod-logs" not in volumes
     assert "--nfs.exact.writers" in container["args"]
 
 
 def test_the_load_by_job_needs_neither_processes_nor_the_names_of_pods(tmp_path: Path) -> None:
-    container, found = mounts(tmp_path, {"exact": "auto", "exactJobs": 20, "exactWriters": True})
+    container, volumes = mounts(tmp_path, {"exact": "auto", "exactJobs": 20, "exactWriters": True})
     assert {"--nfs.exact.jobs=20", "--nfs.exact.writers"} <= set(container["args"])
-    assert "/host/pod-logs" not in found
+    assert "/host/pod-logs" not in volumes
 
 
 @pytest.mark.parametrize(
@@ -163,8 +163,8 @@ def test_a_switch_without_the_switch_it_needs_is_refused(tmp_path: Path, agent: 
 
 
 def test_tracefs_may_be_below_debugfs_and_nowhere_else(tmp_path: Path) -> None:
-    _, found = mounts(tmp_path, {"exact": "auto", "tracefs": "/sys/kernel/debug/tracing"})
-    assert found["/host/tracing/instances"] == ("/sys/kernel/debug/tracing/instances", False)
+    _, volumes = mounts(tmp_path, {"exact": "auto", "tracefs": "/sys/kernel/debug/tracing"})
+    assert volumes["/host/tracing/instances"] == ("/sys/kernel/debug/tracing/instances", False)
 
     done = helm(tmp_path, {"agent": {"exact": "auto", "tracefs": "/etc"}})
     assert done.returncode != 0
@@ -189,8 +189,8 @@ def test_a_cluster_without_the_operator_gets_none_of_its_objects(tmp_path: Path)
 
 
 def test_a_cluster_with_the_operator_gets_its_objects_without_a_setting(tmp_path: Path) -> None:
-    found = documents(tmp_path, {}, "--api-versions", "monitoring.coreos.com/v1")
-    assert {document["kind"] for document in found} >= OPERATOR_KINDS
+    rendered = documents(tmp_path, {}, "--api-versions", "monitoring.coreos.com/v1")
+    assert {document["kind"] for document in rendered} >= OPERATOR_KINDS
 
 
 def test_the_dashboards_have_the_label_that_the_sidecar_of_grafana_looks_for(tmp_path: Path) -> None:
@@ -273,17 +273,19 @@ def test_a_digest_replaces_the_tag_of_one_image(tmp_path: Path) -> None:
 
 
 def test_common_labels_are_on_every_object_and_in_no_selector(tmp_path: Path) -> None:
-    found = objects(tmp_path, {"commonLabels": {"cost-centre": "storage"}})
-    assert [name for name, one in found.items() if one["metadata"]["labels"].get("cost-centre") != "storage"] == []
-    selectors = [one["spec"]["selector"]["matchLabels"] for one in found.values() if "template" in one.get("spec", {})]
+    by_kind = objects(tmp_path, {"commonLabels": {"cost-centre": "storage"}})
+    assert [name for name, one in by_kind.items() if one["metadata"]["labels"].get("cost-centre") != "storage"] == []
+    selectors = [
+        one["spec"]["selector"]["matchLabels"] for one in by_kind.values() if "template" in one.get("spec", {})
+    ]
     assert selectors
     assert not any("cost-centre" in selector for selector in selectors)
 
 
 def test_the_agent_can_have_an_account_of_its_own_and_still_gets_no_token(tmp_path: Path) -> None:
-    found = objects(tmp_path, {"agent": {"serviceAccount": {"create": True}}})
-    pod = found["DaemonSet", "fss-exporter-agent"]["spec"]["template"]["spec"]
-    assert pod["serviceAccountName"] == found["ServiceAccount", "fss-exporter-agent"]["metadata"]["name"]
+    by_kind = objects(tmp_path, {"agent": {"serviceAccount": {"create": True}}})
+    pod = by_kind["DaemonSet", "fss-exporter-agent"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == by_kind["ServiceAccount", "fss-exporter-agent"]["metadata"]["name"]
     assert pod["automountServiceAccountToken"] is False
 
 
@@ -291,9 +293,9 @@ def test_relabelings_run_after_those_of_the_chart(tmp_path: Path) -> None:
     drop = {"sourceLabels": ["__name__"], "regex": "fss_client_queue_.*", "action": "drop"}
     zone = {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "zone"}
     values = {"monitors": {"enabled": True, "relabelings": [zone], "metricRelabelings": [drop]}}
-    found = objects(tmp_path, values)
-    (agent,) = found["PodMonitor", "fss-exporter-agent"]["spec"]["podMetricsEndpoints"]
-    (poller,) = found["ServiceMonitor", "fss-exporter-poller"]["spec"]["endpoints"]
+    by_kind = objects(tmp_path, values)
+    (agent,) = by_kind["PodMonitor", "fss-exporter-agent"]["spec"]["podMetricsEndpoints"]
+    (poller,) = by_kind["ServiceMonitor", "fss-exporter-poller"]["spec"]["endpoints"]
     assert agent["relabelings"][0]["targetLabel"] == "instance"
     assert agent["relabelings"][-1] == zone
     assert poller["relabelings"] == [zone]
@@ -306,11 +308,13 @@ def test_further_objects_are_templates(tmp_path: Path) -> None:
 
 
 def test_two_pollers_share_a_claim_and_one_of_them_stands_by(tmp_path: Path) -> None:
-    found = objects(tmp_path, {"poller": {"standbyClaim": "shared-files", "config": {"oci": {"auth": "config_file"}}}})
-    deployment = found["Deployment", "fss-exporter-poller"]["spec"]
+    by_kind = objects(
+        tmp_path, {"poller": {"standbyClaim": "shared-files", "config": {"oci": {"auth": "config_file"}}}}
+    )
+    deployment = by_kind["Deployment", "fss-exporter-poller"]["spec"]
     assert deployment["replicas"] == 2
     assert deployment["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
-    config = yaml.safe_load(found["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
+    config = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
     pod = deployment["template"]["spec"]
     (mount,) = (
         volume_mount for volume_mount in pod["containers"][0]["volumeMounts"] if volume_mount["name"] == "shared"

@@ -59,14 +59,14 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def deb(packages: Path) -> Path:
-    (found,) = packages.glob(f"fss-exporter-agent_{VERSION}_*.deb")
-    return found
+    (package,) = packages.glob(f"fss-exporter-agent_{VERSION}_*.deb")
+    return package
 
 
 @pytest.fixture(scope="module")
 def rpm(packages: Path) -> Path:
-    (found,) = packages.glob(f"fss-exporter-agent-{VERSION}-1.*.rpm")
-    return found
+    (package,) = packages.glob(f"fss-exporter-agent-{VERSION}-1.*.rpm")
+    return package
 
 
 @pytest.fixture

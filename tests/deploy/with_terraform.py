@@ -88,9 +88,9 @@ def test_the_module_wants_the_same_alarms_as_the_provisioner(
     by_shape: dict[str, list[str]] = {}
     for ocid, shape in shapes.items():
         by_shape.setdefault(shape, []).append(ocid)
-    found = planned(tmp_path, mount_targets=by_shape, published=published, name="prod")
+    answer = planned(tmp_path, mount_targets=by_shape, published=published, name="prod")
     targets = [Target(ocid, shape, SHAPES[shape].limits) for ocid, shape in shapes.items()]
     wanted = desired(PACK, AlarmScope("", "", (), name="prod"), Estate(targets, published=published))
-    assert {key: comparable(body) for key, body in found.items()} == {
+    assert {key: comparable(body) for key, body in answer.items()} == {
         alarm.key: comparable(json.loads(json.dumps(alarm.body))) for alarm in wanted
     }

@@ -15,24 +15,24 @@ from fss_toolbox.doctor import client_probe as probes, kernel_counting
 
 def test_a_listening_port_tells_the_round_trip() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        found = probes.connect("127.0.0.1", server.getsockname()[1], PATIENCE_S)
-    assert found.seconds is not None
-    assert 0 < found.seconds < PATIENCE_S
+        attempt = probes.connect("127.0.0.1", server.getsockname()[1], PATIENCE_S)
+    assert attempt.seconds is not None
+    assert 0 < attempt.seconds < PATIENCE_S
 
 
 def test_a_closed_port_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    found = probes.connect("127.0.0.1", port, PATIENCE_S)
-    assert found.seconds is None
-    assert found.error == "Connection refused"
+    attempt = probes.connect("127.0.0.1", port, PATIENCE_S)
+    assert attempt.seconds is None
+    assert attempt.error == "Connection refused"
 
 
 @pytest.mark.parametrize(("address", "port"), [("a" * 70, 2049), ("127.0.0.1", 99_999)])
 def test_an_address_or_a_port_that_cannot_be_is_a_failure_with_a_reason(address: str, port: int) -> None:
-    found = probes.connect(address, port, 0.2)
-    assert found.seconds is None
-    assert found.error
+    attempt = probes.connect(address, port, 0.2)
+    assert attempt.seconds is None
+    assert attempt.error
 
 
 def test_no_answer_at_all_ends_at_the_deadline() -> None:
@@ -45,12 +45,12 @@ def test_no_answer_at_all_ends_at_the_deadline() -> None:
             for one in waiting:
                 one.settimeout(0)
                 one.connect_ex(server.getsockname())
-            found = probes.connect("127.0.0.1", server.getsockname()[1], 0.2)
+            attempt = probes.connect("127.0.0.1", server.getsockname()[1], 0.2)
         finally:
             for one in waiting:
                 one.close()
-    assert found.seconds is None
-    assert found.error == "no answer within 0.2 s"
+    assert attempt.seconds is None
+    assert attempt.error == "no answer within 0.2 s"
 
 
 def test_a_directory_is_counted_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,16 +64,16 @@ def test_a_directory_is_counted_in_a_process_of_its_own(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(("path", "why"), [("none", "No such file"), ("file", "Not a directory")])
 def test_what_cannot_be_listed_says_why(tmp_path: Path, path: str, why: str) -> None:
     (tmp_path / "file").touch()
-    found = probes.count_entries(str(tmp_path / path), 10, PATIENCE_S)
-    assert found.entries is None
-    assert why in found.error
+    counted = probes.count_entries(str(tmp_path / path), 10, PATIENCE_S)
+    assert counted.entries is None
+    assert why in counted.error
 
 
 def test_a_directory_that_hangs_costs_the_deadline_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "_COUNTER", "import time; time.sleep(60)")
-    found = probes.count_entries(str(tmp_path), 10, 0.2)
-    assert found.entries is None
-    assert found.error == "no answer within 0.2 s"
+    counted = probes.count_entries(str(tmp_path), 10, 0.2)
+    assert counted.entries is None
+    assert counted.error == "no answer within 0.2 s"
 
 
 def test_a_path_that_looks_like_a_flag_is_a_path() -> None:

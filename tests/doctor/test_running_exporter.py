@@ -191,7 +191,7 @@ def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter)
 )
 def test_a_password_in_the_url_is_not_shown(exporter: Exporter, answer: tuple[int, str]) -> None:
     exporter.metrics, exporter.health = answer, (503, "a loop is stalled")
-    found = list(check_running(f"http://user:secret@{exporter.address}/metrics"))
+    shown = list(check_running(f"http://user:secret@{exporter.address}/metrics"))
 
-    assert found
-    assert "secret" not in str(found)
+    assert shown
+    assert "secret" not in str(shown)

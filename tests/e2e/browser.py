@@ -39,9 +39,9 @@ window.addEventListener("load", async () => {
 
 def _browser() -> str:
     for name in ("chromium", "google-chrome", "chromium-browser"):
-        found = shutil.which(name)
-        if found and not found.startswith("/snap/"):  # a snap cannot read what lies below /tmp
-            return found
+        program = shutil.which(name)
+        if program and not program.startswith("/snap/"):  # a snap cannot read what lies below /tmp
+            return program
     return require("chromium", "chromium")
 
 

@@ -111,9 +111,9 @@ def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Sim
             for operation, truth in TRUTH.items():
                 series = f'fss_client_operations_total{{server_name="{name}",operation="{operation}"}}'
                 query = f"increase({series}[{END}s] @ {epoch + END})"
-                found = value(server, query)
+                deletes = value(server, query)
                 # increase() extrapolates by up to one interval at the end of its range.
-                assert found == pytest.approx(truth, rel=0.15), (name, operation)
+                assert deletes == pytest.approx(truth, rel=0.15), (name, operation)
 
 
 def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tm
     epoch = int(time.time()) - 3 * 3600
     with blocks(Simulation({"a": (60, 7)}, zero_answers=0), epoch, tmp_path) as server:
         query = f'increase(fss_client_operations_total{{operation="REMOVE"}}[{END}s] @ {epoch + END})'
-        found = value(server, query)
+        deletes = value(server, query)
 
-    assert found < 0.75 * TRUTH["REMOVE"]
+    assert deletes < 0.75 * TRUTH["REMOVE"]
 
 
 SCRAPES = """

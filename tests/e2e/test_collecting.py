@@ -37,8 +37,8 @@ def host(root: Path, count: int) -> Path:
 
 def series(server: Prometheus, job: str, selector: str = OF_MOUNTS) -> dict[frozenset[tuple[str, str]], str]:
     """Values of the series of a job, by all labels except the job."""
-    found = server.query(f'{{job="{job}", {selector}}}')
-    return {frozenset({**one["metric"], "job": ""}.items()): one["value"][1] for one in found}
+    series = server.query(f'{{job="{job}", {selector}}}')
+    return {frozenset({**one["metric"], "job": ""}.items()): one["value"][1] for one in series}
 
 
 def names(server: Prometheus, job: str) -> set[str]:

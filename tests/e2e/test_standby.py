@@ -115,9 +115,9 @@ def roles(pair: Sequence[Poller]) -> tuple[Poller, Poller] | None:
 
 
 def has_roles(pair: Sequence[Poller]) -> tuple[Poller, Poller]:
-    found = wait_for(partial(roles, pair), "a leader that polls and a poller that stands by")
-    assert found
-    return found
+    by_role = wait_for(partial(roles, pair), "a leader that polls and a poller that stands by")
+    assert by_role
+    return by_role
 
 
 def test_of_two_that_start_at_once_one_polls_and_both_are_ready(settings: Path) -> None:

@@ -51,9 +51,9 @@ def test_ceilings_are_those_of_the_documents(service: str, kind: str, capacity: 
     ],
 )
 def test_a_service_is_recognised_by_the_end_of_the_servers_name(server: str, service: str | None) -> None:
-    found = recognised(server)
+    known = recognised(server)
 
-    assert (found and found.name) == service
+    assert (known and known.name) == service
 
 
 def test_what_an_operation_costs_is_a_rule_of_the_service() -> None:
@@ -119,8 +119,8 @@ def test_what_one_client_of_apsara_nas_was_seen_to_reach() -> None:
 
 
 def test_128_requests_in_flight_at_the_stated_latency_make_the_stated_iops() -> None:
-    found = InFlight(0.010, 4096, needed=128, most=128)
+    waiting = InFlight(0.010, 4096, needed=128, most=128)
 
-    assert found.completed(128) == pytest.approx(12_800)  # one client was seen to write 10,000
-    assert not found.exceeded
-    assert found.completed(2) == 200  # what a slot table of 2 leaves
+    assert waiting.completed(128) == pytest.approx(12_800)  # one client was seen to write 10,000
+    assert not waiting.exceeded
+    assert waiting.completed(2) == 200  # what a slot table of 2 leaves

@@ -218,12 +218,12 @@ def test_ceilings_are_exported_by_address_unless_exports_of_one_address_differ()
         services=Services(claims),
     )
 
-    found = families(NfsCollector(_ticked(look)))
+    by_name = families(NfsCollector(_ticked(look)))
 
-    assert found["fss_client_iops_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 30_000)]
-    assert found["fss_client_bytes_per_second_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 240e6)]
-    assert "fss_client_read_bytes_per_second_limit" not in found
-    assert [labels["kind"] for labels, _ in found["fss_client_service"]] == [
+    assert by_name["fss_client_iops_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 30_000)]
+    assert by_name["fss_client_bytes_per_second_limit"] == [({"network": "unknown", "address": "10.0.0.3"}, 240e6)]
+    assert "fss_client_read_bytes_per_second_limit" not in by_name
+    assert [labels["kind"] for labels, _ in by_name["fss_client_service"]] == [
         "vpu-20",
         "vpu-20",
         "vpu-10",
@@ -245,19 +245,19 @@ def test_what_one_client_was_seen_to_reach_is_an_objective_where_its_document_sa
     stats = "".join(mountstats({}, **one) for one in (nas, volume))
     look = join(parse_mountstats(stats), parse_mountinfo("".join(info)), services=Services(claims))
 
-    found = families(NfsCollector(_ticked(look)))
+    by_name = families(NfsCollector(_ticked(look)))
 
     read, write = (
         {"network": "unknown", "address": "10.0.0.3", "operation": operation} for operation in ("READ", "WRITE")
     )
-    assert found["fss_client_objective_operations_per_second"] == [(read, 14_000), (write, 10_000)]
-    assert found["fss_client_objective_bytes_per_second"] == [(read, 300 * 1024**2), (write, 300 * 1024**2)]
+    assert by_name["fss_client_objective_operations_per_second"] == [(read, 14_000), (write, 10_000)]
+    assert by_name["fss_client_objective_bytes_per_second"] == [(read, 300 * 1024**2), (write, 300 * 1024**2)]
 
 
 def test_a_host_without_other_services_has_no_series_of_them() -> None:
-    found = families(NfsCollector(_ticked(reading())))
+    by_name = families(NfsCollector(_ticked(reading())))
 
-    assert not {name for name in found if "service" in name or "limit" in name or "objective" in name}
+    assert not {name for name in by_name if "service" in name or "limit" in name or "objective" in name}
 
 
 def two_looks(before: str, after: str) -> dict[str, list[tuple[dict[str, str], float]]]:

@@ -41,8 +41,8 @@ class Host:
 
     def seen(self) -> dict[str, int]:
         """READs by export."""
-        found = self.reader.read().superblocks
-        return {one.key.export: one.record.operations["READ"].operations for one in found}
+        superblocks = self.reader.read().superblocks
+        return {one.key.export: one.record.operations["READ"].operations for one in superblocks}
 
     def tick(self, accounts: Accounts, seconds: float = 1.0) -> float:
         """Let time pass, and count a reading. Return the I/O operations of the server so far."""

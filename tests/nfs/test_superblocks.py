@@ -82,8 +82,8 @@ def test_mounts_stacked_on_one_mount_point_are_kept_apart_by_their_order() -> No
         mountstats({"READ": 5}) + mountstats({"READ": 7}), mountinfo(superblock="0:40") + mountinfo(superblock="0:41")
     )
 
-    found = {superblock.number: superblock.record.operations["READ"].operations for superblock in reading.superblocks}
-    assert found == {"0:40": 5, "0:41": 7}
+    counts = {superblock.number: superblock.record.operations["READ"].operations for superblock in reading.superblocks}
+    assert counts == {"0:40": 5, "0:41": 7}
 
 
 def test_lines_without_a_device_between_the_mounts_do_not_shift_the_join() -> None:

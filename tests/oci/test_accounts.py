@@ -217,8 +217,8 @@ def test_one_account_needs_no_list() -> None:
 def test_a_flag_replaces_what_the_file_says_of_every_account(tmp_path: Path) -> None:
     path = tmp_path / "c.yml"
     path.write_text("oci:\n  accounts:\n  - {name: a, regions: [eu-zurich-1]}\n  - {name: b}\n")
-    found = load(path, {"oci.regions": ("eu-frankfurt-1",)}).each_account
-    assert [one.oci.regions for one in found] == [("eu-frankfurt-1",)] * 2
+    accounts = load(path, {"oci.regions": ("eu-frankfurt-1",)}).each_account
+    assert [one.oci.regions for one in accounts] == [("eu-frankfurt-1",)] * 2
 
 
 def test_accounts_are_chosen_by_name() -> None:

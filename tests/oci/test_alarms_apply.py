@@ -147,10 +147,10 @@ def test_an_alarm_deleted_between_plan_and_apply_costs_only_itself(service: Alar
 def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms, by_hand: Clients) -> None:
     body = {**FEW[0].body, "freeformTags": {"made-by": "somebody"}, "severity": "INFO"}
     foreign = by_hand.monitoring.create_alarm(body).data.id
-    found = planned(service)
-    (clash,) = found.of("clash")
+    made = planned(service)
+    (clash,) = made.of("clash")
     assert (clash.name, clash.ocid) == (FEW[0].name, foreign)
-    apply(found, service)
+    apply(made, service)
     apply(planned(service, ()), service)
     apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
     (left,) = by_hand.monitoring.list_alarms(STORAGE).data
@@ -242,14 +242,14 @@ def test_a_refused_creation_names_all_three_statements_it_takes(service: Alarms,
 
 class TestAskingTheTenancy:
     def test_mount_targets_of_the_whole_tenancy_are_found(self, session: Session) -> None:
-        found = watched(session, small().id, in_subtree=True, tags=TagFilter()).mount_targets.values()
-        assert {target.name for target in found} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
+        targets = watched(session, small().id, in_subtree=True, tags=TagFilter()).mount_targets.values()
+        assert {target.name for target in targets} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
 
     def test_mount_targets_left_out_of_the_poll_are_left_out_here(self, session: Session) -> None:
-        found = watched(
+        targets = watched(
             session, STORAGE, in_subtree=False, tags=TagFilter(include={"team": "it"})
         ).mount_targets.values()
-        assert [target.name for target in found] == ["mt-home"]
+        assert [target.name for target in targets] == ["mt-home"]
 
     def test_replications_come_with_their_intervals(self, session: Session) -> None:
         (replication,) = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).replications.values()
@@ -258,8 +258,8 @@ class TestAskingTheTenancy:
     def test_spellings_are_the_tenancys(self, session: Session, region: Region) -> None:
         assert spellings(session, STORAGE, in_subtree=False)["mounttargetiops"] == "MountTargetIOPS"
         region.add_fault("name-case")
-        found = spellings(session, STORAGE, in_subtree=False)
-        assert found["filesystemreadaveragelatencybysize"].lower() == "filesystemreadaveragelatencybysize"
+        spelled = spellings(session, STORAGE, in_subtree=False)
+        assert spelled["filesystemreadaveragelatencybysize"].lower() == "filesystemreadaveragelatencybysize"
 
     def test_event_types_hold_the_successes_among_the_failures(self, session: Session) -> None:
         seen = event_types(session, STORAGE, in_subtree=False)

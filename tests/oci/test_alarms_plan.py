@@ -44,9 +44,9 @@ class TestPlan:
         return plan(self.alarms, [edited(first, **changes), *rest], {})
 
     def test_nothing_there_means_create_everything(self) -> None:
-        found = plan(self.alarms, [], {})
-        assert [step.name for step in found.of("create")] == sorted(alarm.name for alarm in self.alarms)
-        assert len(found.steps) == len(self.alarms)
+        made = plan(self.alarms, [], {})
+        assert [step.name for step in made.of("create")] == sorted(alarm.name for alarm in self.alarms)
+        assert len(made.steps) == len(self.alarms)
 
     def test_everything_there_means_do_nothing(self) -> None:
         assert plan(self.alarms, stored(self.alarms), {}).changes == ()
@@ -107,8 +107,8 @@ class TestPlan:
         ],
     )
     def test_an_edit_by_hand_is_undone_field_by_field(self, field: str, value: Any) -> None:
-        found = self.plan_with(**{field: value})
-        (step,) = found.changes
+        made = self.plan_with(**{field: value})
+        (step,) = made.changes
         assert step.kind == "update"
         assert dict(step.body) == {field: self.alarms[0].body[field]}
         assert step.etag == "etag-kerberos-errors"
@@ -151,9 +151,9 @@ class TestPlan:
     def test_what_may_silence_an_alarm_and_is_not_ours_stays_and_is_shown(
         self, field: str, value: Any, shown: str
     ) -> None:
-        found = self.plan_with(**{field: value})
-        assert found.changes == ()
-        text = "\n".join(show.plan_lines(found))
+        made = self.plan_with(**{field: value})
+        assert made.changes == ()
+        text = "\n".join(show.plan_lines(made))
         assert f"{shown}  (stays, and may silence the alarm)" in text
         assert "1 with a setting that may silence it" in text
         assert field not in "\n".join(show.plan_lines(self.plan_with()))
@@ -164,8 +164,8 @@ class TestPlan:
         assert step.body["freeformTags"] == {**self.alarms[0].body["freeformTags"], "team": "storage"}
 
     def test_what_is_ours_and_no_longer_wanted_is_deleted(self) -> None:
-        found = plan(self.alarms[1:], stored(self.alarms), {})
-        (step,) = found.changes
+        made = plan(self.alarms[1:], stored(self.alarms), {})
+        (step,) = made.changes
         assert (step.kind, step.ocid, step.etag) == ("delete", "ocid1.alarm.kerberos-errors", "etag-kerberos-errors")
 
     def test_of_two_with_the_same_tag_the_older_stays(self) -> None:
@@ -175,16 +175,16 @@ class TestPlan:
         assert (step.kind, step.ocid) == ("delete", "ocid1.alarm.double")
 
     def test_a_foreign_alarm_of_the_same_name_is_left_alone_and_not_doubled(self) -> None:
-        found = plan(self.alarms[:1], [], {self.alarms[0].name: "ocid1.alarm.foreign"})
-        (step,) = found.steps
+        made = plan(self.alarms[:1], [], {self.alarms[0].name: "ocid1.alarm.foreign"})
+        (step,) = made.steps
         assert step.kind == "clash"
         assert "ocid1.alarm.foreign" in step.reason
-        assert found.changes == ()
+        assert made.changes == ()
 
     def test_destroy_deletes_all_of_ours(self) -> None:
-        found = removal(stored(self.alarms))
-        assert {step.kind for step in found.steps} == {"delete"}
-        assert len(found.steps) == len(self.alarms)
+        made = removal(stored(self.alarms))
+        assert {step.kind for step in made.steps} == {"delete"}
+        assert len(made.steps) == len(self.alarms)
 
     def test_what_was_created_from_a_plan_needs_no_other(self) -> None:
         for estate in (Estate(), Estate([target(FIRST), target(SECOND, "hpmt-20")], published=True)):

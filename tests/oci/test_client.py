@@ -97,8 +97,8 @@ def listed(session: Session, region: Region) -> list[Any]:
 
 
 def outcomes(self_metrics: SelfMetrics) -> dict[str, float]:
-    found = self_metrics.sums().get("fss_oci_api_requests_total", {})
-    return {outcome: number for (_, _, outcome), number in found.items() if number}
+    requests_by_outcome = self_metrics.sums().get("fss_oci_api_requests_total", {})
+    return {outcome: number for (_, _, outcome), number in requests_by_outcome.items() if number}
 
 
 def test_answers_are_plain_json_of_all_pages(make: Make, region: Region) -> None:

@@ -139,9 +139,9 @@ class TestFile:
     def test_a_ledger_comes_back_as_it_was_written(self, tmp_path: Path) -> None:
         ledger, file = self.ledger(), LedgerFile(tmp_path / "eu.json", "eu")
         file.write(ledger)
-        found = file.read(lambda: Ledger(0))
-        assert dump(found, "eu") == dump(ledger, "eu")
-        assert (found.start, found.answered) == (ledger.start, ledger.answered)
+        ledger_read = file.read(lambda: Ledger(0))
+        assert dump(ledger_read, "eu") == dump(ledger, "eu")
+        assert (ledger_read.start, ledger_read.answered) == (ledger.start, ledger.answered)
         assert [path.name for path in tmp_path.iterdir()] == ["eu.json"]
 
     @pytest.mark.parametrize(

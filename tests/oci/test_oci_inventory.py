@@ -203,8 +203,8 @@ def test_an_unknown_fact_has_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    found = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings())
-    rows = {name: [one for one in named if one[1] is not None] for name, named in found}
+    named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings())
+    rows = {name: [one for one in named if one[1] is not None] for name, named in named_rows}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"

@@ -173,8 +173,8 @@ class TestAlarms:
 
     def test_rows_of_metrics_of_an_odd_form_are_left_out(self) -> None:
         rows = [None, 5, {"dimensions": "x"}, {"dimensions": {"errorType": ["x"]}}, {"dimensions": {"errorType": "E"}}]
-        found = event_types(saying({"list_metrics": rows}), "c", in_subtree=False)
-        assert found["KerberosErrors"] == ["E"]
+        types = event_types(saying({"list_metrics": rows}), "c", in_subtree=False)
+        assert types["KerberosErrors"] == ["E"]
 
 
 class TestDoctor:
@@ -235,23 +235,23 @@ def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_re
 
 
 def test_a_compartment_of_an_odd_form_is_counted_and_the_others_are_listed() -> None:
-    found = client(list_compartments=[{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None}]).compartments()
-    assert (found.records, found.broken) == ((Compartment("ocid1.compartment.oc1..a", "a"),), 1)
+    listing = client(list_compartments=[{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None}]).compartments()
+    assert (listing.records, listing.broken) == ((Compartment("ocid1.compartment.oc1..a", "a"),), 1)
 
 
 @pytest.mark.parametrize("row", ["text", None, 7, []])
 def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
-    found = client(list_mount_targets=[ROW, row]).resources("ListMountTargets", "c")
-    assert (len(found.records), found.broken) == (1, 1)
+    listing = client(list_mount_targets=[ROW, row]).resources("ListMountTargets", "c")
+    assert (len(listing.records), listing.broken) == (1, 1)
     assert client(list_limit_values=[row]).mount_target_limits() == {}
     assert client(list_metrics=[row, {"name": "MountTargetIOPS"}]).metric_names(Scope("c"), "n") == ("MountTargetIOPS",)
 
 
 @pytest.mark.parametrize("ocid", ['ocid1.mounttarget.oc1..a"b', "a|b", "a*", "a\nb", "a b", ""])
 def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str) -> None:
-    found = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources("ListMountTargets", "c")
-    assert [record.id for record in found.records] == [ROW["id"]]
-    assert found.broken == 1
+    listing = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources("ListMountTargets", "c")
+    assert [record.id for record in listing.records] == [ROW["id"]]
+    assert listing.broken == 1
 
 
 @pytest.mark.parametrize("stamp", ["2026-09-05T12:05:00", "2026-09-05", "20260905T1205", "9999-12-31T23:59:00"])

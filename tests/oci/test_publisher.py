@@ -79,7 +79,7 @@ def exporter(region: Region, clock: Clock, tmp_path: Path) -> Exporter:
 def published(raw: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]]:
     """Newest value and dimensions by the name of the mount target."""
     end = datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1)
-    found = raw.summarize(
+    streams = raw.summarize(
         f"{name}[1m].max()", namespace=NAMESPACE, start_time=end - timedelta(hours=1), end_time=end, resolution="1m"
     )
     return {
@@ -88,7 +88,7 @@ def published(raw: Clients, clock: Clock, name: str) -> dict[str, dict[str, Any]
             "value": stream["aggregatedDatapoints"][-1]["value"],
             "points": len(stream["aggregatedDatapoints"]),
         }
-        for stream in found
+        for stream in streams
     }
 
 

@@ -302,10 +302,10 @@ def test_a_row_that_is_not_as_documented_costs_only_itself(spoilt: dict[str, Any
         "performanceTier": "MBPS_PER_TB_500",
         "capacityInGBs": 40_000,
     }
-    found = listed_records.listing(listed_records.lustre_file_system, (good | spoilt, good))
+    listing = listed_records.listing(listed_records.lustre_file_system, (good | spoilt, good))
 
-    assert found.broken == 1
-    assert [record.kind for record in found.records] == ["mbps-per-tb-500"]
+    assert listing.broken == 1
+    assert [record.kind for record in listing.records] == ["mbps-per-tb-500"]
 
 
 @pytest.mark.parametrize(

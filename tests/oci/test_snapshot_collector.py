@@ -158,9 +158,9 @@ def refusal(status: int, code: str | None, message: str, **headers: str) -> Serv
 def known(
     error: Exception, operation: str = "ListMountTargets", compartment: str = "ocid1.compartment.oc1..a"
 ) -> Exception:
-    found = translate(error, operation, "eu", needed=statement(operation, "instance_principal", compartment))
-    assert found is not None
-    return found
+    translated = translate(error, operation, "eu", needed=statement(operation, "instance_principal", compartment))
+    assert translated is not None
+    return translated
 
 
 @pytest.mark.parametrize(("minutes", "says"), [(10, "600 s behind"), (-10, "600 s ahead of")])

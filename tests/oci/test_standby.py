@@ -162,21 +162,21 @@ def pause(pair: Pair) -> None:
 
 def delete(pair: Pair) -> None:
     """The file goes."""
-    for one in Path(str(pair.settings["oci.ledger_directory"])).glob("*.leader"):
-        one.unlink()
+    for path in Path(str(pair.settings["oci.ledger_directory"])).glob("*.leader"):
+        path.unlink()
 
 
 def start_again(pair: Pair) -> None:
     """Both end and start at once."""
-    for one in pair.pollers:
-        one.cloud.stop()
+    for poller in pair.pollers:
+        poller.cloud.stop()
     pair.pollers = [pair.start(), pair.start()]
 
 
 EVENTS = {event.__name__: event for event in (end, kill, pause, delete, start_again)}
 
 
-@pytest.mark.parametrize("events", [[one] * 3 for one in EVENTS] + [list(EVENTS)], ids=[*EVENTS, "all"])
+@pytest.mark.parametrize("events", [[event] * 3 for event in EVENTS] + [list(EVENTS)], ids=[*EVENTS, "all"])
 def test_each_minute_counts_once_over_any_change_of_the_leader(pair: Pair, events: list[str]) -> None:
     pair.minute(4)
     for event in events:
@@ -235,9 +235,9 @@ def test_shards_and_accounts_have_leases_of_their_own(pair: Pair, tmp_path: Path
     for name in ("acme", "beta"):
         pair.pollers.append(Poller({**pair.settings, "oci.name": name}, pair.clock))
     for _ in range(2):
-        for one in pair.pollers:
-            one.look()
-    assert [one.leads for one in pair.pollers] == [True, False, True, True, True, True]
+        for poller in pair.pollers:
+            poller.look()
+    assert [poller.leads for poller in pair.pollers] == [True, False, True, True, True, True]
     assert sorted(path.name for path in (tmp_path / "shared").glob("*.leader")) == [
         "fss-exporter-1-of-2.leader",
         "fss-exporter-2-of-2.leader",

@@ -23,14 +23,14 @@ def test_a_minute_is_complete_when_its_end_is_reached(now: float, newest: int) -
 
 def asked(now: float, *answers: int, missing: int | None = None) -> tuple[int, int]:
     """First and newest minute of the window of a counter, in minutes after noon. Arguments are minutes after noon as well."""
-    found = window(
+    span = window(
         NOON + now * MINUTE,
         [NOON + at * MINUTE for at in answers],
         overlap_minutes=4,
         most_minutes=FURTHEST_MINUTES,
         missing=None if missing is None else NOON + missing * MINUTE,
     )
-    return (found.start - NOON) // MINUTE, (found.newest - NOON) // MINUTE
+    return (span.start - NOON) // MINUTE, (span.newest - NOON) // MINUTE
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_answers_of_the_last_fifteen_minutes_and_one_before_are_remembered() -> 
 def test_windows_are_aligned_hold_the_newest_minute_and_are_bounded(
     now: float, answers: list[int], missing: int | None, overlap: int
 ) -> None:
-    found = window(now, sorted(answers), overlap_minutes=overlap, most_minutes=FURTHEST_MINUTES, missing=missing)
-    assert found.start % MINUTE == found.end % MINUTE == 0
-    assert found.start <= newest_complete(now) < found.end
-    assert found.minutes <= FURTHEST_MINUTES
+    span = window(now, sorted(answers), overlap_minutes=overlap, most_minutes=FURTHEST_MINUTES, missing=missing)
+    assert span.start % MINUTE == span.end % MINUTE == 0
+    assert span.start <= newest_complete(now) < span.end
+    assert span.minutes <= FURTHEST_MINUTES
 
 
 @given(moments, st.lists(st.floats(min_value=0, max_value=7_000, allow_nan=False), min_size=2, max_size=12))
@@ -79,8 +79,8 @@ def test_polls_however_spaced_leave_no_minute_unasked(now: float, pauses: list[f
     asked_for: set[int] = set()
     answers: list[int] = []
     for pause in pauses:
-        found = window(now, answers, overlap_minutes=4, most_minutes=FURTHEST_MINUTES)
-        asked_for |= set(range(found.start, found.end, MINUTE))
+        span = window(now, answers, overlap_minutes=4, most_minutes=FURTHEST_MINUTES)
+        asked_for |= set(range(span.start, span.end, MINUTE))
         answers.append(newest_complete(now))
         now += pause
     assert asked_for == set(range(min(asked_for), max(asked_for) + MINUTE, MINUTE))

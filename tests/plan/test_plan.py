@@ -20,17 +20,17 @@ def test_rates_and_bandwidths_state_the_same_workload() -> None:
 
 
 def test_latency_and_concurrency_state_a_rate() -> None:
-    found = planned("--read-size", "32k", "--concurrency", "32", "--latency", "1ms")
-    assert found["operations"]["READ"]["per_second"] == pytest.approx(32_000)
-    assert found["binds_first"] == "IOPS"
+    answer = planned("--read-size", "32k", "--concurrency", "32", "--latency", "1ms")
+    assert answer["operations"]["READ"]["per_second"] == pytest.approx(32_000)
+    assert answer["binds_first"] == "IOPS"
 
 
 def test_more_requests_in_flight_are_a_larger_workload_where_they_state_it() -> None:
     flags = ("--read-size", "32k", "--concurrency", "10", "--latency", "2ms", "--what-if", "concurrency=40")
-    found = planned(*flags)
-    assert ratios(found)["IOPS"] == pytest.approx(0.2)
-    assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(0.8)
-    assert ratios(found["what_if"][0])["latency x concurrency"] == pytest.approx(1.0)
+    answer = planned(*flags)
+    assert ratios(answer)["IOPS"] == pytest.approx(0.2)
+    assert ratios(answer["what_if"][0])["IOPS"] == pytest.approx(0.8)
+    assert ratios(answer["what_if"][0])["latency x concurrency"] == pytest.approx(1.0)
 
 
 def test_the_answer_for_a_serial_program_says_that_mount_targets_do_not_help() -> None:
@@ -77,9 +77,9 @@ def test_everything_the_help_names_can_be_changed(change: str, resource: str, ra
 
 
 def test_another_target_changes_the_number_of_mount_targets() -> None:
-    found = planned("--operation", "GETATTR=45000", "--what-if", "target=0.95")
-    assert found["mount_targets"] == 2
-    assert found["what_if"][0]["mount_targets"] == 1
+    answer = planned("--operation", "GETATTR=45000", "--what-if", "target=0.95")
+    assert answer["mount_targets"] == 2
+    assert answer["what_if"][0]["mount_targets"] == 1
 
 
 def test_an_unpublished_ceiling_is_named_and_not_judged() -> None:
@@ -106,10 +106,10 @@ def test_a_number_of_files_that_is_none_is_refused(files: str) -> None:
 
 
 def test_connections_bind_mount_targets_and_not_the_rate() -> None:
-    found = planned("--operation", "GETATTR=100", "--tls", "--clients", "300", "--nconnect", "16")
+    answer = planned("--operation", "GETATTR=100", "--tls", "--clients", "300", "--nconnect", "16")
 
-    assert (found["binds_first"], found["mount_targets"]) == ("encrypted connections", 2)
-    assert found["best_of_one_mount_target"]["operations_per_second"] == pytest.approx(50_000)
+    assert (answer["binds_first"], answer["mount_targets"]) == ("encrypted connections", 2)
+    assert answer["best_of_one_mount_target"]["operations_per_second"] == pytest.approx(50_000)
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_each_shape_has_its_own_service_limit(shape: str, bandwidth: str, allowe
 def test_the_configuration_replaces_ceilings_also_of_what_if(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yml"
     settings.write_text("limits:\n  shapes:\n    standard: {iops: 100000}\n    hpmt-20: {iops: 200000}\n")
-    found = planned("--operation", "GETATTR=50000", "--config.file", settings, "--what-if", "shape=hpmt-20")
-    assert ratios(found)["IOPS"] == pytest.approx(0.5)
-    assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(0.25)
+    answer = planned("--operation", "GETATTR=50000", "--config.file", settings, "--what-if", "shape=hpmt-20")
+    assert ratios(answer)["IOPS"] == pytest.approx(0.5)
+    assert ratios(answer["what_if"][0])["IOPS"] == pytest.approx(0.25)
 
 
 def test_it_runs_as_a_process() -> None:
@@ -140,10 +140,10 @@ def test_it_runs_as_a_process() -> None:
 class TestSeveralMountTargets:
     def test_the_load_is_spread_evenly_and_so_are_the_clients(self) -> None:
         flags = ("--reads", "100000", "--read-size", "32k", "--clients", "100", "--mount-targets", "4")
-        found = planned(*flags)
-        assert ratios(found)["IOPS"] == pytest.approx(1.0)
-        assert ratios(found)["connections"] == pytest.approx(25 / 100_000)
-        assert (found["mount_targets_given"], found["mount_targets"]) == (4, 5)
+        answer = planned(*flags)
+        assert ratios(answer)["IOPS"] == pytest.approx(1.0)
+        assert ratios(answer)["connections"] == pytest.approx(25 / 100_000)
+        assert (answer["mount_targets_given"], answer["mount_targets"]) == (4, 5)
         out = ask("plan", *flags).out
         assert "4 given: 1 too few" in out
         assert re.search(r"^ +4 +100.0 % +200,000 +3,276.80 +25.0 +IOPS *$", out, re.MULTILINE)
@@ -156,10 +156,10 @@ class TestSeveralMountTargets:
         assert re.search(r"^ +8 +4.5 % +16,000 .*latency x concurrency *$", out, re.MULTILINE)
 
     def test_what_if_changes_their_number(self) -> None:
-        found = planned("--operation", "GETATTR=100000", "--what-if", "mount-targets=4")
-        assert ratios(found)["IOPS"] == pytest.approx(2.0)
-        assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(0.5)
-        assert found["what_if"][0]["mount_targets_given"] == 4
+        answer = planned("--operation", "GETATTR=100000", "--what-if", "mount-targets=4")
+        assert ratios(answer)["IOPS"] == pytest.approx(2.0)
+        assert ratios(answer["what_if"][0])["IOPS"] == pytest.approx(0.5)
+        assert answer["what_if"][0]["mount_targets_given"] == 4
 
     @pytest.mark.parametrize(("reads", "named"), [("40000", False), ("240000", True)])
     def test_more_than_the_default_limit_come_with_the_limit_to_raise(self, reads: str, *, named: bool) -> None:
@@ -188,23 +188,23 @@ class TestBothDirections:
 class TestConnections:
     def test_both_directions_get_no_sentence_where_each_mount_target_has_room(self) -> None:
         flags = ("--read-bandwidth", "700MB/s", "--write-bandwidth", "400MB/s", "--mount-targets")
-        found = planned(*flags, "4")
-        assert found["both_directions"]["ratio"] == pytest.approx(0.275)
-        assert not any("together" in line for line in found["sentences"])
+        answer = planned(*flags, "4")
+        assert answer["both_directions"]["ratio"] == pytest.approx(0.275)
+        assert not any("together" in line for line in answer["sentences"])
         one = ask("plan", *flags, "1").out
         assert "If both directions share the bandwidth, 2 mount targets are needed" in " ".join(one.split())
 
     def test_encrypted_connections_have_a_ceiling_of_their_own(self) -> None:
-        found = planned("--reads", "5", "--clients", "512", "--nconnect", "16", "--tls")
-        assert ratios(found)["encrypted connections"] == pytest.approx(2.0)
-        assert found["binds_first"] == "encrypted connections"
+        answer = planned("--reads", "5", "--clients", "512", "--nconnect", "16", "--tls")
+        assert ratios(answer)["encrypted connections"] == pytest.approx(2.0)
+        assert answer["binds_first"] == "encrypted connections"
         assert "encrypted connections" not in ratios(planned("--reads", "5", "--clients", "512"))
 
     def test_the_configuration_replaces_the_ceiling_of_encrypted_connections(self, tmp_path: Path) -> None:
         settings = tmp_path / "settings.yml"
         settings.write_text("limits:\n  shapes:\n    standard: {encrypted_connections: 64}\n")
-        found = planned("--reads", "5", "--clients", "64", "--tls", "--config.file", settings)
-        assert ratios(found)["encrypted connections"] == pytest.approx(1.0)
+        answer = planned("--reads", "5", "--clients", "64", "--tls", "--config.file", settings)
+        assert ratios(answer)["encrypted connections"] == pytest.approx(1.0)
 
     def test_clients_times_nconnect_are_said_with_how_many_such_clients_fit(self) -> None:
         out = " ".join(ask("plan", "--reads", "5", "--clients", "200", "--nconnect", "16").out.split())
@@ -213,11 +213,11 @@ class TestConnections:
 
 def test_concurrency_drives_a_mix_of_operations() -> None:
     mix = ("--operation", "GETATTR=3", "--operation", "LOOKUP=1", "--mix", "--concurrency", "8", "--latency", "1ms")
-    found = planned(*mix, "--what-if", "concurrency=16")
-    assert found["operations"]["GETATTR"]["per_second"] == pytest.approx(6000)
-    assert found["operations"]["LOOKUP"]["per_second"] == pytest.approx(2000)
-    assert found["latency_bound"]
-    assert ratios(found["what_if"][0])["IOPS"] == pytest.approx(2 * (6000 + 4000) / 50_000)
+    answer = planned(*mix, "--what-if", "concurrency=16")
+    assert answer["operations"]["GETATTR"]["per_second"] == pytest.approx(6000)
+    assert answer["operations"]["LOOKUP"]["per_second"] == pytest.approx(2000)
+    assert answer["latency_bound"]
+    assert ratios(answer["what_if"][0])["IOPS"] == pytest.approx(2 * (6000 + 4000) / 50_000)
 
 
 @pytest.mark.parametrize(

@@ -200,21 +200,21 @@ def whole(iops: float, read_bytes: float, written_bytes: float = 0.0) -> Traffic
 
 
 def test_reads_follow_the_bytes_and_other_operations_take_the_rest() -> None:
-    found = with_amount(MIX, whole(660 + 360, 20 << 20))
+    traffic = with_amount(MIX, whole(660 + 360, 20 << 20))
 
-    assert found is not None
-    assert {name: rate.operations for name, rate in found.operations.items()} == pytest.approx(
+    assert traffic is not None
+    assert {name: rate.operations for name, rate in traffic.operations.items()} == pytest.approx(
         {"READ": 20, "GETATTR": 200, "RENAME": 20}
     )
-    assert found.iops == pytest.approx((1_020, 1_020, 1_020))
+    assert traffic.iops == pytest.approx((1_020, 1_020, 1_020))
 
 
 def test_bytes_that_cost_more_than_all_iops_scale_the_whole_mix() -> None:
-    found = with_amount(MIX, whole(510, 40 << 20))
+    traffic = with_amount(MIX, whole(510, 40 << 20))
 
-    assert found is not None
-    assert found.iops == pytest.approx((510, 510, 510))
-    assert found.read_bytes == 40 << 20
+    assert traffic is not None
+    assert traffic.iops == pytest.approx((510, 510, 510))
+    assert traffic.read_bytes == 40 << 20
 
 
 def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:

@@ -25,18 +25,18 @@ class TestJobs:
 
     def test_tar_of_the_white_paper_takes_39_minutes_and_more_requests_at_a_time_less(self) -> None:
         flags = (*self.TAR, "--concurrency", "1", "--what-if", "concurrency=2.6")
-        found = planned(*flags)
-        assert found["job_seconds"] / 60 == pytest.approx(39, rel=0.001)
-        assert found["iops"]["point"] / found["job_seconds"] == pytest.approx(1300, rel=0.001)
-        assert found["what_if"][0]["job_seconds"] / 60 == pytest.approx(15, rel=0.001)
+        answer = planned(*flags)
+        assert answer["job_seconds"] / 60 == pytest.approx(39, rel=0.001)
+        assert answer["iops"]["point"] / answer["job_seconds"] == pytest.approx(1300, rel=0.001)
+        assert answer["what_if"][0]["job_seconds"] / 60 == pytest.approx(15, rel=0.001)
         out = " ".join(ask("plan", *flags).out.split())
         assert "time: 39.0 min, set by latency x concurrency: 325 operations/s, 1,300 IOPS on average" in out
         assert "partar for tar, parcp for cp, parrm for rm" in out
 
     def test_the_ceiling_bounds_a_job_with_requests_enough(self) -> None:
-        found = planned(*self.TAR, "--concurrency", "1000")
-        assert found["binds_first"] == "IOPS"
-        assert found["job_seconds"] == pytest.approx(380_250 * 8 / 50_000)
+        answer = planned(*self.TAR, "--concurrency", "1000")
+        assert answer["binds_first"] == "IOPS"
+        assert answer["job_seconds"] == pytest.approx(380_250 * 8 / 50_000)
         assert planned(*self.TAR, "--concurrency", "1000", "--mount-targets", "2")["job_seconds"] == pytest.approx(
             380_250 * 8 / 100_000
         )
@@ -44,10 +44,10 @@ class TestJobs:
     def test_a_recorded_mix_moves_bytes(self) -> None:
         rate = planned("--mountstats", *MIXED)
         payload = rate["read_bytes_per_second"] + rate["written_bytes_per_second"]
-        found = planned("--mountstats", *MIXED, "--bytes", "1TiB")
+        answer = planned("--mountstats", *MIXED, "--bytes", "1TiB")
         seconds = ratios(rate)["IOPS"] * (1 << 40) / payload  # type: ignore[operator]
-        assert found["job_seconds"] == pytest.approx(seconds)
-        assert found["is_job"]
+        assert answer["job_seconds"] == pytest.approx(seconds)
+        assert answer["is_job"]
 
     @pytest.mark.parametrize(
         ("size", "concurrency", "seconds", "iops"),
@@ -65,10 +65,10 @@ class TestJobs:
         no_iops_ceiling = tmp_path / "limits.yml"
         no_iops_ceiling.write_text("limits: {shapes: {standard: {iops: null}}}\n")
         flags = ("--bytes", "1TB", "--reads", "1", "--writes", "1", "--config.file", no_iops_ceiling)
-        found = planned(*flags)
-        assert found["mount_targets"] is found["mount_targets_at_upper_bound"] is found["scaling_out_costs"] is None
-        assert found["attainable"]["read_bytes_per_second"] == pytest.approx(1e9)
-        (said,) = (line for line in found["sentences"] if line.startswith("bandwidth, reads and writes together"))
+        answer = planned(*flags)
+        assert answer["mount_targets"] is answer["mount_targets_at_upper_bound"] is answer["scaling_out_costs"] is None
+        assert answer["attainable"]["read_bytes_per_second"] == pytest.approx(1e9)
+        (said,) = (line for line in answer["sentences"] if line.startswith("bandwidth, reads and writes together"))
         assert said.endswith("If both directions share the bandwidth, the job takes 16.7 min")
         shared = planned(*flags, "--mount-targets", "2")
         assert any(line.endswith("the job takes 8.3 min") for line in shared["sentences"])

@@ -23,20 +23,20 @@ def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
 def test_a_load_whose_cost_is_not_known_is_not_judged_by_every_ceiling() -> None:
     folder = RECORDINGS / "n_v4.1"
     flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--address", "10.80.3.30")
-    found = planned(*flags)
-    assert "mount targets for at most 80.0 % of every ceiling that is known: 1" in found["sentences"]
-    assert "not judged, because the cost of the load is not known: IOPS" in found["sentences"]
+    answer = planned(*flags)
+    assert "mount targets for at most 80.0 % of every ceiling that is known: 1" in answer["sentences"]
+    assert "not judged, because the cost of the load is not known: IOPS" in answer["sentences"]
 
 
 def test_recorded_files_are_planned_by_mount_target() -> None:
-    found = planned("--mountstats", *MIXED)
+    answer = planned("--mountstats", *MIXED)
     shown = ask("iostat", "--from", MIXED[0], "--to", MIXED[1], "--output", "json").document["mount_targets"][0]
-    assert found["address"] == "10.80.1.10"
-    assert sum(part["iops"]["point"] for part in found["operations"].values()) == pytest.approx(
+    assert answer["address"] == "10.80.1.10"
+    assert sum(part["iops"]["point"] for part in answer["operations"].values()) == pytest.approx(
         shown["estimated_iops"]["point"]
     )
-    assert ratios(found)["IOPS"] == pytest.approx(shown["share"]["IOPS"])
-    assert found["estimated_lock_iops"] == pytest.approx(shown["estimated_lock_iops"])
+    assert ratios(answer)["IOPS"] == pytest.approx(shown["share"]["IOPS"])
+    assert answer["estimated_lock_iops"] == pytest.approx(shown["estimated_lock_iops"])
 
 
 NFS_UTILS = ROOT / "tests/fixtures/nfs-utils"
@@ -45,13 +45,13 @@ NFS_UTILS = ROOT / "tests/fixtures/nfs-utils"
 @pytest.mark.parametrize("scenario", ["k_mixed", "d4_randwrite_36k"])
 def test_saved_output_of_nfsiostat_is_a_workload_with_bounds(scenario: str) -> None:
     files = (RECORDINGS / scenario / "before.txt", RECORDINGS / scenario / "after.txt")
-    found, recorded = planned("--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt"), planned("--mountstats", *files)
-    assert found["address"] == recorded["address"] == "10.80.1.10"
+    answer, recorded = planned("--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt"), planned("--mountstats", *files)
+    assert answer["address"] == recorded["address"] == "10.80.1.10"
     for name in {"READ", "WRITE"} & recorded["operations"].keys():
-        seen, real = found["operations"][name], recorded["operations"][name]
+        seen, real = answer["operations"][name], recorded["operations"][name]
         assert seen["per_second"] == pytest.approx(real["per_second"], rel=0.01)
         assert seen["iops"]["lower"] * 0.99 <= real["iops"]["point"] <= seen["iops"]["upper"] * 1.01
-    assert found["read_bytes_per_second"] == pytest.approx(recorded["read_bytes_per_second"], rel=0.02)
+    assert answer["read_bytes_per_second"] == pytest.approx(recorded["read_bytes_per_second"], rel=0.02)
     assert "note: " in ask("plan", "--nfsiostat", NFS_UTILS / scenario / "nfsiostat.txt").err
 
 
@@ -59,9 +59,9 @@ def test_two_outputs_of_the_tool_mountstats_are_a_workload(tmp_path: Path) -> No
     later = NFS_UTILS / "k_mixed/mountstats.txt"
     earlier = tmp_path / "earlier.txt"
     text = later.read_text().replace("NFS mount age: 0:01:05", "NFS mount age: 0:00:05")
-    earlier.write_text(re.sub(r"(?m)^\t(\d+) ops", lambda found: f"\t{int(found[1]) // 2} ops", text))
-    found = planned("--mountstats", earlier, later)
-    assert found["operations"]["CREATE"]["per_second"] == pytest.approx(3681 / 2 / 60, rel=0.01)
+    earlier.write_text(re.sub(r"(?m)^\t(\d+) ops", lambda match: f"\t{int(match[1]) // 2} ops", text))
+    answer = planned("--mountstats", earlier, later)
+    assert answer["operations"]["CREATE"]["per_second"] == pytest.approx(3681 / 2 / 60, rel=0.01)
 
 
 @pytest.mark.parametrize("file", ["k_mixed/mountstats.txt", "../fio/normal.txt"])

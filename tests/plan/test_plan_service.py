@@ -120,8 +120,8 @@ def test_more_requests_than_the_service_takes_are_a_no_and_not_a_purchase() -> N
     )
     out = ask("plan", *NAS, *flags).out
     assert "capacity  none: the service takes 128 requests at a time" in out
-    found = ask("plan", "--service", "apsara-nas", *flags, "--latency", "10ms", "--output", "json").document
-    offers = {offer["type"]: offer["capacity_bytes"] for offer in found["offers"]}
+    document = ask("plan", "--service", "apsara-nas", *flags, "--latency", "10ms", "--output", "json").document
+    offers = {offer["type"]: offer["capacity_bytes"] for offer in document["offers"]}
     assert offers["capacity"] is None
     assert offers["performance"]
 

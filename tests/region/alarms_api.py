@@ -178,7 +178,7 @@ def _summary(alarm: Alarm, state: str) -> str:
         'Alarm "{{displayName}}" is in a "{{status}}" state; rule "{{query}}", trigger delay {{pendingDuration}}'
     )
     values = dict(alarm) | {"status": state}
-    return re.sub(r"\{\{\{?(\w+)\}?\}\}", lambda found: str(values.get(found[1], "")), text)
+    return re.sub(r"\{\{\{?(\w+)\}?\}\}", lambda match: str(values.get(match[1], "")), text)
 
 
 def epoch_of(moment: str) -> float:

@@ -89,7 +89,7 @@ class Outcome:
         """What differs from the wanted messages. Empty if nothing does."""
         left, wrong = list(self.sent), []
         for message in self.incident.wanted:
-            fits = [one for one in left if _fits(message, one)]
+            fits = [rest_item for rest_item in left if _fits(message, rest_item)]
             if fits:
                 left.remove(fits[0])
             else:

@@ -44,14 +44,14 @@ def test_the_scrape_configuration_is_one(files: Path) -> None:
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> set[str]:
-    found = set()
+    names = set()
     for name, field in model.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            found |= keys(inner, f"{prefix}{name}.")
+            names |= keys(inner, f"{prefix}{name}.")
         else:
-            found.add(prefix + name)
-    return found
+            names.add(prefix + name)
+    return names
 
 
 def test_every_key_is_documented_and_no_other() -> None:

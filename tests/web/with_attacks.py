@@ -30,15 +30,15 @@ def attacked(folder: Path, attacker: Attacker, target: Target, flags: str = "") 
     command, waits = agent(Host(folder / "proc", 10), flags), []
     for _ in range(ROUNDS):
         with serving(command, target) as server:
-            found = attack(server, target, attacker, seconds=SECONDS)
+            outcome = attack(server, target, attacker, seconds=SECONDS)
 
         assert server.returncode == 0
-        assert found.lost == 0
-        assert found.peak_mib < PEAK_MIB
-        waits.append(max(found.waits))
-        if waits[-1] < WAIT_S and found.stop_seconds < STOP_S:
+        assert outcome.lost == 0
+        assert outcome.peak_mib < PEAK_MIB
+        waits.append(max(outcome.waits))
+        if waits[-1] < WAIT_S and outcome.stop_seconds < STOP_S:
             return
-    pytest.fail(f"a scrape waited {waits} s in the rounds, SIGTERM took {found.stop_seconds} s")
+    pytest.fail(f"a scrape waited {waits} s in the rounds, SIGTERM took {outcome.stop_seconds} s")
 
 
 @pytest.mark.parametrize("attacker", ATTACKS, ids=lambda attacker: attacker.__name__)

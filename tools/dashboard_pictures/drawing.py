@@ -53,8 +53,8 @@ def draw(scenes: Sequence[Json], folder: Path, drawing: Drawing, *, timeout_s: f
 
 def program(*names: str) -> str:
     """Where the first of these programs is."""
-    found = next((path for name in names if (path := shutil.which(name)) and not path.startswith("/snap/")), None)
-    if not found:
+    program = next((path for name in names if (path := shutil.which(name)) and not path.startswith("/snap/")), None)
+    if not program:
         message = f"{names[0]} is not installed; the pictures of dashboards need it"
         raise RuntimeError(message)
-    return found
+    return program

@@ -151,11 +151,11 @@ class _Rule:
     alerts: dict[Labels, _Alert] = field(default_factory=dict)
 
     def result(self, server: Server, at: float) -> dict[Labels, float]:
-        found = server.ask(self.fields["expr"], at)
+        series = server.ask(self.fields["expr"], at)
         own = {"__name__": self.fields["record"]} if "record" in self.fields else {"alertname": self.fields["alert"]}
         own |= self.fields.get("labels", {})
         rows: dict[Labels, float] = {}
-        for labels, value in found:
+        for labels, value in series:
             kept = {name: text for name, text in labels if name != "__name__"} | own
             rows[tuple(sorted(kept.items()))] = value
         return rows

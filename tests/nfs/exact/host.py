@@ -99,8 +99,8 @@ class Host:
 
     def cost(self, operation: str) -> tuple[float, float, float]:
         """Bounds and point, all mounts together: lower, point, upper."""
-        found = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in self.accounts.mounts.values()]
-        lower, point, upper = (sum(values) for values in zip(*found, strict=True))
+        costs = [mount.operations[operation].cost or (0.0, 0.0, 0.0) for mount in self.accounts.mounts.values()]
+        lower, point, upper = (sum(values) for values in zip(*costs, strict=True))
         return lower, point, upper
 
     def families(self, collector: NfsCollector) -> list[Family]:

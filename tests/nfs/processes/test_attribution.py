@@ -99,8 +99,8 @@ def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
 
 
 def _growth(name: str) -> dict[str, Grown]:
-    found = HistParser().parse((RECORDINGS / "cost" / name).read_bytes())
-    return {one.condition: list(one.rows.items()) for one in found if ODD in one.condition}
+    tables = HistParser().parse((RECORDINGS / "cost" / name).read_bytes())
+    return {one.condition: list(one.rows.items()) for one in tables if ODD in one.condition}
 
 
 def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> None:

@@ -15,17 +15,17 @@ from fss_kernel_counting.tracefs import OF_BIRTHS, OF_PROCESSES, OF_WRITERS, Una
 
 @pytest.fixture
 def host(tmp_path: Path) -> BusyHost:
-    found = BusyHost(tmp_path)
-    found.look()
-    return found
+    host = BusyHost(tmp_path)
+    host.look()
+    return host
 
 
 @pytest.fixture
 def joined(tmp_path: Path) -> BusyHost:
     """With the join."""
-    found = BusyHost(tmp_path, writers=True)
-    found.look()
-    return found
+    host = BusyHost(tmp_path, writers=True)
+    host.look()
+    return host
 
 
 def test_reads_writes_and_metadata_cost_what_the_paper_says(host: BusyHost) -> None:
@@ -249,10 +249,10 @@ def test_a_hostile_name_is_one_load_like_another(host: BusyHost) -> None:
         host.read(300, name, 4 * KIB)
         host.read(301, "dd", 4 * KIB)
 
-    found = host.look()
+    looked = host.look()
 
-    assert found["dd"].operations == 3
-    assert sum(amount.operations for amount in found.values()) == 6
+    assert looked["dd"].operations == 3
+    assert sum(amount.operations for amount in looked.values()) == 6
 
 
 def test_without_the_hosts_proc_the_names_of_the_rows_stay(host: BusyHost) -> None:

@@ -18,9 +18,9 @@ FAILURES = "fss_nfs_process_part_failures_total"
 
 @pytest.fixture
 def host(tmp_path: Path) -> BusyHost:
-    found = BusyHost(tmp_path)
-    found.process(7, "dd")
-    return found
+    host = BusyHost(tmp_path)
+    host.process(7, "dd")
+    return host
 
 
 def _reader(host: BusyHost, most: int = 2, zero_answers: int = 1) -> ProcessReader:

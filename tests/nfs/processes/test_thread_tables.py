@@ -12,9 +12,9 @@ KEYS = "dev,common_pid.execname"
 
 
 def test_all_hostile_names_of_a_real_kernel_are_read() -> None:
-    (found,) = HistParser().parse((RECORDINGS / "hostile.txt").read_bytes())
+    (table,) = HistParser().parse((RECORDINGS / "hostile.txt").read_bytes())
 
-    assert {key[:2]: row.value for key, row in found.rows.items()} == {
+    assert {key[:2]: row.value for key, row in table.rows.items()} == {
         ("} hitcount: 7", "302"): 14628,
         ("[     1]", "303"): 11405,
         (", client_id: 9", "304"): 54916,
@@ -24,7 +24,7 @@ def test_all_hostile_names_of_a_real_kernel_are_read() -> None:
         ("x\r\ty", "308"): 7188,
         ("a\nb", "301"): 15457,
     }
-    assert {key[2:] for key in found.rows} == {("6", "LOOKUP")}
+    assert {key[2:] for key in table.rows} == {("6", "LOOKUP")}
 
 
 @pytest.mark.parametrize(

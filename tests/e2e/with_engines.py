@@ -3,6 +3,7 @@
 An agent in exact mode, from recordings of a kernel, is scraped by the Prometheus of the distribution and by a Prometheus 3.
 """
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,9 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests import exact_recordings, latency_accuracy
+from tests.artefacts.promql import substituted
 from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
-from tests.rules.pack import RULES
+from tests.rules.pack import ROOT, RULES
+from tools.dashboard_pictures.scenes import panels_of
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue.text import plain
@@ -136,6 +139,34 @@ def test_native_histograms_have_the_quantiles_of_the_buckets(forms: Forms) -> No
     assert quantiles(forms.native, f"sum by (class) (address_class:{HISTOGRAM}:rate5m)") == pytest.approx(
         buckets, rel=0.02
     )
+
+
+def heat_map(title: str) -> str:
+    """The query of a heat map of the client dashboard, with all clients chosen."""
+    dashboard = json.loads((ROOT / "dashboards/clients.json").read_text("utf-8"))
+    (panel,) = (panel for panel in panels_of(dashboard) if panel["title"] == title)
+    (target,) = panel["targets"]
+    return substituted(target["expr"])
+
+
+def shares(counts: Mapping[float, float]) -> dict[float, float]:
+    """Counts as shares of all. Two servers do not scrape at the same moments, so their rates differ."""
+    whole = sum(counts.values())
+    return {edge: count / whole for edge, count in counts.items() if count > 0}
+
+
+@pytest.mark.parametrize("title", ["Durations of requests", "READ sizes", "WRITE sizes"])
+def test_a_heat_map_has_the_same_buckets_of_native_histograms_as_of_series(forms: Forms, title: str) -> None:
+    query = heat_map(title)
+    at_most = {float(one["metric"]["le"]): float(one["value"][1]) for one in forms.buckets.query(query)}
+    (native,) = forms.native.query(query)
+    of_native = {float(edge): float(count) for _, _, edge, count in native["histogram"][1]["buckets"]}
+
+    edges, upto = zip(*sorted(at_most.items()), strict=True)
+    counts = (count - below for below, count in zip((0.0, *upto), upto, strict=False))
+    of_buckets = shares(dict(zip(edges, counts, strict=True)))
+    assert len(of_buckets) > 1
+    assert shares(of_native) == pytest.approx(of_buckets, rel=0.02)
 
 
 def test_a_native_histogram_takes_one_series_in_place_of_its_buckets(forms: Forms) -> None:

@@ -34,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml")
 BUDGET_S = 1.0
 FILE_SYSTEMS_EACH = 4
-_TRIES = 2
+_TRIES = 4
 """How often a panel is asked. The least CPU counts, because a collection of garbage belongs to no panel."""
 
 Samples = Sequence[tuple[Labels, float]]

@@ -256,5 +256,10 @@ def _takes_absent(matcher: Any) -> bool:
 
 def substituted(expr: str, values: Mapping[str, str] | None = None) -> str:
     """An expression as Grafana sends it: macros and variables replaced; what has no value stands for all."""
-    expr = expr.replace("$__rate_interval", "5m").replace("$__range", "3h").replace("$top", "10")
+    expr = (
+        expr.replace("$__rate_interval", "5m")
+        .replace("$__range", "3h")
+        .replace("$top", "10")
+        .replace("$usd_per_gb", "0.30")
+    )
     return re.sub(r"\$\{?([A-Za-z_]\w*)(?::\w+)?\}?", lambda match: (values or {}).get(match[1], ".*"), expr)

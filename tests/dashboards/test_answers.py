@@ -14,6 +14,8 @@ from tests.artefacts.test_rules import ALERTS, names
 from tests.rules.pack import Rule, promtool
 from tools.dashboards.alerts import VALUES, firing_alerts
 
+from fss_toolbox.plan.comparison import shipped_prices
+
 _AT = "20m"
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
 """Variables of the dashboard of one mount target. All other variables have the value All."""
@@ -329,6 +331,60 @@ def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Pat
             (substituted(addresses, chosen), of_r1),
         ],
     )
+
+
+_OF_MT = 'region="r", mount_target_id="ocid1.mt", mount_target="mt"'
+
+
+def _growing(**weeks: tuple[float, float]) -> dict[str, str]:
+    """Half of the IOPS and most of the read bandwidth of a standard mount target, with the busiest week and the forecast by resource."""
+    series = {
+        f"fss_mount_target_iops{{{_OF_MT}}}": "25000x20",
+        f"fss_mount_target_read_bytes_per_second{{{_OF_MT}}}": "9e8x20",
+        f"fss_mount_target_iops_limit{{{_OF_MT}}}": "50000x20",
+        f"fss_mount_target_read_bytes_per_second_limit{{{_OF_MT}}}": "1e9x20",
+    }
+    for resource, (busiest, forecast) in weeks.items():
+        for name, value in (("busiest7d", busiest), ("forecast14d", forecast)):
+            series[f'mount_target:fss_utilisation:{name}{{{_OF_MT}, resource="{resource}"}}'] = f"{value}x20"
+    return series
+
+
+@pytest.mark.parametrize(
+    ("weeks", "shapes"),
+    [
+        ({}, {}),
+        ({"iops": (0.5, 0.4)}, {}),
+        # Two standard mount targets have twice the ceiling. No document states IOPS of the other shapes.
+        ({"iops": (1.5, 1.9375)}, {"standard": 16}),
+        # 2 GB/s of two standard, 2.5, 5 and 10 GB/s, with 31.25 MB/s more each day.
+        ({"read_bandwidth": (0.5, 0.9375)}, {"standard": 48, "hpmt-20": 64, "hpmt-40": 144, "hpmt-80": 304}),
+        (
+            {"iops": (1.5, 1.9375), "read_bandwidth": (0.5, 0.9375)},
+            {"standard": 16, "hpmt-20": 64, "hpmt-40": 144, "hpmt-80": 304},
+        ),
+        ({"iops": (2.5, 2.9375)}, {"standard": 0}),
+        ({"iops": (0.5, 0.5000001)}, {}),
+    ],
+    ids=["no history", "less load", "IOPS", "reads", "the first ceiling", "full already", "not within ten years"],
+)
+def test_the_day_on_which_a_shape_is_full_follows_the_recorded_weeks(
+    tmp_path: Path, weeks: dict[str, tuple[float, float]], shapes: dict[str, float]
+) -> None:
+    panel = _panel("mount-target", "Which shape carries this load")
+    (full_on,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "full")
+    wanted = [(f'{{shape="{shape}"}}', 1000 * (1200 + 86400 * days)) for shape, days in shapes.items()]
+
+    ask(tmp_path, _growing(**weeks), [(full_on, wanted)])
+
+
+def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: Path) -> None:
+    panel = _panel("mount-target", "Which shape carries this load")
+    (price,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "usd")
+    needed = {"standard": 2}
+    known = {shape: needed.get(shape, 1) * of_one.usd for shape, of_one in shipped_prices().items()}
+
+    ask(tmp_path, _growing(), [(price, [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])])
 
 
 def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ class Asked:
     def _value(self, variable: Json, before: Mapping[str, Json]) -> Json:
         if variable["type"] == "datasource":
             return {"text": "Prometheus", "value": "prometheus"}
-        if variable["type"] == "custom":
+        if variable["type"] in {"custom", "textbox"}:
             return dict(variable["current"])
         options = self._options(variable, before)
         if variable.get("multi"):

@@ -127,7 +127,9 @@ _RESOURCES = "tenancy, region, mount_target_id, file_system_id, replication_id, 
 
 
 def _value_of(name: str, value: Value) -> str:
-    with_unit = f'label_replace({value.factor:.6g} * ({value.expr}), "unit", "{value.unit}", "", "")'
+    """The value of an alert that fires anywhere. Thousands of values that nobody sees would cost half a second of CPU."""
+    fires = f'ALERTS{{alertname="{name}", alertstate="firing"}}'
+    with_unit = f'label_replace({value.factor:.6g} * ({value.expr}) and on () {fires}, "unit", "{value.unit}", "", "")'
     return f'label_replace({with_unit}, "alertname", "{name}", "", "")'
 
 

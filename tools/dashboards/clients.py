@@ -14,6 +14,7 @@ from tools.dashboards.words import (
     TO_CLIENT,
     client_iops,
     counted,
+    largest_clients,
     largest_now,
     of_clients,
 )
@@ -32,8 +33,8 @@ _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 def _with_mount_target(expr: str) -> str:
     """Series of clients with the name of the mount target, where the address has exactly one."""
-    labels = "region, mount_target_id, mount_target"
-    return f"(\n({expr})\n* on (network, address) group_left ({labels}) address:fss_mount_target:join\nor ignoring ({labels})\n({expr})\n)"
+    addresses = "address:fss_mount_target:join or on (network, address) group by (network, address) (address:fss_client_estimated_iops:rate5m)"
+    return f"(\n{expr}\n* on (network, address) group_left (region, mount_target_id, mount_target) ({addresses})\n)"
 
 
 def _with_server(expr: str) -> str:
@@ -93,11 +94,19 @@ _STATS = [
 ]
 
 
+def _counted_iops(at: str) -> str:
+    return f"rate(fss_client_address_estimated_io_operations_total{{{ALONE}}}[$__rate_interval]{at})"
+
+
 _TOP = graph(
     "Clients by estimated IOPS: top $top",
     "The clients that cost most now, each on each mount target. One far above the rest: open the row about operations with that client.",
     Query(
-        _with_server(largest_now(lambda at: client_iops(CHOSEN, ALONE, at), "network, instance, address")),
+        _with_server(
+            largest_clients(
+                f"client:fss_client_estimated_iops:top{{{CHOSEN}}}", _counted_iops, "network, instance, address"
+            )
+        ),
         "{{instance}} {{server}}",
     ),
     unit="iops",

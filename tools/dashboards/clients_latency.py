@@ -8,6 +8,7 @@ from tools.dashboards.words import (
     CLASSES,
     RETRANSMISSION_STEPS,
     histogram_of_clients,
+    largest_clients,
     largest_now,
     nearest,
     of_clients,
@@ -26,11 +27,9 @@ def _mean_time(what: str, by: str, selector: str, at: str = "") -> str:
 
 
 def _slowest(what: str) -> Query:
-    def of(at: str) -> str:
-        recorded = f"max by ({_CLIENT}) (client_class:fss_client_{what}_seconds:top{{{CHOSEN}}}{at})"
-        return f"({recorded} or {_mean_time(what, _CLIENT, ALONE, at)})"
-
-    return Query(largest_now(of, _CLIENT), "{{instance}}, {{address}}, {{class}}")
+    recorded = f"client_class:fss_client_{what}_seconds:top{{{CHOSEN}}}"
+    slowest = largest_clients(recorded, lambda at: f"({_mean_time(what, _CLIENT, ALONE, at)})", _CLIENT)
+    return Query(slowest, "{{instance}}, {{address}}, {{class}}")
 
 
 _WHOLE = of_clients(
@@ -141,9 +140,8 @@ _QUANTILES = graph(
 )
 
 
-def _processes(at: str) -> str:
-    recorded = f"max by ({_PROCESS}) (process:fss_client_process_io_operations:top{{{CHOSEN}}}{at})"
-    return f"({recorded} or sum by ({_PROCESS}) (rate(fss_client_process_io_operations_total{{{ALONE}}}[$__rate_interval]{at})))"
+def _counted_processes(at: str) -> str:
+    return f"sum by ({_PROCESS}) (rate(fss_client_process_io_operations_total{{{ALONE}}}[$__rate_interval]{at}))"
 
 
 _PROCESS = "instance, process, pod_namespace, pod_name, unit"
@@ -151,7 +149,10 @@ _PROCESSES = graph(
     "Processes by cost: top $top",
     "I/O operations per second that a process causes, with pod or systemd unit, over the chosen mount targets. Needs serve --nfs.exact.processes=N "
     "on the clients.",
-    Query(largest_now(_processes, _PROCESS), "{{process}} {{pod_namespace}}/{{pod_name}} {{unit}}, {{instance}}"),
+    Query(
+        largest_clients(f"process:fss_client_process_io_operations:top{{{CHOSEN}}}", _counted_processes, _PROCESS),
+        "{{process}} {{pod_namespace}}/{{pod_name}} {{unit}}, {{instance}}",
+    ),
     unit="iops",
     renames=((r" / ?", " "), (r" +,", ",")),
     empty="No counts by process. Turn them on at the clients: serve --nfs.exact.processes=N.",

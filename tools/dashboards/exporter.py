@@ -1,5 +1,7 @@
 """exporter.json: is the monitoring itself well."""
 
+from collections.abc import Callable
+
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.exporter_polling import POLLED, POLLING, REGIONS, THESE
 from tools.dashboards.frame import Section, dashboard, query_variable
@@ -183,13 +185,17 @@ _NFS = Section(
 _OURS = "and on (job, instance) fss_exporter_build_info"
 
 
+def _largest_of_ours(series: Callable[[str], str]) -> str:
+    """Series of Prometheus about its targets, for the exporters where they are largest. Who is ours is asked once, and not for each point."""
+    return largest_now(lambda at: f"({series(at)} {_OURS})" if at else series(at), "job, instance")
+
+
 def _of_ours(gauge: str) -> str:
-    """A gauge of Prometheus, for the exporters where it is largest."""
-    return largest_now(lambda at: f"({gauge}{{{THESE}}}{at} {_OURS})", "job, instance")
+    return _largest_of_ours(lambda at: f"{gauge}{{{THESE}}}{at}")
 
 
 def _processor(at: str) -> str:
-    return f"(rate(process_cpu_seconds_total{{{THESE}}}[$__rate_interval]{at}) {_OURS})"
+    return f"rate(process_cpu_seconds_total{{{THESE}}}[$__rate_interval]{at})"
 
 
 _COST = Section(
@@ -212,7 +218,7 @@ _COST = Section(
         graph(
             "Processor: top $top",
             "Processor time as share of one core.",
-            Query(largest_now(_processor, "job, instance"), "{{instance}}"),
+            Query(_largest_of_ours(_processor), "{{instance}}"),
             unit="percentunit",
             decimals=1,
             width=6,

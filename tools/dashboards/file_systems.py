@@ -230,13 +230,8 @@ def file_systems() -> Json:
                         "Requests per second of each file system, as OCI measures them: READ, WRITE and metadata together.",
                         Query(
                             largest_now(
-                                lambda at: " + ".join(
-                                    f"(sum by ({_FILE_SYSTEM}) (max without (instance, job) ({metric}{{{_THESE}}}{at})))"
-                                    for metric in (
-                                        "fss_file_system_read_requests_per_second",
-                                        "fss_file_system_write_requests_per_second",
-                                        "fss_file_system_metadata_operations_per_second",
-                                    )
+                                lambda at: _each(
+                                    f"file_system:fss_file_system_requests_per_second:sum{{{_THESE}}}{at}"
                                 ),
                                 "region, file_system_id",
                             ),

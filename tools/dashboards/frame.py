@@ -71,6 +71,22 @@ def query_variable(
     return variable
 
 
+def text_variable(name: str, label: str, value: str, *, description: str) -> Json:
+    """A variable that the reader types in."""
+    chosen = {"selected": True, "text": value, "value": value}
+    return {
+        "type": "textbox",
+        "name": name,
+        "label": label,
+        "description": description,
+        "query": value,
+        "current": chosen,
+        "options": [chosen],
+        "hide": 0,
+        "skipUrlSync": False,
+    }
+
+
 def _region_variable() -> Json:
     return query_variable(
         "region",

@@ -4,7 +4,7 @@ from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.frame import Section, console_link, dashboard, query_variable
 from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines
 from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
-from tools.dashboards.mount_target_shapes import SHAPES_TABLE
+from tools.dashboards.mount_target_shapes import SHAPES_TABLE, USD_PER_GB
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import (
     CEILING_STEPS,
@@ -259,6 +259,7 @@ def mount_target() -> Json:
             _of_mount_target(
                 "network", "network", "Hidden. The link to FSS clients opens the clients of this network."
             ),
+            USD_PER_GB,
         ],
         links=[console_link("https://cloud.oracle.com/fss/mount-targets/${mount_target}")],
         alerts=f'alertname=~"Fss.+", {THIS}',
@@ -270,7 +271,7 @@ def mount_target() -> Json:
                     busiest_operations(
                         f"address_operation:fss_client_estimated_iops:rate5m{{{ADDRESS}}}",
                         f"address_operation:fss_client_operations:rate5m{{{ADDRESS}}}",
-                        width=12,
+                        width=24,
                         height=10,
                     ),
                     SHAPES_TABLE,

@@ -44,7 +44,7 @@ def _lines(recording: WhoRecording) -> Iterator[str]:
     every = dict(recording.shares())
     for workload, shares in every.items():
         yield _line(f"{recording.name}, {workload}", shares)
-    yield _line(f"**{recording.name}, all**", {kind: _sum(one[kind] for one in every.values()) for kind in KINDS})
+    yield _line(f"**{recording.name}, all**", {kind: _sum(shares[kind] for shares in every.values()) for kind in KINDS})
 
 
 def _sum(shares: Iterable[Shares]) -> Shares:

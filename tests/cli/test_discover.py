@@ -172,7 +172,7 @@ def test_ceilings_and_tags_of_the_configuration_hold(account_flags: Flags, tmp_p
 
 def test_one_compartment_can_be_chosen(account_flags: Flags) -> None:
     listed = ask("discover", *account_flags, "--oci.compartment", "batch", "--output", "json").document["mount_targets"]
-    assert {one["name"] for one in listed} == {"mt-idle", "mt-scratch"}
+    assert {row["name"] for row in listed} == {"mt-idle", "mt-scratch"}
 
 
 def test_it_runs_as_a_process(account_flags: Flags) -> None:
@@ -243,7 +243,7 @@ def test_of_several_accounts_the_one_that_fails_is_named_and_the_others_are_list
     assert answer.code == 1
     assert "incomplete: beta: " in answer.err
     listed = answer.document["mount_targets"]
-    assert {one["tenancy"] for one in listed} == {"acme"}
+    assert {row["tenancy"] for row in listed} == {"acme"}
     assert len(listed) == len(NAMES)
     one = ask("discover", "--config.file", path, "--oci.account", "acme", "--output", "config")
     assert one.code == 0

@@ -100,7 +100,7 @@ class TestNothingFromOutsideSteersATerminal:
 
     def test_json_keeps_the_value(self) -> None:
         shown = as_json({"name": f"grün {CLEAR}\U000e0001"})
-        assert all(one.isprintable() or one == "\n" for one in shown)
+        assert all(character.isprintable() or character == "\n" for character in shown)
         assert "grün" in shown
         assert json.loads(shown) == {"name": f"grün {CLEAR}\U000e0001"}
 

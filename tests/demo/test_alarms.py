@@ -165,7 +165,7 @@ class TestDelete:
         made = create(sdk).data
         assert sdk.monitoring.delete_alarm(made.id).status == 204
         assert listed(sdk) == []
-        assert [one.id for one in listed(sdk, lifecycle_state="DELETED")] == [made.id]
+        assert [row.id for row in listed(sdk, lifecycle_state="DELETED")] == [made.id]
         with refused(404, "NotAuthorizedOrNotFound"):
             sdk.monitoring.get_alarm(made.id)
         with refused(404, "NotAuthorizedOrNotFound"):
@@ -178,7 +178,7 @@ class TestList:
         for name, severity, place in (("b", "INFO", storage), ("a", "CRITICAL", storage), ("c", "ERROR", batch)):
             create(sdk, displayName=name, severity=severity, compartmentId=place)
         assert {alarm.display_name for alarm in sdk.monitoring.list_alarms(storage).data} == {"a", "b"}
-        assert [one.display_name for one in listed(sdk)] == ["b", "a", "c"]
+        assert [row.display_name for row in listed(sdk)] == ["b", "a", "c"]
 
     def test_summaries_are_poorer_than_what_get_answers(self, sdk: Clients) -> None:
         create(sdk, body="long story")
@@ -308,7 +308,7 @@ class TestHistory:
 
     def entries(self, sdk: Clients, alarm: str, **options: Any) -> list[tuple[float, str]]:
         found = sdk.monitoring.get_alarm_history(alarm, **options).data.entries
-        return [((one.timestamp_triggered.timestamp() - NOW) / 60, one.summary) for one in found]
+        return [((row.timestamp_triggered.timestamp() - NOW) / 60, row.summary) for row in found]
 
     def test_state_transitions_are_newest_first_documented_get_alarm_history(self, fired: tuple[Clients, str]) -> None:
         assert self.entries(*fired, alarm_historytype="STATE_TRANSITION_HISTORY") == [

@@ -207,8 +207,8 @@ class TestData:
         listed = sdk.monitoring.list_metrics(
             sdk.region.tenancy.id, {"groupBy": ["name"]}, compartment_id_in_subtree=True
         ).data
-        assert not any("bySize" in one.name for one in listed)
-        assert {one.name for one in listed} >= {"FileSystemReadRequestsBySize", "FileSystemWriteRequestsBySize"}
+        assert not any("bySize" in row.name for row in listed)
+        assert {row.name for row in listed} >= {"FileSystemReadRequestsBySize", "FileSystemWriteRequestsBySize"}
         assert sdk.summarize("FileSystemReadRequestsbySize[1m].mean()") == []
         assert sdk.summarize("FileSystemReadRequestsBySize[1m].mean()")[0].name == "FileSystemReadRequestsBySize"
 

@@ -25,7 +25,7 @@ def test_a_standard_mount_target_reports_its_throughput_in_each_of_the_ways_no_d
         *sdk.file_storage.list_mount_targets(STORAGE, ZONE_1).data,
         *sdk.file_storage.list_mount_targets(BATCH, ZONE_2).data,
     ]
-    observed = {one.display_name: one.observed_throughput for one in listed}
+    observed = {row.display_name: row.observed_throughput for row in listed}
     assert observed == {"mt-home": None, "mt-home-b": 1, "mt-scratch": 1, "mt-media": 20, "mt-idle": 0}
 
 

@@ -55,7 +55,7 @@ class TestNames:
             {"namespace": "oci_filestorage", "groupBy": ["name"]},
             compartment_id_in_subtree=True,
         ).data
-        assert [one.name for one in listed] == [*DIMENSIONS]
+        assert [row.name for row in listed] == [*DIMENSIONS]
 
     @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
     def test_every_stream_has_the_documented_dimensions_unit_and_description(self, row: Any, sdk: Clients) -> None:
@@ -95,10 +95,10 @@ class TestListMetrics:
     def test_one_definition_for_each_stream_of_the_compartment(self, sdk: Clients) -> None:
         storage = sdk.region.tenancy.compartments[1].id
         listed = sdk.monitoring.list_metrics(storage, {"name": "MountTargetConnections"}).data
-        assert {one.dimensions["resourceId"] for one in listed} == {
+        assert {row.dimensions["resourceId"] for row in listed} == {
             sdk.region.tenancy.named(name) for name in ("mt-home", "mt-home-b", "mt-media")
         }
-        assert {one.compartment_id for one in listed} == {storage}
+        assert {row.compartment_id for row in listed} == {storage}
 
     def test_the_dead_stay_listed_documented_overview_of_monitoring(
         self, region: Region, sdk: Clients, clock: Clock
@@ -107,7 +107,7 @@ class TestListMetrics:
         clock.pass_minutes(600)
         wanted = {"name": "MountTargetIOPS"}
         listed = sdk.monitoring.list_metrics(region.tenancy.id, wanted, compartment_id_in_subtree=True).data
-        assert region.tenancy.named("mt-idle") in {one.dimensions["resourceId"] for one in listed}
+        assert region.tenancy.named("mt-idle") in {row.dimensions["resourceId"] for row in listed}
         assert sdk.summarize(f'MountTargetIOPS[1m]{{resourceId = "{region.tenancy.named("mt-idle")}"}}.mean()') == []
 
 
@@ -171,7 +171,7 @@ class TestScope:
         batch = tenancy.compartments[2].id
         body = {"namespace": "oci_filestorage", "query": "MountTargetIOPS[1m].mean()"}
         found = sdk.monitoring.summarize_metrics_data(batch, body).data
-        assert {one.dimensions["resourceId"] for one in found} == {
+        assert {row.dimensions["resourceId"] for row in found} == {
             tenancy.named("mt-scratch"),
             tenancy.named("mt-idle"),
         }

@@ -38,7 +38,7 @@ def post(sdk: Clients, *streams: dict[str, Any], **options: Any) -> Any:
 def test_what_is_posted_can_be_queried_back_with_its_metadata(sdk: Clients) -> None:
     assert post(sdk, stream(sdk)).failed_metrics_count == 0
     streams = sdk.summarize("IopsUtilization[1m].max()", namespace="fss_utilization", **between(MINUTE, MINUTE))
-    assert [points(one) for one in streams] == [{MINUTE: 0.85}]
+    assert [points(stream) for stream in streams] == [{MINUTE: 0.85}]
     assert streams[0].metadata == {"unit": "ratio"}
     assert streams[0].compartment_id == sdk.region.tenancy.compartments[1].id
 
@@ -48,7 +48,7 @@ def test_what_is_posted_is_listed(sdk: Clients) -> None:
     listed = sdk.monitoring.list_metrics(
         sdk.region.tenancy.id, {"namespace": "fss_utilization"}, compartment_id_in_subtree=True
     )
-    assert [one.name for one in listed.data] == ["IopsUtilization"]
+    assert [row.name for row in listed.data] == ["IopsUtilization"]
 
 
 def test_several_points_of_a_minute_are_aggregated_with_their_counts(sdk: Clients) -> None:

@@ -33,7 +33,7 @@ def listed(region: Region, body: object) -> tuple[int, Any]:
 def test_metrics_are_sorted_as_a_grafana_plugin_asks(region: Region, order: str, *, is_reversed: bool) -> None:
     body = {"namespace": "oci_filestorage", "groupBy": ["namespace", "name"], "sortBy": "NAME", "sortOrder": order}
     status, metrics = listed(region, body)
-    names = [one["name"] for one in metrics]
+    names = [metric["name"] for metric in metrics]
 
     assert status == 200
     assert len(names) > 20
@@ -44,7 +44,7 @@ def test_metrics_are_filtered_by_dimensions(region: Region) -> None:
     body = {"dimensionFilters": {"resourceId": region.tenancy.named("mt-home")}}
     _, metrics = listed(region, body)
 
-    assert {one["dimensions"]["resourceId"] for one in metrics} == {region.tenancy.named("mt-home")}
+    assert {metric["dimensions"]["resourceId"] for metric in metrics} == {region.tenancy.named("mt-home")}
 
 
 def test_an_unknown_order_is_refused(region: Region) -> None:
@@ -68,7 +68,7 @@ def test_a_posted_metric_can_be_listed(region: Region) -> None:
     _, metrics = listed(region, {"namespace": "fss_exporter"})
 
     assert (status, answer["failedMetricsCount"]) == (200, 0)
-    assert [one["name"] for one in metrics] == ["IopsUtilization"]
+    assert [metric["name"] for metric in metrics] == ["IopsUtilization"]
 
 
 def test_a_namespace_of_oracle_cannot_be_posted_to(region: Region) -> None:
@@ -101,5 +101,7 @@ def test_each_stream_of_a_filesystem_names_its_mount_target(region: Region) -> N
     every = region.store.definitions(region.minute, region.tenancy.compartment_ids)
 
     assert all(
-        "mountTargetId" in one.dimensions for one in every if one.dimensions.get("resourceType") == "filesystem"
+        "mountTargetId" in stream.dimensions
+        for stream in every
+        if stream.dimensions.get("resourceType") == "filesystem"
     ), "the exporter script of Oracle's HPC stack reads it"

@@ -203,7 +203,7 @@ def test_the_sdk_s_own_pagination_walks_through_a_list(regions: Callable[..., Re
     found = oci.pagination.list_call_get_all_results(
         sdk.file_storage.list_mount_targets, tenancy.compartments[0].id, tenancy.availability_domains[0], limit=7
     ).data
-    assert sorted(one.id for one in found) == sorted(mount_target.id for mount_target in tenancy.mount_targets)
+    assert sorted(row.id for row in found) == sorted(mount_target.id for mount_target in tenancy.mount_targets)
     assert region.calls["ListMountTargets"] == 4
 
 

@@ -274,9 +274,13 @@ def test_a_digest_replaces_the_tag_of_one_image(tmp_path: Path) -> None:
 
 def test_common_labels_are_on_every_object_and_in_no_selector(tmp_path: Path) -> None:
     by_kind = objects(tmp_path, {"commonLabels": {"cost-centre": "storage"}})
-    assert [name for name, one in by_kind.items() if one["metadata"]["labels"].get("cost-centre") != "storage"] == []
+    assert [
+        name for name, document in by_kind.items() if document["metadata"]["labels"].get("cost-centre") != "storage"
+    ] == []
     selectors = [
-        one["spec"]["selector"]["matchLabels"] for one in by_kind.values() if "template" in one.get("spec", {})
+        document["spec"]["selector"]["matchLabels"]
+        for document in by_kind.values()
+        if "template" in document.get("spec", {})
     ]
     assert selectors
     assert not any("cost-centre" in selector for selector in selectors)

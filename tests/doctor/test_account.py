@@ -138,38 +138,42 @@ def test_a_clock_that_is_off_is_as_bad_as_it_is_far(ahead: float, severity: Seve
 
 
 def test_no_mount_targets_is_a_warning() -> None:
-    assert [one.severity for one in found(replace(FINE, mount_targets=0), "inventory")] == [Severity.WARNING]
+    assert [finding.severity for finding in found(replace(FINE, mount_targets=0), "inventory")] == [Severity.WARNING]
     assert found(replace(FINE, mount_targets=None), "inventory") == []
 
 
 def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
-    assert [one.severity for one in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
+    assert [finding.severity for finding in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
     refused = {"ListMetrics": Tried(CallOutcome.REFUSED, "x")}
     assert found(replace(FINE, metrics=(), operations=refused), "metrics") == []
 
 
 def test_a_tenancy_without_mount_target_iops_has_a_finding_with_the_consequence() -> None:
-    advice = [one for one in found(replace(FINE, metrics=(READS,)), "metrics") if one.severity is Severity.ADVICE]
+    advice = [
+        finding for finding in found(replace(FINE, metrics=(READS,)), "metrics") if finding.severity is Severity.ADVICE
+    ]
     assert [change.message.split(":")[0] for change in advice] == ["MountTargetIOPS is not there"]
 
 
 def test_an_undocumented_metric_is_worth_a_report() -> None:
     unknown = MetricFacts("MountTargetThrottled", "", 5, {}, (), 5, 70.0, 14)
-    (only,) = [one for one in found(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if one.fix]
+    (only,) = [finding for finding in found(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if finding.fix]
     assert only.subject == "r MountTargetThrottled"
     assert "doctor --record" in only.fix
 
 
 def test_another_spelling_is_reported() -> None:
     other = replace(READS, spelling="MountTargetREADThroughput")
-    messages = [one.message for one in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
+    messages = [finding.message for finding in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
     assert "documented as MountTargetReadThroughput. The poller asks with the spelling of this account" in messages
 
 
 def test_a_failed_query_is_a_warning() -> None:
     failed = replace(READS, streams=None, error="HTTP 500")
     warnings = [
-        one for one in found(replace(FINE, metrics=(failed, IOPS)), "metrics") if one.severity is Severity.WARNING
+        finding
+        for finding in found(replace(FINE, metrics=(failed, IOPS)), "metrics")
+        if finding.severity is Severity.WARNING
     ]
     assert [(warning.subject, warning.message) for warning in warnings] == [
         ("r", "MountTargetReadThroughput: HTTP 500")
@@ -179,19 +183,25 @@ def test_a_failed_query_is_a_warning() -> None:
 def test_equal_failures_of_metrics_are_one_warning_and_nothing_is_fine() -> None:
     failed = tuple(replace(READS, spelling=name, documented=name, streams=None, error="HTTP 503") for name in "ABCDE")
     shown = found(replace(FINE, metrics=failed), "metrics")
-    assert [one.message for one in shown if one.severity is Severity.WARNING] == ["A, B, C and 2 more: HTTP 503"]
-    assert [one.message for one in shown if one.severity is Severity.OK] == []
+    assert [finding.message for finding in shown if finding.severity is Severity.WARNING] == [
+        "A, B, C and 2 more: HTTP 503"
+    ]
+    assert [finding.message for finding in shown if finding.severity is Severity.OK] == []
 
 
 def test_two_reasons_of_failed_metrics_are_two_warnings() -> None:
     failed = (replace(READS, streams=None, error="HTTP 503"), replace(IOPS, streams=None, error="HTTP 404"))
     shown = found(replace(FINE, metrics=failed), "metrics")
-    assert len([one for one in shown if one.severity is Severity.WARNING]) == 2
+    assert len([finding for finding in shown if finding.severity is Severity.WARNING]) == 2
 
 
 def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
     silent = replace(READS, streams=0, newest_age_seconds=None, minutes=0)
-    advice = [one for one in found(replace(FINE, metrics=(silent, IOPS)), "metrics") if one.severity is Severity.ADVICE]
+    advice = [
+        finding
+        for finding in found(replace(FINE, metrics=(silent, IOPS)), "metrics")
+        if finding.severity is Severity.ADVICE
+    ]
     assert [change.message for change in advice] == [
         "no points of MountTargetReadThroughput, though OCI sends them also while idle"
     ]
@@ -233,7 +243,7 @@ def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: lis
 def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seconds: float | None, told: bool) -> None:
     lags = (Lag("A", 0.0, seconds),)
     facts = replace(FINE, ingestion_lags=lags, minutes_named_by=minutes_named_by(lags))
-    messages = [one.message for one in found(facts, "discovered")]
+    messages = [finding.message for finding in found(facts, "discovered")]
     assert (
         "points are stamped with the end of their minute: yes, some could be read within a minute" in messages
     ) is told
@@ -247,14 +257,14 @@ def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seco
     ],
 )
 def test_merged_streams_do_not_say_whether_streams_without_points_are_answered(merged: MetricFacts) -> None:
-    messages = [one.message for one in found(replace(FINE, metrics=(merged,)), "discovered")]
+    messages = [finding.message for finding in found(replace(FINE, metrics=(merged,)), "discovered")]
     assert not [message for message in messages if "without points" in message]
 
 
 @pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])
 def test_the_facts_name_whether_answers_have_streams_without_points(streams: int, empty: int, told: list[str]) -> None:
     facts = replace(FINE, metrics=(replace(READS, streams=streams, empty_streams=empty),))
-    messages = [one.message.partition("are answered: ") for one in found(facts, "discovered")]
+    messages = [finding.message.partition("are answered: ") for finding in found(facts, "discovered")]
     assert [answer for head, _, answer in messages if head == "streams without points "] == told
 
 
@@ -273,7 +283,7 @@ def test_undocumented_behaviour_is_reported_without_names() -> None:
         order_of_and_and_or="&& binds tighter",
         limit_names=("mount-target-count",),
     )
-    assert [one.message for one in found(facts, "discovered")] == [
+    assert [finding.message for finding in found(facts, "discovered")] == [
         "values of operation: CREATE, GETATTR",
         "observedThroughput of mount targets: absent (2), 20 (1)",
         "metric names in queries ignore case: no",

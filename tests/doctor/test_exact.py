@@ -118,6 +118,6 @@ def test_selinux_is_reported_and_lockdown_that_allows_tracing_is_not(
 
 
 def test_lockdown_that_forbids_tracing_is_the_only_thing_said(tmp_path: Path) -> None:
-    (one,) = told(look((tracefs(tmp_path / "t"),), sysfs(tmp_path / "sys", "none integrity [confidentiality]\n")))
+    (finding,) = told(look((tracefs(tmp_path / "t"),), sysfs(tmp_path / "sys", "none integrity [confidentiality]\n")))
 
-    assert "kernel lockdown is in mode confidentiality" in one.message
+    assert "kernel lockdown is in mode confidentiality" in finding.message

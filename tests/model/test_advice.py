@@ -17,8 +17,8 @@ def mount(traffic: Traffic, **options: int) -> MountLoad:
 
 
 def only(found: list[Advice], kind: str) -> Advice:
-    (one,) = (one for one in found if one.kind == kind)
-    return one
+    (change,) = (change for change in found if change.kind == kind)
+    return change
 
 
 def kinds(traffic: Traffic, **options: int) -> list[str]:
@@ -26,11 +26,11 @@ def kinds(traffic: Traffic, **options: int) -> list[str]:
 
 
 def test_load_moves_to_another_mount_target_of_the_file_system_up_to_equal_shares() -> None:
-    one = only(ranked([HOME, SPARE], [], {}), "move")
+    change = only(ranked([HOME, SPARE], [], {}), "move")
 
-    assert one.saves_iops == pytest.approx(20_000)
-    assert "move 100% of the load of projects from mt-home to mt-spare" in one.text
-    assert "mt-home falls from 90% to 50%, mt-spare rises from 10% to 50%" in one.text
+    assert change.saves_iops == pytest.approx(20_000)
+    assert "move 100% of the load of projects from mt-home to mt-spare" in change.text
+    assert "mt-home falls from 90% to 50%, mt-spare rises from 10% to 50%" in change.text
 
 
 def test_no_more_moves_than_the_shared_file_system_has() -> None:
@@ -41,9 +41,9 @@ def test_no_more_moves_than_the_shared_file_system_has() -> None:
 
 def test_a_larger_ceiling_takes_more_of_the_load() -> None:
     large = TargetLoad("mt-large", "10.0.0.3", 10_000, 100_000, {"projects": 10_000}, {})
-    one = only(ranked([HOME, large], [], {}), "move")
+    change = only(ranked([HOME, large], [], {}), "move")
 
-    assert one.saves_iops == pytest.approx(20_000), "of at most 26,667 that equal shares need"
+    assert change.saves_iops == pytest.approx(20_000), "of at most 26,667 that equal shares need"
 
 
 def test_the_largest_clients_that_fit_are_named_first() -> None:
@@ -69,10 +69,10 @@ def test_nothing_moves_where_it_would_not_help(other: TargetLoad) -> None:
 
 def test_small_transfers_save_what_the_same_bytes_cost_in_large_ones() -> None:
     reads = workload(Transfers(32_000, 32 * 1024), None, {})
-    one = only(ranked([], [mount(reads, rsize=32 * 1024, wsize=1 << 20)], {}), "transfer-size")
+    change = only(ranked([], [mount(reads, rsize=32 * 1024, wsize=1 << 20)], {}), "transfer-size")
 
-    assert one.saves_iops == pytest.approx(64_000 - 1_000 * 33)
-    assert "without rsize=32768" in one.text
+    assert change.saves_iops == pytest.approx(64_000 - 1_000 * 33)
+    assert "without rsize=32768" in change.text
 
 
 def test_a_program_that_reads_less_than_rsize_is_not_told_to_change_the_mount() -> None:
@@ -84,10 +84,10 @@ def test_a_program_that_reads_less_than_rsize_is_not_told_to_change_the_mount() 
 
 def test_a_stat_storm_saves_at_most_its_own_cost() -> None:
     traffic = workload(None, None, {"GETATTR": 3_000, "LOOKUP": 500, "CREATE": 100})
-    one = only(ranked([], [mount(traffic)], {}), "stat-storm")
+    change = only(ranked([], [mount(traffic)], {}), "stat-storm")
 
-    assert one.saves_iops == 4_000
-    assert "4,000 of 4,400 IOPS" in one.computed
+    assert change.saves_iops == 4_000
+    assert "4,000 of 4,400 IOPS" in change.computed
 
 
 def test_a_storm_of_deletions_is_named_with_its_cost() -> None:
@@ -102,10 +102,10 @@ def test_little_work_is_no_advice() -> None:
 
 def test_serial_work_is_told_the_rate_that_more_requests_reach() -> None:
     serial = Traffic({"CREATE": OperationTraffic(200, Bounds.exact(80), execute_seconds=1.0)})
-    one = only(ranked([], [mount(serial)], {}), "serial")
+    change = only(ranked([], [mount(serial)], {}), "serial")
 
-    assert one.saves_iops == 0
-    assert "up to 3,200 operations/s in place of 200" in one.text
+    assert change.saves_iops == 0
+    assert "up to 3,200 operations/s in place of 200" in change.text
 
 
 def test_one_connection_near_its_window_is_told_to_use_more() -> None:
@@ -118,7 +118,7 @@ def test_one_connection_near_its_window_is_told_to_use_more() -> None:
 def test_a_full_network_of_a_client_is_named() -> None:
     found = ranked([], [], {"c1": (1.1e9, 1.25e9), "c2": (0.2e9, 1.25e9)})
 
-    assert [(one.kind, one.client) for one in found] == [("network", "c1")]
+    assert [(change.kind, change.client) for change in found] == [("network", "c1")]
     assert "1,100 of 1,250 MB/s are used, 88%" in found[0].text
 
 

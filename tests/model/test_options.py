@@ -18,7 +18,7 @@ PRICES = {
 
 def found(traffic: Traffic, growth: dict[str, Growth] | None = None) -> dict[str, Option]:
     every = options(traffic, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, PRICES, growth or {})
-    return {f"{one.count} x {one.name}": one for one in every}
+    return {f"{option.count} x {option.name}": option for option in every}
 
 
 READS = workload(Transfers(1_500, 1_000_000), None, {})

@@ -42,7 +42,7 @@ class Host:
     def seen(self) -> dict[str, int]:
         """READs by export."""
         superblocks = self.reader.read().superblocks
-        return {one.key.export: one.record.operations["READ"].operations for one in superblocks}
+        return {superblock.key.export: superblock.record.operations["READ"].operations for superblock in superblocks}
 
     def tick(self, accounts: Accounts, seconds: float = 1.0) -> float:
         """Let time pass, and count a reading. Return the I/O operations of the server so far."""

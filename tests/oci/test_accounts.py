@@ -218,7 +218,7 @@ def test_a_flag_replaces_what_the_file_says_of_every_account(tmp_path: Path) -> 
     path = tmp_path / "c.yml"
     path.write_text("oci:\n  accounts:\n  - {name: a, regions: [eu-zurich-1]}\n  - {name: b}\n")
     accounts = load(path, {"oci.regions": ("eu-frankfurt-1",)}).each_account
-    assert [one.oci.regions for one in accounts] == [("eu-frankfurt-1",)] * 2
+    assert [account.oci.regions for account in accounts] == [("eu-frankfurt-1",)] * 2
 
 
 def test_accounts_are_chosen_by_name() -> None:

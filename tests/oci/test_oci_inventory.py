@@ -48,9 +48,9 @@ def export(identity: str, mount_target: str, file_system: str, path: str = "/a")
 
 def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
     found = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
-    listed = [record for one in found.values() for record in one.records]
+    listed = [record for row in found.values() for record in row.records]
     inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
-    return inventory, sum(one.broken for one in found.values())
+    return inventory, sum(row.broken for row in found.values())
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_an_unknown_fact_has_no_series() -> None:
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
     named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings())
-    rows = {name: [one for one in named if one[1] is not None] for name, named in named_rows}
+    rows = {name: [row for row in named if row[1] is not None] for name, named in named_rows}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"

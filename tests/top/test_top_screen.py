@@ -150,7 +150,7 @@ def test_a_mistake_in_one_look_is_told_and_the_looks_go_on() -> None:
     looks.once()
     source.failure = ""
     looks.once()
-    assert [one.failure for one in shown] == ["no answer", ""]
+    assert [look.failure for look in shown] == ["no answer", ""]
     assert shown[-1].picture is not None
 
 

@@ -63,7 +63,7 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
             yield family("fss_expected", [(("", "", self.row), 2.0)])
 
     made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())
-    (found,) = [one for one in made if one.name == "fss_expected"]
+    (found,) = [family for family in made if family.name == "fss_expected"]
     assert {sample.labels["part"] for sample in found.samples} == {"mounts", "metrics"}
 
 

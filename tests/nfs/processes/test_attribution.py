@@ -100,7 +100,7 @@ def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
 
 def _growth(name: str) -> dict[str, Grown]:
     tables = HistParser().parse((RECORDINGS / "cost" / name).read_bytes())
-    return {one.condition: list(one.rows.items()) for one in tables if ODD in one.condition}
+    return {table.condition: list(table.rows.items()) for table in tables if ODD in table.condition}
 
 
 def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> None:

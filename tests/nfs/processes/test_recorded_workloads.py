@@ -7,7 +7,7 @@ from tests import who_accuracy
 from tests.who_recordings import METADATA, READS, RECORDINGS, WRITTEN, Shares, WhoRecording, load_all
 
 V3, V42 = load_all()
-ALL = pytest.mark.parametrize("recording", [V3, V42], ids=lambda one: one.name)
+ALL = pytest.mark.parametrize("recording", [V3, V42], ids=lambda recording: recording.name)
 
 
 def _given(recording: WhoRecording, kind: str) -> dict[str, Shares]:
@@ -33,7 +33,7 @@ def test_metadata_of_nfs_4_never_goes_to_another_process() -> None:
     found = _given(V42, METADATA)
 
     assert {shares.wrong for shares in found.values()} == {0}
-    assert sum(one.right for one in found.values()) / sum(one.truth for one in found.values()) > 0.66
+    assert sum(row.right for row in found.values()) / sum(row.truth for row in found.values()) > 0.66
 
 
 def test_make_accuracy_takes_recordings_of_another_kernel_with_the_same_layout(tmp_path: Path) -> None:

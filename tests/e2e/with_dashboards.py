@@ -87,6 +87,7 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
     ("fss-mount-target", "Read bandwidth", "B"): _YOUNG,
     ("fss-mount-target", "Write", "B"): _FRESH,
     ("fss-mount-target", "Write", "C"): _FRESH,
+    ("fss-mount-target", "Which shape carries this load", "G"): _YOUNG,
     ("fss-mount-target", "Write bandwidth", "B"): _YOUNG,
 }
 

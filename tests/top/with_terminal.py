@@ -107,8 +107,8 @@ def terminal(tmp_path: Path, url: str) -> Iterator[Callable[..., Terminal]]:
         return opened[-1]
 
     yield start
-    for connection in opened:
-        connection.close()
+    for screen in opened:
+        screen.close()
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])

@@ -68,6 +68,15 @@ def test_the_meter_charges_what_the_server_served_since_the_last_look() -> None:
     assert charged == [RealRequests("READ", 32768, 2), RealRequests("RENAME", 0, 3)]
 
 
+def test_bytes_that_the_server_counts_after_their_call_wait_for_the_next_call() -> None:
+    looks = iter([counters(), counters(0, READ=1), counters(65536, READ=1), counters(131072, READ=2)])
+    charged: list[RealRequests] = []
+    meter = ServerMeter(lambda: next(looks), charged.extend)
+    for _ in range(3):
+        meter.look()
+    assert charged == [RealRequests("READ", 0, 1), RealRequests("READ", 131072, 1)]
+
+
 def test_a_host_without_an_nfs_server_is_told() -> None:
     with pytest.raises(UsageError, match="no lines `io` and `proc3`"):
         ServerMeter(lambda: "net 0 0 0 0\n", lambda _: None)

@@ -1,6 +1,7 @@
 """Charge a mount target of the demo region with what the NFS server of this host serves, by the server's own counters.
 
-The counters have no sizes. So the READs of a second have the mean size of that second, and the WRITEs as well.
+The counters have no sizes. So the READs of a second have the mean size of that second, and the WRITEs as well. The server counts a call
+at its start and its bytes at its end. Bytes without a call therefore wait for the next call.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,8 +15,6 @@ PROCEDURES = (
     "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
 ).split()
 """Order of the `proc3` line of /proc/net/rpc/nfsd: the numbers of the procedures (RFC 1813)."""
-
-_BYTES = {"READ": 0, "WRITE": 1}  # Place in the `io` line
 
 
 class ServerMeter:
@@ -52,20 +51,22 @@ class ServerMeter:
         requests = []
         for name, count in calls.items():
             if grown := count - self._calls[name]:
-                place = _BYTES.get(name)
-                size = 0 if place is None else (moved[place] - self._bytes[place]) // grown
+                size = 0
+                if name in moved:
+                    size = (moved[name] - self._bytes[name]) // grown
+                    self._bytes[name] = moved[name]
                 requests.append(RealRequests(name, size, grown))
-        self._calls, self._bytes = calls, moved
+        self._calls = calls
         if requests:
             self._charge(requests)
 
 
-def _counters(text: str) -> tuple[Mapping[str, int], tuple[int, int]]:
-    """Return the calls by procedure, and the bytes read and written."""
+def _counters(text: str) -> tuple[Mapping[str, int], dict[str, int]]:
+    """Return the calls by procedure, and the bytes of READ and WRITE."""
     lines = {words[0]: words[1:] for line in text.splitlines() if (words := line.split())}
     try:
         read, written = map(int, lines["io"])
         calls = dict(zip(PROCEDURES, map(int, lines["proc3"][1:]), strict=True))
     except (KeyError, ValueError) as damaged:
         raise UsageError("the server's counters have no lines `io` and `proc3` of NFSv3") from damaged
-    return calls, (read, written)
+    return calls, {"READ": read, "WRITE": written}

@@ -155,6 +155,15 @@ def test_variables_are_refreshed_sorted_offer_all_and_are_used(name: str) -> Non
             assert variable["current"]["value"] == ["$__all"]
 
 
+def test_what_asks_for_the_chosen_regions_asks_for_the_chosen_tenancies_too() -> None:
+    """Two tenancies can have one region, and the reader of one does not want the other."""
+    queries = [expr for panel in PANELS for _, expr, _ in panel.queries()]
+    selectors = [found for expr in queries for found in re.findall(r"\{[^{}]*\$region[^{}]*\}", expr)]
+
+    assert selectors
+    assert [found for found in selectors if "$tenancy" not in found] == []
+
+
 @EVERY_DASHBOARD
 def test_variables_ask_for_labels_that_exist(name: str) -> None:
     for variable in DASHBOARDS[name]["templating"]["list"]:

@@ -387,6 +387,29 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
     ask(tmp_path, _growing(), [(price, [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])])
 
 
+def test_of_two_tenancies_in_one_region_the_chosen_one_is_shown_and_a_series_without_tenancy_while_all_are_chosen(
+    tmp_path: Path,
+) -> None:
+    of_region = 'region="r", mount_target_id="%s", mount_target="%s"'
+    series = {}
+    for tenancy in ("acme", "beta", ""):
+        labels = of_region % (f"mt-{tenancy}", f"mt-{tenancy}") + (f', tenancy="{tenancy}"' if tenancy else "")
+        series[f"mount_target:fss_mount_target:info{{{labels}}}"] = "1x20"
+    offered = (
+        variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
+    )
+
+    def rows(*names: str) -> list[tuple[str, float]]:
+        return [(f'{{mount_target="mt-{name}", mount_target_id="mt-{name}"}}', 1.0) for name in names]
+
+    asked = [
+        (substituted(offered, {"tenancy": "beta"}), rows("beta")),
+        (substituted(offered, {"tenancy": "acme"}), rows("acme")),
+        (substituted(offered), rows("acme", "beta", "")),
+    ]
+    ask(tmp_path, series, asked)
+
+
 def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
     offered = (
         variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")

@@ -96,8 +96,7 @@ VALUES = {
         "max by (tenancy, region, replication_id) (fss_replication_recovery_point_age_seconds)", *_MINUTES
     ),
     "FssOciDataLate": Value(
-        "min by (tenancy, region) (fss_oci_datapoint_age_seconds"
-        '{oci_metric=~"(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"})',
+        "max by (tenancy, region) (poller:fss_oci_data_age:seconds)",
         *_MINUTES,
     ),
     "FssOciThrottled": Value(

@@ -252,9 +252,10 @@ def clients() -> Json:
             query_variable(
                 "network",
                 "Network",
-                'query_result(group by (network) (address:fss_mount_target:join{region=~"$region"})'
+                'query_result(group by (network) (address:fss_mount_target:join{tenancy=~"$tenancy", region=~"$region"})'
                 " or group by (network) (address:fss_clients:count or address:fss_client_estimated_iops:rate5m)"
-                ' unless on (network) address:fss_mount_target:join{region!~"$region"})',
+                " unless on (network) (address:fss_mount_target:join"
+                ' unless address:fss_mount_target:join{tenancy=~"$tenancy", region=~"$region"}))',
                 description="Networks in which an address is one server. By default a network is a region.",
                 regex='/network="(?<value>[^"]*)"/',
                 all_value=None,

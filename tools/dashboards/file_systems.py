@@ -13,7 +13,7 @@ from tools.dashboards.words import (
     largest_now,
 )
 
-_THESE = 'region=~"$region", file_system_id=~"$file_system"'
+_THESE = 'tenancy=~"$tenancy", region=~"$region", file_system_id=~"$file_system"'
 _FILE_SYSTEM = "region, file_system_id, file_system"
 _REPLICATION = "region, replication_id, replication"
 _KINDS = (("read", "READ"), ("write", "WRITE"))
@@ -49,7 +49,7 @@ def _quota(kind: str) -> Query:
 
 def _recovery_point(at: str) -> str:
     """Age of the recovery point in intervals of the replication."""
-    chosen = 'region=~"$region"'
+    chosen = 'tenancy=~"$tenancy", region=~"$region"'
     return (
         f"max by ({_REPLICATION}) (fss_replication_recovery_point_age_seconds{{{chosen}}}{at})"
         f" / max by ({_REPLICATION}) (fss_replication_interval_seconds{{{chosen}}}{at})"
@@ -203,7 +203,7 @@ def file_systems() -> Json:
     alerts = firing_alerts(
         "Alerts of file systems",
         "Firing alerts of file systems and replications.",
-        'alertname=~"Fss(FileSystem|Replication).+", region=~"$region"',
+        'alertname=~"Fss(FileSystem|Replication).+", tenancy=~"$tenancy", region=~"$region"',
     )
     return dashboard(
         uid="fss-file-systems",
@@ -213,7 +213,7 @@ def file_systems() -> Json:
             query_variable(
                 "file_system",
                 "File system",
-                'query_result(group by (file_system, file_system_id) (fss_file_system_info{region=~"$region"}))',
+                'query_result(group by (file_system, file_system_id) (fss_file_system_info{tenancy=~"$tenancy", region=~"$region"}))',
                 description="The list shows display names and selects OCIDs, because names can repeat.",
                 regex='/file_system="(?<text>[^"]+)|file_system_id="(?<value>[^"]+)/g',
             )

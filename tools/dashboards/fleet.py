@@ -41,11 +41,11 @@ from tools.dashboards.words import (
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 # Alerts of agents have no region; they belong to every choice of regions.
-_ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", region=~"$region|"'
+_ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", tenancy=~"$tenancy|", region=~"$region|"'
 
 
 def _firing(severity: str) -> str:
-    alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", region=~"$region|"}}'
+    alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", tenancy=~"$tenancy|", region=~"$region|"}}'
     return counted(f"group by ({IDENTITY}) ({alerts})", "last_over_time(job:fss_exporters:count[1h])")
 
 
@@ -72,7 +72,7 @@ _FULLEST_IF_KNOWN = (
 )
 _FULLEST_LAST = f"topk(1, max by ({MOUNT_TARGET}) ({_LAST}))\nunless on ()\n({_FULLEST_IF_KNOWN})"
 
-_NOT_POLLED = f"max({poll_age(IN_REGION)} unless on (region) poller:fss_polling:info)"
+_NOT_POLLED = f"max({poll_age(IN_REGION)} unless on (tenancy, region) poller:fss_polling:info)"
 _DATA_AGE = (
     f'label_replace({_NOT_POLLED}, "said", "not polled", "", "")\n'
     f'or on ()\nlabel_replace({data_age(IN_REGION)}, "said", "newest minute", "", "")'

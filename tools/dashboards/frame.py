@@ -91,8 +91,17 @@ def _region_variable() -> Json:
     return query_variable(
         "region",
         "Region",
-        "label_values(mount_target:fss_mount_target:info, region)",
+        'label_values(mount_target:fss_mount_target:info{tenancy=~"$tenancy"}, region)',
         description="Regions of the inventory.",
+    )
+
+
+def _tenancy_variable() -> Json:
+    return query_variable(
+        "tenancy",
+        "Tenancy",
+        "label_values(mount_target:fss_mount_target:info, tenancy)",
+        description="Accounts of the pollers, by name or OCID.",
     )
 
 
@@ -124,7 +133,7 @@ def of_inventory(label: str, title: str) -> Json:
     return query_variable(
         label,
         title,
-        f'label_values(mount_target:fss_mount_target:info{{region=~"$region"}}, {label})',
+        f'label_values(mount_target:fss_mount_target:info{{tenancy=~"$tenancy", region=~"$region"}}, {label})',
         description=f"{title} of the mount targets.",
     )
 
@@ -143,7 +152,7 @@ def dashboard(
 
     Args:
         alerts: label matchers of the alerts that are marked in its graphs.
-        variables: its own, behind data source and region.
+        variables: its own, behind data source, tenancy and region.
         links: further links at the top right.
     """
     return {
@@ -157,7 +166,9 @@ def dashboard(
         "refresh": "1m",
         "schemaVersion": SCHEMA_VERSION,
         "tags": [TAG],
-        "templating": {"list": [_datasource_variable(), _region_variable(), *variables, _TOP, RUNBOOK]},
+        "templating": {
+            "list": [_datasource_variable(), _tenancy_variable(), _region_variable(), *variables, _TOP, RUNBOOK]
+        },
         "time": {"from": "now-3h", "to": "now"},
         "timezone": "browser",
         "title": title,

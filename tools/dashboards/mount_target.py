@@ -242,7 +242,7 @@ def mount_target() -> Json:
             query_variable(
                 "mount_target",
                 "Mount target",
-                'query_result(group by (mount_target, mount_target_id) (mount_target:fss_mount_target:info{region=~"$region"}))',
+                'query_result(group by (mount_target, mount_target_id) (mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~"$region"}))',
                 description="The list shows display names and selects OCIDs, because names can repeat. Mount targets of a stopped poller stay for six hours.",
                 multi=False,
                 regex='/mount_target="(?<text>[^"]+)|mount_target_id="(?<value>[^"]+)/g',

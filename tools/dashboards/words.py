@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from tools.dashboards.panels import Query, Steps
 
-IN_REGION = 'region=~"$region"'
+IN_REGION = 'tenancy=~"$tenancy", region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
-_CHOSEN_ROWS = 'mount_target:fss_mount_target:info{region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
+_CHOSEN_ROWS = 'mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
 
 CHOSEN = 'network=~"$network", address=~"$address", instance=~"$client"'
 """Series of the chosen clients. Series of all clients together have no `instance`, so that they are found while All is chosen."""
@@ -30,9 +30,7 @@ BUDGET_STEPS: Steps = (
 )  # spent, nearly spent, enough: a budget has no alert of its own
 
 KEEP = "${datasource:queryparam}&${__url_time_range}"
-TO_MOUNT_TARGET = (
-    f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{region:queryparam}}&{KEEP}"
-)
+TO_MOUNT_TARGET = f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{tenancy:queryparam}}&${{region:queryparam}}&{KEEP}"
 TO_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.instance}}&{KEEP}"
 TO_DASHBOARD = f"/d/${{__data.fields.dashboard}}?var-${{__data.fields.variable}}=${{__data.fields.chosen}}&{KEEP}"
 WEEK_AGO = "a week ago"

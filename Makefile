@@ -124,7 +124,7 @@ test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Graf
 
 test-engines: .venv/dev servers ## the rules, native histograms and start timestamps in Prometheus 3 and VictoriaMetrics, which Go builds
 	@mkdir -p .tools/engines && for name in prometheus victoria-metrics vmalert; do \
-	  built=$$(tools/engine $$name) && ln -sf "$$built" ".tools/engines/$$name"; done
+	  built=$$(tools/engine "$$name") || exit 1; ln -sf "$$built" ".tools/engines/$$name"; done
 	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py tests/e2e/with_stores.py $(ARGS)
 
 cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")

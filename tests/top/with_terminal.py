@@ -88,9 +88,16 @@ class Terminal:
         self._run("send-keys", *keys)
 
     def until(self, text: str) -> str:
-        """Wait until the terminal shows a text."""
-        wait_for(lambda: text in self.screen(), repr(text), PROMPT_S)
-        return self.screen()
+        """Wait until the terminal shows a text, and stands still: two looks in a row are the same, so none is half drawn."""
+        shown = ""
+
+        def stands_still() -> bool:
+            nonlocal shown
+            before, shown = shown, self.screen()
+            return text in shown and shown == before
+
+        wait_for(stands_still, repr(text), PROMPT_S)
+        return shown
 
     def close(self) -> None:
         """End the session."""

@@ -85,3 +85,11 @@ def test_without_an_answer_nothing_is_seen(world: World) -> None:
     world.poll()
     assert "compartments" not in less(world), "nothing is known to be expected"
     assert world.values("fss_seen", "part")["regions"] == 0
+
+
+def test_a_region_without_an_answer_is_not_seen_whatever_was_answered_an_hour_ago(world: World) -> None:
+    world.poll()
+    world.region.add_fault("503:SummarizeMetricsData")
+    world.pass_minutes(2)
+    world.poll()
+    assert less(world) == {"metrics", "regions"}

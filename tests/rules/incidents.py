@@ -397,8 +397,8 @@ MONITORING = (
     ),
     Incident(
         "one of two equal pollers gets no answers to its queries",
-        Site(pollers=2, minutes=60),
-        (Answer(0, 30, fault="503:SummarizeMetricsData", poller=1),),
+        Site(pollers=2, minutes=90),
+        (Answer(0, 60, fault="503:SummarizeMetricsData", poller=1),),
         (ticket("FssCoverageIncomplete|FssCollectorFailing", 20),),
     ),
     Incident(

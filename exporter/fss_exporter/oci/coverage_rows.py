@@ -18,7 +18,7 @@ def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
     expected = {NEEDS[name].permission for name in tried if name in NEEDS}
     missing = {NEEDS[name].permission for name in refused if name in NEEDS}
     parts = {
-        "regions": (1, int(answered > 0)),
+        "regions": (1, int(region.poll is not None and region.poll.has_answer)),
         "compartments": (state.compartments_expected, state.compartments_seen),
         "metrics": (len(metrics), answered),
         "permissions": (len(expected), len(expected - missing)),

@@ -38,6 +38,7 @@ class MetricQueries:
     Attributes:
         waits_for: end of the oldest minute that a calculation waits for, by documented name.
         is_refused: whether OCI refused a query of the last poll for a permission.
+        has_answer: whether a query of the last poll that had any was answered.
 
     Args:
         client: calls in the region.
@@ -75,6 +76,7 @@ class MetricQueries:
         self.intervals = {} if intervals is None else intervals
         self.waits_for: Mapping[str, int] = {}
         self.is_refused = False
+        self.has_answer = False
         self.states: dict[str, MetricState] = {}
         self.names_are_due = True
         self._not_watched: set[str] = set()
@@ -135,14 +137,15 @@ class MetricQueries:
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
         begin = self._first % max(1, len(metrics))
-        for metric in metrics[begin:] + metrics[:begin]:
-            if not self._is_due(metric):
-                continue
+        due = [metric for metric in metrics[begin:] + metrics[:begin] if self._is_due(metric)]
+        for metric in due:
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._remember(metric, AnswerSummary(success=False))
                 continue
             self._first += 1
             self._query(metric, scopes)
+        if due:
+            self.has_answer = any(self.states[metric.name].success for metric in due)
 
     def interval(self, name: str) -> float:
         """Return the seconds between two queries of a metric. 0 for a query in each poll."""

@@ -132,6 +132,7 @@ class RegionPoller:
             targets=MappingProxyType(self.judge.figures()),
             metrics=MappingProxyType(dict(self.queries.states)),
             is_refused=self.queries.is_refused,
+            has_answer=self.queries.has_answer,
             failed_calls=self.failures.failed_calls,
             duration_seconds=seconds,
             ended=self.now(),

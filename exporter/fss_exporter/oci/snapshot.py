@@ -110,6 +110,8 @@ class PollState:
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
     metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
     is_refused: bool = False  # whether OCI refused a query for a permission
+    # whether a query of the poll was answered. An old answer to a metric that is asked for rarely says nothing of the region
+    has_answer: bool = False
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
     duration_seconds: float = 0.0  # how long the poll took
     ended: float = 0.0  # epoch seconds at which it ended

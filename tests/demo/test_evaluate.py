@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.region.evaluate import evaluate
 
-from fss_toolbox.demo.region.evaluate import RawStream
+from fss_toolbox.demo.region.evaluate import RawStream, evaluate
 from fss_toolbox.mql import QueriedMetric, parse
 
 HOSTS: Mapping[str, Mapping[int, float]] = {

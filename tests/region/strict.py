@@ -6,7 +6,6 @@ from importlib.resources import files
 from typing import Any, ClassVar
 
 from tests.region.alarms_api import AlarmsApi, RegionLimits
-from tests.region.monitoring_api import MonitoringApi
 from tests.region.signature import verify
 from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
@@ -16,7 +15,6 @@ from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
 from fss_toolbox.demo.region.demo_tenancy import RequestMix
 from fss_toolbox.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_toolbox.demo.region.metric_streams import published_metrics
-from fss_toolbox.demo.region.monitoring_api import MonitoringApi as DemoMonitoringApi
 from fss_toolbox.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
@@ -55,7 +53,6 @@ class Region(DemoRegion):
     table: ClassVar[OperationTable] = OperationTable(
         files(__package__).joinpath("operations.yml"), files("fss_toolbox.demo.region").joinpath("operations.yml")
     )
-    monitoring_api: ClassVar[type[DemoMonitoringApi]] = MonitoringApi
     alarms_api: ClassVar[type[DemoAlarmsApi]] = AlarmsApi
 
     def __init__(

@@ -1,16 +1,28 @@
-"""The result of an MQL query over streams: one metric, an optional grouping, one statistic. Pure.
+"""What a parsed MQL expression yields over streams. Pure. Documented: "Monitoring Query Language (MQL) Reference".
 
 A point at minute t stands for the window of the interval that ends at t, (t - interval, t]. A stream without data in a
-window has no point there, and one without any point does not appear: there is no zero fill. Documented: "Monitoring Query
-Language (MQL) Reference". The demo refuses the rest of the language, because the exporter sends nothing else.
+window has no point there, and one without any point does not appear: there is no zero fill. Predicates give 1 and 0.
+How the dimensions of two joined queries are matched is not documented. Here they must be equal.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TypeVar
 
-from fss_toolbox.demo.region import refusal
-from fss_toolbox.mql import Expression, QueriedMetric, Query
+from fss_toolbox.mql import (
+    Arithmetic,
+    Comparison,
+    Constant,
+    Duration,
+    Expression,
+    Join,
+    QueriedMetric,
+    Query,
+    Stage,
+    Statistic,
+)
 
 Observation = tuple[float, int]
 Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a minute
@@ -46,10 +58,10 @@ Source = Callable[[QueriedMetric], Iterable[RawStream]]  # The streams a metric 
 
 
 def _mean(observed: Sequence[Observation]) -> float:
-    return STATISTICS["sum"](observed) / STATISTICS["count"](observed)
+    return _STATISTICS["sum"](observed) / _STATISTICS["count"](observed)
 
 
-STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
+_STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
     "mean": _mean,
     "avg": _mean,
     "sum": lambda observed: sum(value * count for value, count in observed),
@@ -60,29 +72,197 @@ STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
     "last": lambda observed: observed[-1][0],
 }
 
+_DEFAULT_ABSENCE = Duration(2, "h")  # Absence detection period of `absent()`, documented
+
+
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+_COMPUTE: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "%": operator.mod,
+}
+
 
 def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
-    """Return the result streams with points in some minutes. A `Refusal` (400) for more than one statistic of one metric."""
+    """Return the result streams of an expression at the given minutes. Streams without a point are left out."""
+    lines = _evaluate(expression, source, minutes)
+    return [line for line in lines if line.points]
+
+
+def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     match expression:
-        case Query(source=QueriedMetric() as metric, stages=(stage,)) if stage.statistic.name in STATISTICS:
-            take, width = STATISTICS[stage.statistic.name], metric.interval.minutes
-            merged = merged_streams(list(source(metric)), stage.group_by)
-        case _:
-            raise refusal.invalid("field query: the demo answers one statistic of one metric, as in A[1m].mean()")
-    lines = []
-    for dimensions, members in merged:
+        case Constant(value=value):
+            return [ResultStream("", "", {}, {}, dict.fromkeys(minutes, value))]
+        case Query():
+            return _query(expression, source, minutes)
+        case Comparison(left=left, operator=sign, bounds=bounds):
+            holds = _predicate(sign, bounds)
+            return [_mapped(line, lambda value: float(holds(value))) for line in _evaluate(left, source, minutes)]
+        case Arithmetic():
+            return _arithmetic(expression, source, minutes)
+        case Join(left=left, operator=sign, right=right):
+            return _join(sign, _evaluate(left, source, minutes), _evaluate(right, source, minutes))
+
+
+def _mapped(line: ResultStream, change: Callable[[float], float]) -> ResultStream:
+    return replace(line, points={minute: change(value) for minute, value in line.points.items()})
+
+
+def _predicate(sign: str, bounds: tuple[float, ...]) -> Callable[[float], bool]:
+    if sign in _COMPARE:
+        return lambda value: _COMPARE[sign](value, bounds[0])
+    low, high = bounds
+    return lambda value: (low <= value <= high) is (sign == "in")
+
+
+def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
+    compute = _COMPUTE[node.operator]
+    left, right = _evaluate(node.left, source, minutes), _evaluate(node.right, source, minutes)
+    if isinstance(node.right, Constant):
+        pairs = [(line, line, right[0]) for line in left]
+    elif isinstance(node.left, Constant):
+        pairs = [(line, left[0], line) for line in right]
+    else:
+        others = {_key(line.dimensions): line for line in right}
+        pairs = [(line, line, others[_key(line.dimensions)]) for line in left if _key(line.dimensions) in others]
+    results = []
+    for shown, stream, other in pairs:
+        points = {
+            minute: compute(stream.points[minute], other.points[minute])
+            for minute in shown.points
+            if minute in stream.points
+            and minute in other.points
+            and (other.points[minute] or node.operator not in "/%")
+        }
+        results.append(replace(shown, points=points))
+    return results
+
+
+def _key(dimensions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(dimensions.items()))
+
+
+def _join(sign: str, left: list[ResultStream], right: list[ResultStream]) -> list[ResultStream]:
+    """Combine two conditions. A side without a value does not hold."""
+    lefts, rights = ({_key(line.dimensions): line for line in lines} for lines in (left, right))
+    joined = []
+    for key in dict.fromkeys((*lefts, *rights)):
+        present = [side[key] for side in (lefts, rights) if key in side]
         points = {}
-        for minute in minutes:
-            window = range(minute - width + 1, minute + 1)
-            observed = [observation for at in window for member in members for observation in member.raw(at)]
-            if observed:
-                points[minute] = float(take(observed))
-        if points:
-            lines.append(ResultStream(metric.name, members[0].compartment_id, dimensions, members[0].metadata, points))
+        for minute in sorted({minute for line in present for minute in line.points}):
+            held = sum(bool(line.points.get(minute)) for line in present)
+            points[minute] = float(held >= 1 if sign == "||" else held == 2)
+        joined.append(replace(present[0], points=points))
+    return joined
+
+
+def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
+    first, *further = query.stages
+    if isinstance(query.source, QueriedMetric):
+        lines = _first_stage(query.source, first, list(source(query.source)), minutes)
+    else:
+        lines = _across(_evaluate(query.source, source, minutes), first)
+    for stage in further:
+        lines = _across(lines, stage)
     return lines
 
 
-def merged_streams(items: list[T], group_by: tuple[str, ...] | None) -> list[tuple[dict[str, str], list[T]]]:
+def _first_stage(
+    metric: QueriedMetric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]
+) -> list[ResultStream]:
+    lines = []
+    for dimensions, members in _merged(streams, stage.group_by):
+        taken = _Window([member.raw for member in members], metric.interval.minutes)
+        points = {}
+        for minute in minutes:
+            value = taken.statistic(stage.statistic, minute)
+            if value is not None:
+                points[minute] = value
+        lines.append(ResultStream(metric.name, members[0].compartment_id, dimensions, members[0].metadata, points))
+    return lines
+
+
+def _across(lines: list[ResultStream], stage: Stage) -> list[ResultStream]:
+    """Return a further statistic: over the values of merged streams at the same minute."""
+    results = []
+    for dimensions, members in _merged(lines, stage.group_by):
+        points = {}
+        for minute in sorted({minute for member in members for minute in member.points}):
+            observed = [(member.points[minute], 1) for member in members if minute in member.points]
+            value = _take(stage.statistic, observed)
+            if value is not None:
+                points[minute] = value
+        results.append(replace(members[0], dimensions=dimensions, points=points))
+    return results
+
+
+def _take(statistic: Statistic, observed: Sequence[Observation]) -> float | None:
+    if not observed:
+        return None
+    if statistic.name in _STATISTICS:
+        return float(_STATISTICS[statistic.name](observed))
+    if statistic.name == "percentile" and isinstance(statistic.argument, float):
+        return _percentile(observed, statistic.argument)
+    return None  # rate, increment and absent need more than one moment
+
+
+def _percentile(observed: Sequence[Observation], share: float) -> float:
+    """Return the smallest value that at least `share` of the observations do not exceed."""
+    ordered = sorted(observed)
+    reached = accumulate(count for _, count in ordered)
+    needed = share * _STATISTICS["count"](observed)
+    return next(value for (value, _), so_far in zip(ordered, reached, strict=True) if so_far >= needed)
+
+
+class _Window:
+    """Raw data of merged streams, read once, and statistics over the window that ends at a minute."""
+
+    def __init__(self, raws: list[Raw], width: int) -> None:
+        self._raws = raws
+        self._width = width
+        self._read: dict[int, list[Observation]] = {}
+
+    def _minute(self, minute: int) -> list[Observation]:
+        if minute not in self._read:
+            self._read[minute] = [observation for raw in self._raws for observation in raw(minute)]
+        return self._read[minute]
+
+    def _window(self, end: int) -> list[Observation]:
+        if self._width == 1:
+            return self._minute(end)
+        return [observation for minute in range(end - self._width + 1, end + 1) for observation in self._minute(minute)]
+
+    def statistic(self, statistic: Statistic, minute: int) -> float | None:
+        match statistic.name:
+            case "absent":
+                return self._absent(statistic.argument, minute)
+            case "increment" | "rate":
+                now, before = self._window(minute), self._window(minute - self._width)
+                if not now or not before:
+                    return None
+                return (now[-1][0] - before[-1][0]) / (60 * self._width if statistic.name == "rate" else 1)
+            case _:
+                return _take(statistic, self._window(minute))
+
+    def _absent(self, period: float | Duration | None, minute: int) -> float | None:
+        """1 without data in the window, 0 with. Nothing for a stream that was silent for the whole detection period."""
+        if self._window(minute):
+            return 0.0
+        reach = (period if isinstance(period, Duration) else _DEFAULT_ABSENCE).minutes
+        return 1.0 if any(self._minute(minute - back) for back in range(reach + 1)) else None
+
+
+def _merged(items: list[T], group_by: tuple[str, ...] | None) -> list[tuple[dict[str, str], list[T]]]:
     """Return streams merged by some dimensions. A stream that lacks one of them is merged with its like."""
     if group_by is None:
         return [(dict(item.dimensions), [item]) for item in items]

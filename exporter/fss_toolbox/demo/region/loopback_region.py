@@ -109,7 +109,6 @@ class Region:
     activity: ClassVar[type[Activity]] = Activity
     table: ClassVar[OperationTable] = DEMO_TABLE
     point_store: ClassVar[type[PointStore]] = PointStore
-    monitoring_api: ClassVar[type[MonitoringApi]] = MonitoringApi
     alarms_api: ClassVar[type[AlarmsApi]] = AlarmsApi
 
     def __init__(
@@ -129,7 +128,7 @@ class Region:
         self._activity = self.activity(self.tenancy)
         self.store = self.point_store(self._activity, self.fault_board)
         limits = limits or RegionLimits()
-        monitoring = self.monitoring_api(
+        monitoring = MonitoringApi(
             self._activity, self.store, now, limits, PostedMetrics(self.tenancy.compartment_ids, now)
         )
         handlers: dict[str, Handler] = {

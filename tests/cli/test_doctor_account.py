@@ -103,6 +103,23 @@ def test_waiting_measures_how_late_a_minute_comes(
     assert only["severity"] == "ok"
 
 
+@pytest.mark.parametrize(("fault", "recorded"), [("", "end"), ("by-start", "")])
+def test_only_minutes_that_are_named_by_their_end_are_read_within_a_minute_of_their_time(
+    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, recorded: str
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(doctor_account, "time", clock)
+    monkeypatch.setattr(account, "time", clock)
+    record = tmp_path / "record.json"
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
+        if fault:
+            running.add_fault(fault)
+        clock.sleep(600)
+        ask("doctor", "--no-client", *account_flags, "--oci.endpoint", running.url, "--wait", "3m", "--record", record)
+    (facts,) = json.loads(record.read_text())["regions"]
+    assert facts["minutes_named_by"] == recorded
+
+
 def test_enough_of_waiting_shows_what_is_known(
     region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,18 @@ def test_an_error_status_whose_text_never_ends_is_one_line(monkeypatch: pytest.M
         thread.join()
 
 
+def test_a_page_that_does_not_exist_asks_whether_the_url_is_right() -> None:
+    class Missing(Quiet):
+        def get(self) -> None:
+            self.answer("not here", status=404)
+
+    with (
+        serving(Missing) as host,
+        pytest.raises(SourceError, match=r"HTTP 404 Not Found: not here. Is this the right URL\?$"),
+    ):
+        get(f"http://{host}/api/v1/query")
+
+
 @contextmanager
 def dripping() -> Iterator[str]:
     """A server that sends a byte of its answer each few milliseconds, without end."""

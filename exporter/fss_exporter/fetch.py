@@ -7,6 +7,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from contextlib import suppress
+from http import HTTPStatus
 
 from fss_exporter import __version__
 from fss_exporter.errors import SourceError
@@ -31,7 +32,8 @@ def get(url: str, accept: str = "*/*") -> str:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
             body = read_body(answer, _LARGEST_ANSWER + 1, _TIMEOUT_S)
     except urllib.error.HTTPError as error:
-        raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}") from error
+        question = ". Is this the right URL?" if error.code == HTTPStatus.NOT_FOUND else ""
+        raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}{question}") from error
     except urllib.error.URLError as error:
         raise SourceError(f"{named}: no answer: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:

@@ -61,6 +61,7 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
     ("fss-exporter", "Streams left out and queries split", "B"): "nothing has more than 2,000 streams",
     ("fss-file-systems", "Alerts of file systems", "A"): _GOOD,
     ("fss-file-systems", "File systems: load, size and growth", "H"): _YOUNG,
+    ("fss-file-systems", "Soft quotas that writes pass", "A"): "only one minute of six has such a write",
     ("fss-fleet", "All ceilings of each mount target", "E"): _FRESH,
     ("fss-fleet", "All ceilings of each mount target", "F"): _FRESH,
     ("fss-fleet", "All ceilings of each mount target", "G"): _FRESH,

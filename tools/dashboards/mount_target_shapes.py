@@ -99,6 +99,10 @@ _UNPUBLISHED = _any(
     ]
 )
 
+_KNOWN_LIMITS = {
+    shape.name: shape.default_service_limit for shape in SHAPES.values() if shape.default_service_limit is not None
+}
+
 SHAPES_TABLE = table(
     "Which shape carries this load",
     "The largest minute of the time shown against the ceilings of each shape: the fullest of those that Oracle publishes, and how many mount targets carry "
@@ -109,7 +113,7 @@ SHAPES_TABLE = table(
     Query(_FULLEST, "share"),
     Query(_NEEDED, "needed"),
     Query(_UNPUBLISHED, "info"),
-    Query(_by_shape({shape.name: shape.default_service_limit or 0 for shape in SHAPES.values()}), "allowed"),
+    Query(_by_shape(_KNOWN_LIMITS), "allowed"),
     Query(
         _by_shape({shape.name: 0 if shape is STANDARD else HIGH_PERFORMANCE_DAYS for shape in SHAPES.values()}), "paid"
     ),

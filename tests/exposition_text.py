@@ -23,8 +23,8 @@ class AsLibrary(Collector):
         return self._families
 
 
-def _converted(one: Family) -> LibraryFamily:
-    converted = LibraryFamily(one.name, one.metric.help_text, one.metric.kind)
-    for sample in one.samples:
+def _converted(family: Family) -> LibraryFamily:
+    converted = LibraryFamily(family.name, family.metric.help_text, family.metric.kind)
+    for sample in family.samples:
         converted.add_sample(*sample)
     return converted

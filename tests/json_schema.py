@@ -21,8 +21,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def schema_of(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text())
-    return found
+    schema: dict[str, Any] = json.loads((SCHEMAS / f"{name}.json").read_text())
+    return schema
 
 
 def problems(document: Any, schema: dict[str, Any], root: dict[str, Any], place: str = "$") -> list[str]:
@@ -32,21 +32,21 @@ def problems(document: Any, schema: dict[str, Any], root: dict[str, Any], place:
     if "$ref" in schema:
         return problems(document, root["$defs"][schema["$ref"].rpartition("/")[2]], root, place)
     if "anyOf" in schema:
-        tried = [problems(document, one, root, place) for one in schema["anyOf"]]
-        return [] if any(not one for one in tried) else min(tried, key=len)
+        tried = [problems(document, choice, root, place) for choice in schema["anyOf"]]
+        return [] if any(not messages for messages in tried) else min(tried, key=len)
     if "const" in schema and document != schema["const"]:
         return [f"{place}: {document!r} is not {schema['const']!r}"]
     if "enum" in schema and document not in schema["enum"]:
         return [f"{place}: {document!r} is none of {schema['enum']}"]
     if not _is_a(document, schema.get("type")):
         return [f"{place}: {document!r} is not a {schema['type']}"]
-    found = []
+    messages = []
     if isinstance(document, dict):
-        found += _object_problems(document, schema, root, place)
+        messages += _object_problems(document, schema, root, place)
     if isinstance(document, list) and "items" in schema:
-        for number, one in enumerate(document):
-            found += problems(one, schema["items"], root, f"{place}[{number}]")
-    return found
+        for number, item in enumerate(document):
+            messages += problems(item, schema["items"], root, f"{place}[{number}]")
+    return messages
 
 
 def _is_a(document: Any, wanted: str | list[str] | None) -> bool:
@@ -59,12 +59,12 @@ def _is_a(document: Any, wanted: str | list[str] | None) -> bool:
 
 def _object_problems(document: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], place: str) -> list[str]:
     known, more = schema.get("properties", {}), schema.get("additionalProperties", True)
-    found = [f"{place}: {name} is missing" for name in schema.get("required", ()) if name not in document]
+    messages = [f"{place}: {name} is missing" for name in schema.get("required", ()) if name not in document]
     for name, value in document.items():
         if name in known:
-            found += problems(value, known[name], root, f"{place}.{name}")
+            messages += problems(value, known[name], root, f"{place}.{name}")
         elif more is False:
-            found.append(f"{place}: {name} is not in the schema")
+            messages.append(f"{place}: {name} is not in the schema")
         elif isinstance(more, dict):
-            found += problems(value, more, root, f"{place}.{name}")
-    return found
+            messages += problems(value, more, root, f"{place}.{name}")
+    return messages

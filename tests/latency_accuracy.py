@@ -109,23 +109,23 @@ class LatencyRecording:
             {superblock.number: superblock for superblock in reading.superblocks} for reading in self.readings
         )
         for number, now in after.items():
-            found: dict[str, tuple[int, int, int]] = {}
+            truth: dict[str, tuple[int, int, int]] = {}
             for operation, counters in now.record.operations.items():
                 old = before[number].record.operations[operation]
                 if operation not in OF_THE_STATE_CLIENT and counters.operations > old.operations:
-                    found[operation] = (
+                    truth[operation] = (
                         counters.operations - old.operations,
                         counters.execute_ms - old.execute_ms,
                         counters.rtt_ms - old.rtt_ms,
                     )
-            yield now, found
+            yield now, truth
 
     def pairs(self) -> Iterator[Pair]:
         """Each superblock with the RPC client whose calls are most like its own."""
         execute, rtt = self.growth(EXECUTE), self.growth(RTT)
         clients: dict[str, dict[str, int]] = defaultdict(dict)
-        for (client, procedure), one in execute.items():
-            clients[client][procedure] = one.calls
+        for (client, procedure), row in execute.items():
+            clients[client][procedure] = row.calls
         for superblock, operations in self.truth():
             counts = {operation: count for operation, (count, _, _) in operations.items()}
             mount = f"{superblock.key.address}:{superblock.key.export} ({superblock.record.fstype})"

@@ -53,5 +53,7 @@ def _sum(shares: Iterable[Shares]) -> Shares:
 
 
 def _line(name: str, shares: dict[str, Shares]) -> str:
-    cells = (f"{one.truth:,} | {one.share:.1%}" if one.truth else " | " for one in (shares[kind] for kind in KINDS))
+    cells = (
+        f"{share.truth:,} | {share.share:.1%}" if share.truth else " | " for share in (shares[kind] for kind in KINDS)
+    )
     return f"| {name} | {' | '.join(cells)} |"

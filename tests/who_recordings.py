@@ -107,8 +107,8 @@ class WhoRecording:
     @property
     def devices(self) -> dict[str, str]:
         """`major:minor` by workload."""
-        found: dict[str, str] = json.loads(self.text("setup.json"))["dev"]
-        return found
+        devices: dict[str, str] = json.loads(self.text("setup.json"))["dev"]
+        return devices
 
     @property
     def clients(self) -> dict[int, str]:

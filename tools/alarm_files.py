@@ -30,7 +30,9 @@ def rendered() -> dict[Path, str]:
 
 def _alarms(templates: tuple[Alarm, ...]) -> Iterator[Alarm]:
     yield from desired(templates, SCOPE, Estate())
-    yield from (one for one in desired(templates, SCOPE, Estate(published=True)) if one.body["namespace"] == NAMESPACE)
+    yield from (
+        alarm for alarm in desired(templates, SCOPE, Estate(published=True)) if alarm.body["namespace"] == NAMESPACE
+    )
     for shape in SHAPES.values():
         if shape is not STANDARD:
             yield from _of_shape(templates, shape.name)

@@ -208,8 +208,8 @@ def measure(mounts: int, node_exporter: str) -> tuple[Exporter, Exporter, float]
             host.advance()
             time.sleep(min(1.0, max(0.0, until - time.monotonic())))
         ticking = (cpu_seconds(first.pid) - before) / seconds
-        for one in (first, second):
-            one.resident_mib = resident_mib(one.pid)
+        for process in (first, second):
+            process.resident_mib = resident_mib(process.pid)
         return first, second, ticking
 
 
@@ -226,9 +226,9 @@ def main() -> None:
     )
     for mounts in mounts_list:
         ours, theirs, ticking = measure(mounts, node_exporter)
-        for one in (ours, theirs):
-            share = f"{ticking:.2%}" if one is ours else ""
-            table.add_row(str(mounts), one.name, *(f"{value:.1f}" for value in one.row), share)
+        for process in (ours, theirs):
+            share = f"{ticking:.2%}" if process is ours else ""
+            table.add_row(str(mounts), process.name, *(f"{value:.1f}" for value in process.row), share)
         table.add_row(
             "", "ratio", *(f"{mine / other:.2f}" for mine, other in zip(ours.row, theirs.row, strict=True)), ""
         )

@@ -230,8 +230,8 @@ def recording_rules() -> list[Mapping[str, Any]]:
     """Every recording rule of the pack, in the order in which they are evaluated."""
     return [
         rule
-        for one in map(parsed, (*CORE_FILES, RULES / "panels.yml"))
-        for group in one["groups"]
+        for rule_file in map(parsed, (*CORE_FILES, RULES / "panels.yml"))
+        for group in rule_file["groups"]
         for rule in group["rules"]
         if "record" in rule
     ]

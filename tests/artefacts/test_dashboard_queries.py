@@ -218,10 +218,10 @@ def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None
 
 def alert_expressions() -> dict[str, str]:
     """All expressions of an alert by its name."""
-    found: dict[str, str] = {}
+    expressions: dict[str, str] = {}
     for rule in (rule for path in CORE_FILES for rule in rules_of(path) if rule.is_alert):
-        found[rule.name] = f"{found.get(rule.name, '')} {rule.expr}"
-    return found
+        expressions[rule.name] = f"{expressions.get(rule.name, '')} {rule.expr}"
+    return expressions
 
 
 @EVERY_PANEL

@@ -76,11 +76,11 @@ def test_a_change_of_a_dashboard_is_a_small_difference(name: str) -> None:
 def test_everything_asks_the_data_source_the_reader_chose(name: str) -> None:
     chosen = {"type": "prometheus", "uid": "${datasource}"}
 
-    found = [node["datasource"] for node in objects(DASHBOARDS[name]) if "datasource" in node]
+    sources = [node["datasource"] for node in objects(DASHBOARDS[name]) if "datasource" in node]
     first = DASHBOARDS[name]["templating"]["list"][0]
 
-    assert found
-    assert all(source == chosen for source in found)
+    assert sources
+    assert all(source == chosen for source in sources)
     assert (first["name"], first["label"], first["type"], first["query"]) == (
         "datasource",
         "Data source",
@@ -95,7 +95,7 @@ def test_everything_asks_the_data_source_the_reader_chose(name: str) -> None:
 @EVERY_DASHBOARD
 def test_panels_have_ids_titles_and_places_of_their_own(name: str) -> None:
     outer = DASHBOARDS[name]["panels"]
-    every = [one for panel in outer for one in (panel, *panel.get("panels", ()))]
+    every = [panel_or_child for panel in outer for panel_or_child in (panel, *panel.get("panels", ()))]
     titles = [panel["title"] for panel in every if panel["type"] != "row"]
 
     assert [panel["id"] for panel in every] == list(range(1, len(every) + 1))
@@ -162,10 +162,10 @@ def test_variables_are_refreshed_sorted_offer_all_and_are_used(name: str) -> Non
 def test_what_asks_for_the_chosen_regions_asks_for_the_chosen_tenancies_too() -> None:
     """Two tenancies can have one region, and the reader of one does not want the other."""
     queries = [expr for panel in PANELS for _, expr, _ in panel.queries()]
-    selectors = [found for expr in queries for found in re.findall(r"\{[^{}]*\$region[^{}]*\}", expr)]
+    selectors = [selector for expr in queries for selector in re.findall(r"\{[^{}]*\$region[^{}]*\}", expr)]
 
     assert selectors
-    assert [found for found in selectors if "$tenancy" not in found] == []
+    assert [selector for selector in selectors if "$tenancy" not in selector] == []
 
 
 @EVERY_DASHBOARD

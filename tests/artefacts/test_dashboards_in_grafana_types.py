@@ -61,9 +61,9 @@ def test_a_field_grafana_does_not_know_is_found() -> None:
     panel["options"]["legendary"] = True
     panel["fieldConfig"]["defaults"]["custom"]["lineWith"] = 2
 
-    found = {place.rpartition(".")[2] for place in lost(content, decoded(content))}
+    fields = {place.rpartition(".")[2] for place in lost(content, decoded(content))}
 
-    assert {"legendary", "lineWith"} <= found
+    assert {"legendary", "lineWith"} <= fields
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

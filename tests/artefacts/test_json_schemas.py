@@ -43,7 +43,7 @@ def document_of(command: tuple[object, ...]) -> Any:
     return answer.document
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(str(one) for one in command[:4]))
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(str(argument) for argument in command[:4]))
 def test_a_document_fits_its_schema(command: tuple[object, ...]) -> None:
     schema = schema_of(str(command[0]))
     assert problems(document_of(command), schema, schema) == []

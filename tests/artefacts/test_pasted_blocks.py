@@ -58,9 +58,9 @@ def parse(arguments: list[str]) -> None:
     context = click.Context(cli)
     rest = arguments
     while isinstance(command, click.Group):
-        _, found, rest = command.resolve_command(context, rest)
-        assert found is not None
-        command, context = found, click.Context(found, parent=context)
+        _, subcommand, rest = command.resolve_command(context, rest)
+        assert subcommand is not None
+        command, context = subcommand, click.Context(subcommand, parent=context)
     command.make_parser(context).parse_args(rest)
 
 

@@ -144,12 +144,12 @@ def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None
 
 def constants(name: str) -> dict[tuple[str, ...], float]:
     """The constants that the rules record under a name, by the labels they give."""
-    found: dict[tuple[str, ...], float] = {}
+    waits: dict[tuple[str, ...], float] = {}
     for rule in PACK:
         if rule.name == name:
             for number, value in re.findall(r'vector\(([\d.]+)\)(?:, "\w+", "(\w+)", "", "")?', rule.expr):
-                found[(*rule.labels.values(), value)] = float(number)
-    return found
+                waits[(*rule.labels.values(), value)] = float(number)
+    return waits
 
 
 def test_the_costs_of_operations_are_those_of_the_model() -> None:

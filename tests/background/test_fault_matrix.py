@@ -111,7 +111,7 @@ def served(collectors: Collectors, stalled: Callable[[], tuple[str, ...]], turns
 def test_a_fault_of_a_loop_is_told_everywhere_and_the_loop_lives(
     name: str, fault: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (loop,) = (one for one in LOOPS[name](tmp_path) if one.collector == name)
+    (loop,) = (worker for worker in LOOPS[name](tmp_path) if worker.collector == name)
     go, begun = threading.Event(), threading.Event()
 
     def broken() -> None:

@@ -45,13 +45,13 @@ def loop_of(running: Cloud, collector: str) -> Worker:
 
 def success_of(loop: Worker) -> float:
     """`fss_collector_success` of a loop, as a scrape shows it."""
-    (found,) = (
+    (success,) = (
         sample.value
         for family in Collectors({}, (loop,)).collect()
         for sample in family.samples
         if sample.name == "fss_collector_success"
     )
-    return float(found)
+    return float(success)
 
 
 def broken_rounds_then_a_good_one(

@@ -40,14 +40,14 @@ def test_a_number_is_written_as_the_library_writes_it(value: float) -> None:
 def families(draw: st.DrawFn) -> list[Family]:
     result: list[Family] = []
     for metric in draw(st.lists(st.sampled_from(sorted(CATALOGUE.values(), key=lambda row: row.name)), max_size=4)):
-        one = Family(metric)
+        made = Family(metric)
         labels = st.tuples(*(names for _ in metric.labels))
         for values_of_labels, value in draw(st.lists(st.tuples(labels, values), max_size=5)):
             if metric.kind == "histogram":
-                one.add_histogram(values_of_labels, [(32768.0, value), (1048576.0, value), (math.inf, value)], value)
+                made.add_histogram(values_of_labels, [(32768.0, value), (1048576.0, value), (math.inf, value)], value)
             else:
-                one.add_metric(values_of_labels, value)
-        result.append(one)
+                made.add_metric(values_of_labels, value)
+        result.append(made)
     return result
 
 
@@ -67,10 +67,10 @@ def test_the_wrong_number_of_label_values_is_refused() -> None:
 
 
 def test_a_histogram_is_its_buckets_its_sum_and_its_count() -> None:
-    one = family("fss_client_io_size_bytes")
-    one.add_histogram(("lab", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
+    sizes = family("fss_client_io_size_bytes")
+    sizes.add_histogram(("lab", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
 
-    written = b"".join(plain([one])).decode()
+    written = b"".join(plain([sizes])).decode()
     assert "# TYPE fss_client_io_size_bytes histogram\n" in written
     assert [line for line in written.splitlines() if not line.startswith("#")] == [
         'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="32768.0",network="lab",operation="READ"} 2.0',

@@ -8,7 +8,7 @@ Flags = tuple[str, ...]
 
 
 def findings(answer: Answer) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_check: dict[str, list[dict[str, Any]]] = {}
     for finding in answer.document["findings"]:
-        found.setdefault(finding["check"], []).append(finding)
-    return found
+        by_check.setdefault(finding["check"], []).append(finding)
+    return by_check

@@ -58,12 +58,14 @@ def logging_put_back() -> Iterator[None]:
 @contextlib.contextmanager
 def signals_put_back() -> Iterator[None]:
     """Undo how a command in this process ends by signals."""
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)}
+    before = {
+        number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    }
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def ask(*arguments: object) -> Answer:

@@ -44,7 +44,7 @@ class Account:
     def compared(self) -> list[tuple[str, str, str]]:
         """Severity, subject and message of what doctor finds in the record."""
         answer = self.ask("doctor", "--no-client", "--facts", self.record, "--output", "json")
-        return [(one["severity"], one["subject"], one["message"]) for one in findings(answer)["record"]]
+        return [(finding["severity"], finding["subject"], finding["message"]) for finding in findings(answer)["record"]]
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ class TestThePage:
 
     def test_the_command_the_demo_prints_makes_alarms_there(self, tmp_path: Path) -> None:
         with running(tmp_path, "--region-only") as demo:
-            demo.found("(Ctrl-C)")
-            printed = demo.found(r"(?s)(fss-exporter alarms apply .*?)\n\n").replace("\\\n", " ")
+            demo.printed("(Ctrl-C)")
+            printed = demo.printed(r"(?s)(fss-exporter alarms apply .*?)\n\n").replace("\\\n", " ")
             answer = ask_process(*shlex.split(printed)[1:])
         assert answer.code == 0, answer.err
         assert re.search(r"^Done: (\d+) of \1\.$", answer.out, re.MULTILINE)

@@ -111,12 +111,12 @@ def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> N
 
 
 def test_json_has_the_same_with_units(account_flags: Flags) -> None:
-    found = {
+    by_name = {
         mount_target["name"]: mount_target
         for mount_target in ask("discover", *account_flags, "--output", "json").document["mount_targets"]
     }
-    assert sorted(found) == NAMES
-    home = found["mt-home"]
+    assert sorted(by_name) == NAMES
+    home = by_name["mt-home"]
     assert home["limits"] == {
         "iops": 50_000,
         "read_bytes_per_second": 1e9,
@@ -125,8 +125,8 @@ def test_json_has_the_same_with_units(account_flags: Flags) -> None:
         "encrypted_connections": 4096,
     }
     assert home["fqdn"] == "mt-home.office.fssdemo.oraclevcn.com"
-    assert found["mt-media"]["limits"]["iops"] is None
-    assert found["mt-media"]["fqdn"] is None
+    assert by_name["mt-media"]["limits"]["iops"] is None
+    assert by_name["mt-media"]["fqdn"] is None
 
 
 def test_prometheus_can_read_the_targets(account_flags: Flags) -> None:
@@ -182,7 +182,7 @@ def test_it_runs_as_a_process(account_flags: Flags) -> None:
     assert "left out, the terminal is too narrow" in answer.out
 
 
-def found(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarget:
+def discovered(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarget:
     target = MountTarget(
         id=f"ocid1.mounttarget.oc1..{name}",
         name=name,
@@ -197,13 +197,18 @@ def found(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMountTarg
 
 
 def test_only_active_mount_targets_with_an_address_are_probed() -> None:
-    given = [found("a", "10.0.0.1"), found("b", ""), found("c", "10.0.0.3", "CREATING"), found("d", "fd00::4")]
+    given = [
+        discovered("a", "10.0.0.1"),
+        discovered("b", ""),
+        discovered("c", "10.0.0.3", "CREATING"),
+        discovered("d", "fd00::4"),
+    ]
     assert [group["targets"] for group in http_sd(given)] == [["10.0.0.1:2049"], ["[fd00::4]:2049"]]
 
 
 def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
-    given = [found("a", "10.0.0.1"), found("b", "10.0.0.1"), found("c", ""), found("d", "")]
-    assert [one.target.name for one in sharing_an_address(given)] == ["a", "b"]
+    given = [discovered("a", "10.0.0.1"), discovered("b", "10.0.0.1"), discovered("c", ""), discovered("d", "")]
+    assert [shared.target.name for shared in sharing_an_address(given)] == ["a", "b"]
     text = configuration(Settings(), {None: ["r"]}, given)
     assert "#   OCID_OF_THE_VCN: NAME  # a at 10.0.0.1, b at 10.0.0.1\n" in text
     assert yaml.safe_load(text).keys() == {"oci"}
@@ -211,16 +216,16 @@ def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
 
 @pytest.mark.parametrize("name", ['x"\n- evil: true', "x\x1b[2J", "{{x}}"])
 def test_a_hostile_name_stays_a_name(name: str) -> None:
-    one = found(name, "10.0.0.1")
-    assert json.loads(json.dumps(http_sd([one])))[0]["labels"]["__meta_fss_mount_target"] == name
-    assert yaml.safe_load(configuration(Settings(), {None: ["r"]}, [one])).keys() == {"oci"}
+    mount_target = discovered(name, "10.0.0.1")
+    assert json.loads(json.dumps(http_sd([mount_target])))[0]["labels"]["__meta_fss_mount_target"] == name
+    assert yaml.safe_load(configuration(Settings(), {None: ["r"]}, [mount_target])).keys() == {"oci"}
 
 
 def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
-    target = found("a", "10.0.0.1").target
+    target = discovered("a", "10.0.0.1").target
     fast = DiscoveredMountTarget("acme", "r", target, NetworkAddress("r", "10.0.0.1"), "c", "hpmt-80", Limits(), {})
     assert "hpmt-80" in configuration(Settings(), {None: ["r"]}, [fast])
-    assert "limits" not in configuration(Settings(), {None: ["r"]}, [found("a", "10.0.0.1")])
+    assert "limits" not in configuration(Settings(), {None: ["r"]}, [discovered("a", "10.0.0.1")])
 
 
 def two_accounts(folder: Path, region: Region, config: str) -> Path:
@@ -245,9 +250,9 @@ def test_of_several_accounts_the_one_that_fails_is_named_and_the_others_are_list
     listed = answer.document["mount_targets"]
     assert {row["tenancy"] for row in listed} == {"acme"}
     assert len(listed) == len(NAMES)
-    one = ask("discover", "--config.file", path, "--oci.account", "acme", "--output", "config")
-    assert one.code == 0
-    assert [account["name"] for account in yaml.safe_load(one.out)["oci"]["accounts"]] == ["acme"]
+    prompt = ask("discover", "--config.file", path, "--oci.account", "acme", "--output", "config")
+    assert prompt.code == 0
+    assert [account["name"] for account in yaml.safe_load(prompt.out)["oci"]["accounts"]] == ["acme"]
 
 
 def test_a_command_that_asks_one_account_wants_to_know_which(

@@ -188,7 +188,7 @@ def test_an_unreachable_region_costs_one_call(keys: Path) -> None:
     flags = ("--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", str(keys))
     answer = ask("doctor", "--no-client", *flags, "--output", "json")
     assert answer.code == 2
-    assert [one["subject"] for one in findings(answer)["api"]] == ["eu-frankfurt-1 ListRegionSubscriptions"]
+    assert [finding["subject"] for finding in findings(answer)["api"]] == ["eu-frankfurt-1 ListRegionSubscriptions"]
 
 
 def test_a_fault_of_one_metric_costs_only_itself(region: Region, account_flags: Flags) -> None:
@@ -208,7 +208,7 @@ def test_a_question_that_is_answered_too_late_could_not_be_asked(
     listening.add_fault("slow:ListMetrics,match=FileSystemUsage,times=1")
     answer = ask("doctor", "--no-client", *listening_flags, "--config.file", path, "--output", "json")
     assert answer.code == 1
-    (only,) = [one for one in findings(answer)["api"] if one["severity"] != "ok"]
+    (only,) = [finding for finding in findings(answer)["api"] if finding["severity"] != "ok"]
     assert only["subject"] == "eu-frankfurt-1 ListMetrics"
     assert only["message"].startswith("could not be asked: ListMetrics in eu-frankfurt-1: no answer from ")
     assert "27 metrics answered" in str(findings(answer)["metrics"])

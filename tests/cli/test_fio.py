@@ -78,8 +78,8 @@ def test_smaller_transfers_cost_more() -> None:
         for flags in ((), ("--transfer-size", "64k"))
     )
     per_read = [
-        found["mount_target_iops"]["point"] / found["jobs"][0]["read"]["operations_per_second"]
-        for found in (large, small)
+        report["mount_target_iops"]["point"] / report["jobs"][0]["read"]["operations_per_second"]
+        for report in (large, small)
     ]
     assert per_read == pytest.approx([33, 16 * 3])
 
@@ -142,9 +142,9 @@ class TestSeveralReports:
     """The method of the white paper: eight clients, eight mount targets, one job file."""
 
     def test_reports_of_several_clients_are_one_run(self) -> None:
-        one, two = (judged(*[REPORTS / "group.json"] * count)[0] for count in (1, 2))
-        assert two["share"]["IOPS"] == pytest.approx(2 * one["share"]["IOPS"])
-        assert two["depth"] == 2 * one["depth"]
+        single, two = (judged(*[REPORTS / "group.json"] * count)[0] for count in (1, 2))
+        assert two["share"]["IOPS"] == pytest.approx(2 * single["share"]["IOPS"])
+        assert two["depth"] == 2 * single["depth"]
 
     def test_their_load_is_shared_by_the_mount_targets(self) -> None:
         (alone,) = judged(REPORTS / "group.json")

@@ -35,11 +35,11 @@ def copy(flags: CopyFlags) -> None:
 
 
 def filled(*arguments: str) -> Any:
-    found: dict[str, CopyFlags] = {}
-    result = CliRunner().invoke(copy, arguments, obj=found, standalone_mode=False)
+    records: dict[str, CopyFlags] = {}
+    result = CliRunner().invoke(copy, arguments, obj=records, standalone_mode=False)
     if result.exception:
         raise result.exception
-    return found["flags"]
+    return records["flags"]
 
 
 def test_without_flags_the_record_has_its_defaults() -> None:

@@ -19,8 +19,8 @@ def target(scenario: str, address: str, *flags: str) -> dict[str, Any]:
         *("--mountinfo", folder / "mountinfo.txt", "--output", "json", *flags),
     )
     assert answer.code == 0, answer.err
-    found: dict[str, Any] = next(part for part in answer.document["mount_targets"] if part["address"] == address)
-    return found
+    mount_target: dict[str, Any] = next(part for part in answer.document["mount_targets"] if part["address"] == address)
+    return mount_target
 
 
 def operations(scenario: str, address: str = "10.80.1.10") -> dict[str, Any]:

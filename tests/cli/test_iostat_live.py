@@ -217,12 +217,12 @@ def served_page(count: int) -> str:
 def test_each_address_is_judged_by_the_ceilings_that_the_page_has_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     scrapes(monkeypatch, served_page(0), served_page(100))
     monkeypatch.setattr(time, "monotonic", iter((0.0, 1.0)).__next__)
-    found = {
+    by_address = {
         mount_target["address"]: mount_target
         for mount_target in ask("iostat", "--url", "http://h/metrics", "--output", "json").document["mount_targets"]
     }
 
-    media, home, nas = found["10.0.0.1"], found["10.0.0.2"], found["10.0.0.3"]
+    media, home, nas = by_address["10.0.0.1"], by_address["10.0.0.2"], by_address["10.0.0.3"]
     assert (media["mount_target"], media["shape"], media["ceilings_from"]) == (
         "mt-media",
         "hpmt-20",

@@ -202,11 +202,11 @@ def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configurati
 
     def estimates() -> tuple[float, float]:
         """Return the estimates of the mount's class `metadata_write` and of its address."""
-        found = [line.rpartition(" ") for line in output.read_text().splitlines()]
+        lines = [line.rpartition(" ") for line in output.read_text().splitlines()]
         (mount,) = (
-            value for name, _, value in found if "d_io_operations_total{" in name and '"metadata_write"' in name
+            value for name, _, value in lines if "d_io_operations_total{" in name and '"metadata_write"' in name
         )
-        (address,) = (value for name, _, value in found if name.startswith("fss_client_address_estimated_io_op"))
+        (address,) = (value for name, _, value in lines if name.startswith("fss_client_address_estimated_io_op"))
         return float(mount), float(address)
 
     write(host(root), output)

@@ -109,7 +109,7 @@ class TestNothingFromOutsideSteersATerminal:
         record = logging.LogRecord("x", logging.ERROR, "f", 1, "said %s", (CLEAR,), failure)
         text = terminal.LogLines().format(record)
         assert text.startswith("said \\x1b[2J")
-        assert all(one.isprintable() or one == "\n" for one in text)
+        assert all(character.isprintable() or character == "\n" for character in text)
 
     def test_a_line_break_in_a_name_begins_no_line(self, tmp_path: Path) -> None:
         file = tmp_path / "c.yml"

@@ -52,9 +52,9 @@ def _recorded() -> Iterator[Counter]:
         with tempfile.TemporaryDirectory() as folder:
             sources.append(list(counted_families(recording.counted(recording.sysfs(Path(folder))), NO_OVERRIDES)))
     for families in sources:
-        for one in families:
-            for sample in one.samples:
-                if one.metric.kind in {"counter", "histogram"} and sample.value:
+        for counted in families:
+            for sample in counted.samples:
+                if counted.metric.kind in {"counter", "histogram"} and sample.value:
                     yield Counter(
                         sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value / _SHORTEST_S
                     )

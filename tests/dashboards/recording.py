@@ -112,10 +112,10 @@ def draw_for_pages() -> None:
     """The small pictures of the pages: every dashboard, and the fleet in every situation."""
     shutil.rmtree(PICTURES, ignore_errors=True)
     _draw_for_pages(recorded("normal"))
-    _draw_for_pages([_row_of_exact_mode(one) for one in recorded(EXACT_MODE)])
+    _draw_for_pages([_row_of_exact_mode(answer) for answer in recorded(EXACT_MODE)])
     for name in OTHERS:
         _draw_for_pages(
-            [_named(one, name) for one in recorded(name) if one["dashboard"]["uid"] == "fss-fleet"], ("dark",)
+            [_named(answer, name) for answer in recorded(name) if answer["dashboard"]["uid"] == "fss-fleet"], ("dark",)
         )
 
 

@@ -26,8 +26,8 @@ _STALE = "100x5 stale"
 
 
 def _panel(file: str, title: str) -> Panel:
-    (found,) = (panel for panel in PANELS if (panel.file, panel.title) == (f"{file}.json", title))
-    return found
+    (panel_of_title,) = (panel for panel in PANELS if (panel.file, panel.title) == (f"{file}.json", title))
+    return panel_of_title
 
 
 def _expressions(panel: Panel) -> list[str]:
@@ -300,8 +300,8 @@ def test_an_alert_without_labels_has_a_subject_to_click(tmp_path: Path) -> None:
 
 def test_the_most_severe_alert_comes_first_and_a_note_last() -> None:
     body = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body
-    (rank,) = (one for one in body["fieldConfig"]["overrides"] if one["matcher"]["options"] == "rank")
-    texts = next(one["value"][0]["options"] for one in rank["properties"] if one["id"] == "mappings")
+    (rank,) = (override for override in body["fieldConfig"]["overrides"] if override["matcher"]["options"] == "rank")
+    texts = next(setting["value"][0]["options"] for setting in rank["properties"] if setting["id"] == "mappings")
     severities = [texts[raw]["text"] for raw in sorted(texts)]
 
     assert severities == ["critical", "warning", "info"]

@@ -98,11 +98,11 @@ def _unexpected(rule: str, dashboard: Drawn, scrape: str) -> list[str]:
 @pytest.mark.parametrize("scrape", WHOLE)
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_holds_for_every_drawn_dashboard(drawn: dict[str, list[Drawn]], rule: str, scrape: str) -> None:
-    found = {
+    by_dashboard = {
         dashboard.uid: complaints for dashboard in drawn[scrape] if (complaints := _unexpected(rule, dashboard, scrape))
     }
 
-    assert not found
+    assert not by_dashboard
 
 
 @pytest.mark.timeout(600)
@@ -457,11 +457,11 @@ def test_the_dashboards_have_the_types_that_grafana_publishes(version: str) -> N
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_field_that_a_version_of_grafana_does_not_know_is_found(version: str) -> None:
     (dashboard, *_) = dashboards()
-    (one, other, *_) = (panel for panel in panels_of(dashboard) if panel["type"] == "timeseries")
-    one["fieldConfig"]["defaults"]["custom"]["lineWith"] = 2
+    (panel_with_typo, other, *_) = (panel for panel in panels_of(dashboard) if panel["type"] == "timeseries")
+    panel_with_typo["fieldConfig"]["defaults"]["custom"]["lineWith"] = 2
     other["fieldConfig"]["defaults"]["custom"]["drawStyle"] = "lines"
     dashboard["refreshes"] = "1m"
 
-    found = "\n".join(complaints([dashboard], version))
+    text = "\n".join(complaints([dashboard], version))
 
-    assert all(word in found for word in ("lineWith", '"lines"', "refreshes"))
+    assert all(word in text for word in ("lineWith", '"lines"', "refreshes"))

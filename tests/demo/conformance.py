@@ -19,11 +19,11 @@ def _model(package: str, name: str) -> type:
 @cache
 def _required(model: type) -> frozenset[str]:
     """Attributes whose documentation says Required, those of the parent model included."""
-    found = frozenset(
+    fields = frozenset(
         name for name, text in _PROPERTY.findall(inspect.getsource(model)) if text.lstrip().startswith("**[Required]**")
     )
     parent = model.__mro__[1]
-    return found | _required(parent) if parent is not object else found
+    return fields | _required(parent) if parent is not object else fields
 
 
 def violations(body: Any, package: str, name: str, at: str = "") -> Iterator[str]:

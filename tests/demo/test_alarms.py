@@ -195,9 +195,9 @@ class TestList:
 
 class TestStatus:
     def status(self, sdk: Clients, **options: Any) -> Any:
-        found = sdk.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, **options).data
-        assert len(found) == 1
-        return found[0]
+        statuses = sdk.monitoring.list_alarms_status(TENANCY.id, compartment_id_in_subtree=True, **options).data
+        assert len(statuses) == 1
+        return statuses[0]
 
     @pytest.fixture
     def home_b(self, sdk: Clients) -> Clients:
@@ -307,8 +307,8 @@ class TestHistory:
         return sdk, alarm
 
     def entries(self, sdk: Clients, alarm: str, **options: Any) -> list[tuple[float, str]]:
-        found = sdk.monitoring.get_alarm_history(alarm, **options).data.entries
-        return [((row.timestamp_triggered.timestamp() - NOW) / 60, row.summary) for row in found]
+        entries = sdk.monitoring.get_alarm_history(alarm, **options).data.entries
+        return [((row.timestamp_triggered.timestamp() - NOW) / 60, row.summary) for row in entries]
 
     def test_state_transitions_are_newest_first_documented_get_alarm_history(self, fired: tuple[Clients, str]) -> None:
         assert self.entries(*fired, alarm_historytype="STATE_TRANSITION_HISTORY") == [

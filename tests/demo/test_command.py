@@ -41,7 +41,7 @@ class Demo:
     def said(self) -> str:
         return self.out.read_text()
 
-    def found(self, pattern: str) -> str:
+    def printed(self, pattern: str) -> str:
         """What the first group of a pattern matches in the output, once it is there."""
 
         def look() -> str:
@@ -84,9 +84,9 @@ def series(text: str, name: str) -> dict[str, float]:
 
 
 def of(values: dict[str, float], label: str) -> float:
-    found = [value for labels, value in values.items() if label in labels]
-    assert len(found) == 1, f"{label}: {values}"
-    return found[0]
+    matching = [value for labels, value in values.items() if label in labels]
+    assert len(matching) == 1, f"{label}: {values}"
+    return matching[0]
 
 
 def mount_target_at(address: str, page: str) -> str:
@@ -112,7 +112,7 @@ class Shown:
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """The demo from its start to Ctrl-C."""
     with running(tmp_path_factory.mktemp("demo"), "--listen-address", "127.0.0.1:0") as demo:
-        url = demo.found(r"(http://127\.0\.0\.1:\d+/metrics)")
+        url = demo.printed(r"(http://127\.0\.0\.1:\d+/metrics)")
         page = wait_for(
             lambda: text if all(map((text := get(url)).__contains__, SHOWN)) else "",
             "clients, measured IOPS, addresses and other services on one page",
@@ -167,10 +167,10 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
     number: signal.Signals, tmp_path: Path
 ) -> None:
     with running(tmp_path, "--region-only", "--fault", "503:ListCompartments,times=1") as demo:
-        url = demo.found(r"(http://127\.0\.0\.1:\d+) ")
-        tenancy = demo.found(r"Tenancy +(\S+)")
-        credentials = demo.found(r"Credentials +(\S+)\n")
-        demo.found(r"(Ctrl-C)")
+        url = demo.printed(r"(http://127\.0\.0\.1:\d+) ")
+        tenancy = demo.printed(r"Tenancy +(\S+)")
+        credentials = demo.printed(r"Credentials +(\S+)\n")
+        demo.printed(r"(Ctrl-C)")
         assert Path(credentials).stat().st_mode & 0o077 == 0
         config = oci.config.from_file(credentials)
         assert config["tenancy"] == tenancy
@@ -198,7 +198,7 @@ def test_a_signal_while_a_large_tenancy_is_built_leaves_nothing(tmp_path: Path) 
 
 def test_under_nohup_the_region_alone_outlives_its_terminal(tmp_path: Path) -> None:
     with running(tmp_path, "--region-only", hangup=signal.SIG_IGN) as demo:
-        demo.found(r"(Ctrl-C)")
+        demo.printed(r"(Ctrl-C)")
         wait_for(lambda: signal.SIGQUIT in signals(demo, "SigCgt"), "the demo waits for its signals")
         assert signal.SIGHUP in signals(demo, "SigIgn")
         assert demo.stop(signal.SIGTERM) == 0
@@ -215,7 +215,7 @@ def test_its_commands_run_as_printed_where_the_program_is_not_on_the_path(tmp_pa
     program = shutil.which("fss-exporter")
     assert program is not None
     with running(tmp_path, "--region-only", program=program, PATH="/usr/bin:/bin") as demo:
-        printed = demo.found(r"(?m)^    (\S+) serve ")
+        printed = demo.printed(r"(?m)^    (\S+) serve ")
         assert demo.stop(signal.SIGTERM) == 0
     assert printed == program
 

@@ -73,8 +73,8 @@ def test_the_address_is_that_of_the_private_ip_in_the_network_compartment(sdk: C
 def test_lists_filter_by_name_state_and_id(sdk: Clients) -> None:
     find = sdk.file_storage.list_mount_targets
     home = TENANCY.named("mt-home")
-    assert [one.id for one in find(STORAGE, ZONE_1, display_name="mt-home").data] == [home]
-    assert [one.id for one in find(STORAGE, ZONE_1, id=home).data] == [home]
+    assert [row.id for row in find(STORAGE, ZONE_1, display_name="mt-home").data] == [home]
+    assert [row.id for row in find(STORAGE, ZONE_1, id=home).data] == [home]
     assert find(STORAGE, ZONE_1, lifecycle_state="DELETED").data == []
     assert len(find(STORAGE, ZONE_1, lifecycle_state="ACTIVE").data) == 3
 
@@ -94,8 +94,12 @@ def test_compartments_are_listed_one_level_deep_and_whole_only_from_the_tenancy(
 
 
 def test_the_tenancy_subscribes_to_its_home_region(sdk: Clients) -> None:
-    (found,) = sdk.identity.list_region_subscriptions(TENANCY.id).data
-    assert (found.region_key, found.region_name, found.is_home_region) == ("FRA", "eu-frankfurt-1", True)
+    (subscription,) = sdk.identity.list_region_subscriptions(TENANCY.id).data
+    assert (subscription.region_key, subscription.region_name, subscription.is_home_region) == (
+        "FRA",
+        "eu-frankfurt-1",
+        True,
+    )
 
 
 def test_a_deleted_mount_target_takes_its_exports_export_set_and_address_with_it(region: Region, sdk: Clients) -> None:

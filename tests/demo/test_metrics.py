@@ -143,8 +143,8 @@ class TestWindow:
 
     def test_the_default_resolution_is_the_interval_documented_mql_reference(self, sdk: Clients) -> None:
         for interval, minutes in (("1m", 1), ("5m", 5), ("1h", 60)):
-            found = list(points(sdk.summarize(f"MountTargetIOPS[{interval}].max()")[0]))
-            assert found == [minute for minute in range(MINUTE - 180, MINUTE) if minute % minutes == 0]
+            starts = list(points(sdk.summarize(f"MountTargetIOPS[{interval}].max()")[0]))
+            assert starts == [minute for minute in range(MINUTE - 180, MINUTE) if minute % minutes == 0]
 
     def test_answers_leave_the_resolution_null_and_print_milliseconds_as_recorded_ones_do(self, region: Region) -> None:
         stream = clients(region, raw=True).summarize("MountTargetIOPS[1m].mean()", resolution="1m")[0]
@@ -170,8 +170,8 @@ class TestScope:
         tenancy = sdk.region.tenancy
         batch = tenancy.compartments[2].id
         body = {"namespace": "oci_filestorage", "query": "MountTargetIOPS[1m].mean()"}
-        found = sdk.monitoring.summarize_metrics_data(batch, body).data
-        assert {row.dimensions["resourceId"] for row in found} == {
+        streams = sdk.monitoring.summarize_metrics_data(batch, body).data
+        assert {row.dimensions["resourceId"] for row in streams} == {
             tenancy.named("mt-scratch"),
             tenancy.named("mt-idle"),
         }

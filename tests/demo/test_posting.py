@@ -65,7 +65,7 @@ def test_a_resource_group_is_matched_only_when_asked_for_documented_metric_data(
     assert sdk.summarize(query, namespace="fss_utilization", **between(MINUTE, MINUTE)) == []
     by_field = sdk.summarize(query, namespace="fss_utilization", resource_group="storage", **between(MINUTE, MINUTE))
     by_prefix = sdk.summarize(f"storage::{query}", namespace="fss_utilization", **between(MINUTE, MINUTE))
-    assert [points(one) for one in by_field] == [points(one) for one in by_prefix] == [{MINUTE: 0.85}]
+    assert [points(stream) for stream in by_field] == [points(stream) for stream in by_prefix] == [{MINUTE: 0.85}]
 
 
 def test_one_alarm_over_a_posted_ratio_serves_every_mount_target(sdk: Clients, clock: Clock) -> None:

@@ -17,9 +17,9 @@ from fss_toolbox.demo.region.metric_streams import published_metrics
 
 
 def by(streams: list[Any], *dimensions: str) -> dict[tuple[str, ...], Any]:
-    found = {tuple(stream.dimensions[name] for name in dimensions): stream for stream in streams}
-    assert len(found) == len(streams)
-    return found
+    by_dimensions = {tuple(stream.dimensions[name] for name in dimensions): stream for stream in streams}
+    assert len(by_dimensions) == len(streams)
+    return by_dimensions
 
 
 class TestAgreement:
@@ -41,9 +41,9 @@ class TestAgreement:
         link = next(link for link in tenancy.links if link.path == "/export/a")
         moved = sdk.truth("FileSystemReadThroughput", link.file_system_id, MINUTE, mountTargetId=link.mount_target_id)
         buckets: dict[str, float] = defaultdict(float)
-        for one in link.requests.rates:
-            if one.operation == "READ":
-                buckets[bucket_of(one.size)] += one.per_second
+        for requests in link.requests.rates:
+            if requests.operation == "READ":
+                buckets[bucket_of(requests.size)] += requests.per_second
         share = moved / link.requests.read_bytes
         for bucket, rate in buckets.items():
             asked = sdk.region.truth("FileSystemReadRequestsbySize", link.file_system_id, MINUTE, size=bucket)
@@ -108,7 +108,7 @@ class TestAgreement:
             ]
 
         assert of("FileSystemReadAverageLatencybySize") == of("MetadataRequestAverageLatency") == []
-        assert {value for one in of("FileSystemReadThroughput") for value in points(one).values()} == {0.0}
+        assert {value for stream in of("FileSystemReadThroughput") for value in points(stream).values()} == {0.0}
 
     def test_successes_stand_among_the_errors_documented_file_system_metrics(self, sdk: Clients) -> None:
         home = sdk.region.tenancy.named("mt-home")

@@ -131,8 +131,8 @@ WRONG_BODIES: dict[str, tuple[object, str, str]] = {
 @pytest.mark.parametrize("what", WRONG_BODIES)
 def test_summarize_refuses_a_body(what: str, region: Region) -> None:
     body, code, word = WRONG_BODIES[what]
-    status, found, message = refusal(region, "POST", SUMMARIZE, {"compartmentId": region.tenancy.id}, body)
-    assert (status, found) == (400, code)
+    status, answered, message = refusal(region, "POST", SUMMARIZE, {"compartmentId": region.tenancy.id}, body)
+    assert (status, answered) == (400, code)
     assert word in message
 
 
@@ -200,10 +200,10 @@ def test_a_page_token_that_was_not_given_out_is_refused(token: str) -> None:
 def test_the_sdk_s_own_pagination_walks_through_a_list(regions: Callable[..., Region]) -> None:
     region = regions(large(25, 1), limits=RegionLimits(page=10))
     sdk, tenancy = clients(region), region.tenancy
-    found = oci.pagination.list_call_get_all_results(
+    listed = oci.pagination.list_call_get_all_results(
         sdk.file_storage.list_mount_targets, tenancy.compartments[0].id, tenancy.availability_domains[0], limit=7
     ).data
-    assert sorted(row.id for row in found) == sorted(mount_target.id for mount_target in tenancy.mount_targets)
+    assert sorted(row.id for row in listed) == sorted(mount_target.id for mount_target in tenancy.mount_targets)
     assert region.calls["ListMountTargets"] == 4
 
 

@@ -26,8 +26,8 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 def document(name: str, kind: str) -> dict[str, Any]:
-    (found,) = (document for document in documents(name) if document["kind"] == kind)
-    return found
+    (document_of_kind,) = (document for document in documents(name) if document["kind"] == kind)
+    return document_of_kind
 
 
 def container(name: str, kind: str) -> dict[str, Any]:

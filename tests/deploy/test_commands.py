@@ -27,23 +27,23 @@ def of_images() -> dict[str, list[str]]:
 
 
 def of_pods() -> dict[str, list[str]]:
-    found = {}
+    commands = {}
     for name in ("agent", "poller"):
         for document in yaml.safe_load_all((ROOT / f"deploy/kubernetes/{name}.yaml").read_text()):
             if document and document["kind"] in {"DaemonSet", "Deployment"}:
-                found[f"{name}.yaml"] = document["spec"]["template"]["spec"]["containers"][0]["args"]
-    return found
+                commands[f"{name}.yaml"] = document["spec"]["template"]["spec"]["containers"][0]["args"]
+    return commands
 
 
 def of_texts() -> dict[str, list[str]]:
     """`fss-exporter COMMAND ...` in consoles of the pages and in what Helm prints; images stand for the command too."""
-    found = {}
+    commands = {}
     for path in (ROOT / "docs/install.md", ROOT / "deploy/helm/fss-exporter/templates/NOTES.txt"):
         text = path.read_text().replace("\\\n", " ")
         starts = rf"(?:fss-exporter|fss-exporter-\w+:[\d.]+) ((?:{'|'.join(COMMANDS)})\b[^`\n|]*)"
         for at, line in enumerate(re.findall(starts, text)):
-            found[f"{path.name} {at}"] = line.split()
-    return found
+            commands[f"{path.name} {at}"] = line.split()
+    return commands
 
 
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))

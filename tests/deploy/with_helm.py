@@ -60,9 +60,9 @@ def probes(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_probes_ask_for_health_without_client_certificates(tmp_path: Path, scheme: str) -> None:
-    found = probes(tmp_path, {"monitors": {"scheme": scheme, "tlsConfig": {"insecureSkipVerify": True}}})
-    assert [probe["httpGet"]["path"] for probe in found] == ["/-/healthy", "/-/ready"] * 2
-    assert {probe["httpGet"]["scheme"] for probe in found} == {scheme.upper()}
+    probe_list = probes(tmp_path, {"monitors": {"scheme": scheme, "tlsConfig": {"insecureSkipVerify": True}}})
+    assert [probe["httpGet"]["path"] for probe in probe_list] == ["/-/healthy", "/-/ready"] * 2
+    assert {probe["httpGet"]["scheme"] for probe in probe_list} == {scheme.upper()}
 
 
 @pytest.mark.parametrize("values", [{"tcpProbes": True}, {"monitors": SCRAPED_WITH_A_CERTIFICATE}])

@@ -115,13 +115,13 @@ def inspected(name: str) -> tuple[dict[str, Any], int]:
 def images() -> Iterator[dict[str, Image]]:
     """Both, mounted."""
     with ExitStack() as undo:
-        found = {}
+        sizes = {}
         for target in TARGETS:
             name = f"localhost/fss-exporter-{target}:{TAG}"
             container = buildah("from", "--pull-never", name).strip()
             undo.callback(buildah, "rm", container)
-            found[target] = Image(name, Path(buildah("mount", container).strip()), *inspected(name))
-        yield found
+            sizes[target] = Image(name, Path(buildah("mount", container).strip()), *inspected(name))
+        yield sizes
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class System:
         """Every file but caches, logs and the databases of the package managers."""
         passing = re.compile(r"(var|root|tmp|run|proc|dev)/|.*__pycache__")
         walked = (Path(folder) / name for folder, _, names in os.walk(self.root) for name in names)
-        return {path for found in walked if not passing.match(path := str(found.relative_to(self.root)))}
+        return {path for file in walked if not passing.match(path := str(file.relative_to(self.root)))}
 
 
 def system(name: str, target: Path) -> System:

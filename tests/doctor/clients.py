@@ -30,8 +30,8 @@ def client(*changes: tuple[str, str], **facts: Any) -> ClientFacts:
     return replace(ClientFacts(reading(*changes), kernel=KERNEL), **facts)
 
 
-def found(facts: ClientFacts, check: str) -> list[Finding]:
-    """What the checks of mounts found under one name."""
+def findings_of(facts: ClientFacts, check: str) -> list[Finding]:
+    """The findings of one check of mounts."""
     return [finding for finding in check_mounts(facts) if finding.check == check]
 
 

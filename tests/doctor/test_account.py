@@ -34,7 +34,7 @@ FINE = RegionFacts(
 )
 
 
-def found(facts: RegionFacts, check: str) -> list[Finding]:
+def findings_of(facts: RegionFacts, check: str) -> list[Finding]:
     return [finding for finding in check_region(facts) if finding.check == check]
 
 
@@ -56,7 +56,7 @@ def test_a_region_that_answers_is_fine() -> None:
 )
 def test_a_refused_operation_is_as_bad_as_what_it_costs(operation: str, severity: Severity) -> None:
     refused = Tried(CallOutcome.REFUSED, "404 Perhaps this is missing: Allow group <group> to ...")
-    (only,) = found(replace(FINE, operations={**FINE.operations, operation: refused}), "permissions")
+    (only,) = findings_of(replace(FINE, operations={**FINE.operations, operation: refused}), "permissions")
     assert (only.severity, only.subject) == (severity, f"r {operation}")
     assert "Allow group" in only.message
 
@@ -72,7 +72,7 @@ def test_a_refused_service_that_no_setting_names_is_advice_with_the_statement() 
 
 def test_a_refused_signature_is_no_matter_of_policies() -> None:
     refused = Tried(CallOutcome.REFUSED, "401 NotAuthenticated: This host's clock is 900 s behind OCI's: set it.")
-    (only,) = found(replace(FINE, operations={"ListMountTargets": refused}), "permissions")
+    (only,) = findings_of(replace(FINE, operations={"ListMountTargets": refused}), "permissions")
     assert only.fix.startswith("correct the credentials or this host's clock")
 
 
@@ -114,7 +114,7 @@ def test_one_answer_that_comes_too_late_is_no_problem_of_the_account() -> None:
     (only,) = [finding for finding in check_region(facts) if finding.severity is not Severity.OK]
     assert (only.check, only.severity, only.subject) == ("api", Severity.WARNING, "r ListMetrics")
     assert only.message.startswith("could not be asked: ")
-    assert found(facts, "metrics")
+    assert findings_of(facts, "metrics")
 
 
 def test_a_region_whose_answers_all_come_too_late_is_a_problem() -> None:
@@ -132,39 +132,45 @@ def test_a_region_whose_answers_all_come_too_late_is_a_problem() -> None:
     ],
 )
 def test_a_clock_that_is_off_is_as_bad_as_it_is_far(ahead: float, severity: Severity, words: str) -> None:
-    (only,) = found(replace(FINE, clock_ahead_seconds=ahead), "clock")
+    (only,) = findings_of(replace(FINE, clock_ahead_seconds=ahead), "clock")
     assert only.severity is severity
     assert words in only.message
 
 
 def test_no_mount_targets_is_a_warning() -> None:
-    assert [finding.severity for finding in found(replace(FINE, mount_targets=0), "inventory")] == [Severity.WARNING]
-    assert found(replace(FINE, mount_targets=None), "inventory") == []
+    assert [finding.severity for finding in findings_of(replace(FINE, mount_targets=0), "inventory")] == [
+        Severity.WARNING
+    ]
+    assert findings_of(replace(FINE, mount_targets=None), "inventory") == []
 
 
 def test_no_metrics_is_a_warning_only_where_they_could_be_listed() -> None:
-    assert [finding.severity for finding in found(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
+    assert [finding.severity for finding in findings_of(replace(FINE, metrics=()), "metrics")] == [Severity.WARNING]
     refused = {"ListMetrics": Tried(CallOutcome.REFUSED, "x")}
-    assert found(replace(FINE, metrics=(), operations=refused), "metrics") == []
+    assert findings_of(replace(FINE, metrics=(), operations=refused), "metrics") == []
 
 
 def test_a_tenancy_without_mount_target_iops_has_a_finding_with_the_consequence() -> None:
     advice = [
-        finding for finding in found(replace(FINE, metrics=(READS,)), "metrics") if finding.severity is Severity.ADVICE
+        finding
+        for finding in findings_of(replace(FINE, metrics=(READS,)), "metrics")
+        if finding.severity is Severity.ADVICE
     ]
     assert [change.message.split(":")[0] for change in advice] == ["MountTargetIOPS is not there"]
 
 
 def test_an_undocumented_metric_is_worth_a_report() -> None:
     unknown = MetricFacts("MountTargetThrottled", "", 5, {}, (), 5, 70.0, 14)
-    (only,) = [finding for finding in found(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if finding.fix]
+    (only,) = [
+        finding for finding in findings_of(replace(FINE, metrics=(READS, IOPS, unknown)), "metrics") if finding.fix
+    ]
     assert only.subject == "r MountTargetThrottled"
     assert "doctor --record" in only.fix
 
 
 def test_another_spelling_is_reported() -> None:
     other = replace(READS, spelling="MountTargetREADThroughput")
-    messages = [finding.message for finding in found(replace(FINE, metrics=(other, IOPS)), "metrics")]
+    messages = [finding.message for finding in findings_of(replace(FINE, metrics=(other, IOPS)), "metrics")]
     assert "documented as MountTargetReadThroughput. The poller asks with the spelling of this account" in messages
 
 
@@ -172,7 +178,7 @@ def test_a_failed_query_is_a_warning() -> None:
     failed = replace(READS, streams=None, error="HTTP 500")
     warnings = [
         finding
-        for finding in found(replace(FINE, metrics=(failed, IOPS)), "metrics")
+        for finding in findings_of(replace(FINE, metrics=(failed, IOPS)), "metrics")
         if finding.severity is Severity.WARNING
     ]
     assert [(warning.subject, warning.message) for warning in warnings] == [
@@ -182,7 +188,7 @@ def test_a_failed_query_is_a_warning() -> None:
 
 def test_equal_failures_of_metrics_are_one_warning_and_nothing_is_fine() -> None:
     failed = tuple(replace(READS, spelling=name, documented=name, streams=None, error="HTTP 503") for name in "ABCDE")
-    shown = found(replace(FINE, metrics=failed), "metrics")
+    shown = findings_of(replace(FINE, metrics=failed), "metrics")
     assert [finding.message for finding in shown if finding.severity is Severity.WARNING] == [
         "A, B, C and 2 more: HTTP 503"
     ]
@@ -191,7 +197,7 @@ def test_equal_failures_of_metrics_are_one_warning_and_nothing_is_fine() -> None
 
 def test_two_reasons_of_failed_metrics_are_two_warnings() -> None:
     failed = (replace(READS, streams=None, error="HTTP 503"), replace(IOPS, streams=None, error="HTTP 404"))
-    shown = found(replace(FINE, metrics=failed), "metrics")
+    shown = findings_of(replace(FINE, metrics=failed), "metrics")
     assert len([finding for finding in shown if finding.severity is Severity.WARNING]) == 2
 
 
@@ -199,7 +205,7 @@ def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
     silent = replace(READS, streams=0, newest_age_seconds=None, minutes=0)
     advice = [
         finding
-        for finding in found(replace(FINE, metrics=(silent, IOPS)), "metrics")
+        for finding in findings_of(replace(FINE, metrics=(silent, IOPS)), "metrics")
         if finding.severity is Severity.ADVICE
     ]
     assert [change.message for change in advice] == [
@@ -209,7 +215,7 @@ def test_silence_of_a_metric_that_is_sent_while_idle_is_advice() -> None:
 
 @pytest.mark.parametrize(("age", "severity"), [(200.0, Severity.OK), (900.0, Severity.WARNING)])
 def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
-    (only,) = found(replace(FINE, metrics=(READS, replace(IOPS, newest_age_seconds=age))), "ingestion-lag")
+    (only,) = findings_of(replace(FINE, metrics=(READS, replace(IOPS, newest_age_seconds=age))), "ingestion-lag")
     assert only.severity is severity
     assert f"ended 70 s (MountTargetReadThroughput) to {age:.0f} s (MountTargetIOPS) ago" in only.message
 
@@ -235,7 +241,7 @@ def test_late_points_are_a_warning(age: float, severity: Severity) -> None:
     ],
 )
 def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: list[tuple[Severity, str]]) -> None:
-    findings = found(replace(FINE, ingestion_lags=lags), "ingestion-lag")
+    findings = findings_of(replace(FINE, ingestion_lags=lags), "ingestion-lag")
     assert [(finding.severity, finding.message) for finding in findings] == told
 
 
@@ -243,7 +249,7 @@ def test_a_measured_lag_takes_the_place_of_ages(lags: tuple[Lag, ...], told: lis
 def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seconds: float | None, told: bool) -> None:
     lags = (Lag("A", 0.0, seconds),)
     facts = replace(FINE, ingestion_lags=lags, minutes_named_by=minutes_named_by(lags))
-    messages = [finding.message for finding in found(facts, "discovered")]
+    messages = [finding.message for finding in findings_of(facts, "discovered")]
     assert (
         "points are stamped with the end of their minute: yes, some could be read within a minute" in messages
     ) is told
@@ -257,14 +263,14 @@ def test_a_point_that_could_be_read_within_a_minute_is_stamped_with_its_end(seco
     ],
 )
 def test_merged_streams_do_not_say_whether_streams_without_points_are_answered(merged: MetricFacts) -> None:
-    messages = [finding.message for finding in found(replace(FINE, metrics=(merged,)), "discovered")]
+    messages = [finding.message for finding in findings_of(replace(FINE, metrics=(merged,)), "discovered")]
     assert not [message for message in messages if "without points" in message]
 
 
 @pytest.mark.parametrize(("streams", "empty", "told"), [(3, 2, ["yes"]), (3, 0, ["no"]), (5, 0, [])])
 def test_the_facts_name_whether_answers_have_streams_without_points(streams: int, empty: int, told: list[str]) -> None:
     facts = replace(FINE, metrics=(replace(READS, streams=streams, empty_streams=empty),))
-    messages = [finding.message.partition("are answered: ") for finding in found(facts, "discovered")]
+    messages = [finding.message.partition("are answered: ") for finding in findings_of(facts, "discovered")]
     assert [answer for head, _, answer in messages if head == "streams without points "] == told
 
 
@@ -283,7 +289,7 @@ def test_undocumented_behaviour_is_reported_without_names() -> None:
         order_of_and_and_or="&& binds tighter",
         limit_names=("mount-target-count",),
     )
-    assert [finding.message for finding in found(facts, "discovered")] == [
+    assert [finding.message for finding in findings_of(facts, "discovered")] == [
         "values of operation: CREATE, GETATTR",
         "observedThroughput of mount targets: absent (2), 20 (1)",
         "metric names in queries ignore case: no",

@@ -50,9 +50,9 @@ class Monitoring:
 @given(st.lists(st.integers(0, 600), min_size=1, max_size=4))
 def test_a_minute_of_looking_is_enough_for_any_lag_that_stays(lags: list[int]) -> None:
     service = Monitoring({str(number): lag for number, lag in enumerate(lags)})
-    for lag, found in zip(lags, service.measure_lag(60 + EVERY_SECONDS), strict=True):
-        assert found.at_most is not None
-        assert found.at_least <= lag <= found.at_most <= found.at_least + EVERY_SECONDS
+    for lag, measured in zip(lags, service.measure_lag(60 + EVERY_SECONDS), strict=True):
+        assert measured.at_most is not None
+        assert measured.at_least <= lag <= measured.at_most <= measured.at_least + EVERY_SECONDS
 
 
 def test_it_waits_no_longer_than_until_each_metric_has_a_new_minute() -> None:
@@ -71,7 +71,7 @@ def test_a_minute_that_does_not_come_in_time_has_a_lag_of_more_than_that() -> No
 
 
 def test_the_lag_measured_before_the_time_limit_is_kept() -> None:
-    assert [one.at_most for one in Monitoring({"A": 230.0}, enough_after=20).measure_lag(600)] == [None]
+    assert [bound.at_most for bound in Monitoring({"A": 230.0}, enough_after=20).measure_lag(600)] == [None]
 
 
 def test_a_look_that_fails_costs_only_itself() -> None:

@@ -1,7 +1,7 @@
 """Checks of mounts."""
 
 import pytest
-from tests.doctor.clients import KERNEL, client, found, reading, severities
+from tests.doctor.clients import KERNEL, client, findings_of, reading, severities
 
 from fss_exporter.nfs.superblocks import Reading
 from fss_toolbox.doctor.client_checks import check_mounts
@@ -36,27 +36,27 @@ def test_a_mount_as_it_should_be_has_no_warning() -> None:
 
 
 def test_a_soft_writable_mount_is_a_problem() -> None:
-    (only,) = found(client(("hard,", "soft,")), "soft-mount")
+    (only,) = findings_of(client(("hard,", "soft,")), "soft-mount")
     assert only.severity is Severity.PROBLEM
     assert only.subject == SUBJECT
 
 
 def test_a_soft_readonly_mount_is_fine_unless_it_gives_up_early() -> None:
     read_only = (("rw,vers=3", "ro,vers=3"), ("hard,", "soft,"))
-    assert found(client(*read_only), "soft-mount") == []
-    assert severities(found(client(*read_only, ("timeo=600", "timeo=100")), "soft-mount")) == [Severity.WARNING]
+    assert findings_of(client(*read_only), "soft-mount") == []
+    assert severities(findings_of(client(*read_only, ("timeo=600", "timeo=100")), "soft-mount")) == [Severity.WARNING]
 
 
 def test_another_version_than_three_is_pointed_out() -> None:
     facts = client(("fstype nfs ", "fstype nfs4 "), (" - nfs ", " - nfs4 "), ("vers=3,", "vers=4.1,"))
-    (only,) = found(facts, "version")
+    (only,) = findings_of(facts, "version")
     assert "NFS version 4.1" in only.message
-    assert found(facts, "nconnect") == []
+    assert findings_of(facts, "nconnect") == []
 
 
 @pytest.mark.parametrize(("size", "count"), [("32768", 1), ("1048576", 0), ("0", 0), ("x", 0)])
 def test_small_transfers_are_a_warning(size: str, count: int) -> None:
-    assert len(found(client(("rsize=1048576", f"rsize={size}")), "transfer-size")) == count
+    assert len(findings_of(client(("rsize=1048576", f"rsize={size}")), "transfer-size")) == count
 
 
 def test_sizes_set_by_hand_are_found_in_fstab_by_line() -> None:
@@ -68,7 +68,7 @@ def test_sizes_set_by_hand_are_found_in_fstab_by_line() -> None:
         "10.0.0.1:/c /c nfs hard 0 0\n"
         "broken line\n"
     )
-    (only,) = found(client(fstab=fstab), "transfer-size")
+    (only,) = findings_of(client(fstab=fstab), "transfer-size")
     assert only.message == "/etc/fstab line 4 sets rsize=1048576, wsize=65536 by hand"
     assert only.subject == "10.0.0.1:/b on /b"
 
@@ -84,13 +84,13 @@ def test_sizes_set_by_hand_are_found_in_fstab_by_line() -> None:
     ],
 )
 def test_one_connection_is_advice_that_depends_on_the_kernel(kernel: str, words: str) -> None:
-    (only,) = found(client(kernel=kernel), "nconnect")
+    (only,) = findings_of(client(kernel=kernel), "nconnect")
     assert only.severity is Severity.ADVICE
     assert words in only.fix
 
 
 def test_nothing_is_said_about_nconnect_where_the_kernel_is_not_known() -> None:
-    assert found(client(kernel=""), "nconnect") == []
+    assert findings_of(client(kernel=""), "nconnect") == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_nothing_is_said_about_nconnect_where_the_kernel_is_not_known() -> None:
     ],
 )
 def test_fewer_connections_than_the_white_paper_uses_are_advice(count: int, severity: Severity, words: str) -> None:
-    (only,) = found(client(("proto=tcp,timeo", f"proto=tcp,nconnect={count},timeo")), "nconnect")
+    (only,) = findings_of(client(("proto=tcp,timeo", f"proto=tcp,nconnect={count},timeo")), "nconnect")
     assert (only.severity, only.message) == (severity, words)
 
 
@@ -114,34 +114,34 @@ def test_fewer_connections_than_the_white_paper_uses_are_advice(count: int, seve
     ],
 )
 def test_attributes_that_are_not_cached_are_a_warning_with_their_share(change: tuple[str, str]) -> None:
-    (only,) = found(client(change), "attribute-cache")
+    (only,) = findings_of(client(change), "attribute-cache")
     assert only.severity is Severity.WARNING
     assert "% of its operations" in only.message
 
 
 def test_synchronous_writing_is_a_warning_with_its_share() -> None:
-    (only,) = found(client(("rw,vers=3", "rw,sync,vers=3")), "sync")
+    (only,) = findings_of(client(("rw,vers=3", "rw,sync,vers=3")), "sync")
     assert "WRITE is 17% of its operations" in only.message
 
 
 def test_a_forwarder_that_is_not_mapped_is_a_warning() -> None:
     behind_tls = ("10.80.1.10", "192.168.255.2")
-    (only,) = found(client(behind_tls), "tls-forwarder")
+    (only,) = findings_of(client(behind_tls), "tls-forwarder")
     assert "address_map: {192.168.255.2:" in only.fix
     mapped = ClientFacts(reading(behind_tls, address_map={"192.168.255.2": "10.0.0.9"}))
-    assert severities(found(mapped, "tls-forwarder")) == [Severity.OK]
+    assert severities(findings_of(mapped, "tls-forwarder")) == [Severity.OK]
 
 
 def test_few_slots_matter_where_requests_wait_and_the_table_does_not_grow() -> None:
     few = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 16}
-    (only,) = found(client(sysctls=few), "slot-table")
+    (only,) = findings_of(client(sysctls=few), "slot-table")
     assert "the slot table of a connection has 2 entries and grows to 16" in only.message
-    assert len(found(client(sysctls={"sunrpc.tcp_slot_table_entries": 2}), "slot-table")) == 1
+    assert len(findings_of(client(sysctls={"sunrpc.tcp_slot_table_entries": 2}), "slot-table")) == 1
     grows = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
-    assert found(client(sysctls=grows), "slot-table") == []
-    assert found(client(sysctls={"sunrpc.tcp_slot_table_entries": 128}), "slot-table") == []
-    assert found(client(), "slot-table") == []
-    assert found(client((" 320871 724161 ", " 871 724161 "), sysctls=few), "slot-table") == []
+    assert findings_of(client(sysctls=grows), "slot-table") == []
+    assert findings_of(client(sysctls={"sunrpc.tcp_slot_table_entries": 128}), "slot-table") == []
+    assert findings_of(client(), "slot-table") == []
+    assert findings_of(client((" 320871 724161 ", " 871 724161 "), sysctls=few), "slot-table") == []
 
 
 NAS_SERVER = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share")
@@ -150,15 +150,15 @@ NAS_SERVER = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share"
 def test_a_mount_of_another_service_is_named_without_the_advice_of_version_three() -> None:
     facts = client(NAS_SERVER, ("fstype nfs ", "fstype nfs4 "), (" - nfs ", " - nfs4 "), ("vers=3,", "vers=4.0,"))
 
-    assert found(facts, "version") == []
-    assert [finding.message for finding in found(facts, "service")] == ["a mount of Apsara File Storage NAS"]
+    assert findings_of(facts, "version") == []
+    assert [finding.message for finding in findings_of(facts, "service")] == ["a mount of Apsara File Storage NAS"]
 
 
 @pytest.mark.parametrize(("entries", "count"), [(2, 1), (127, 1), (128, 0), (None, 0)])
 def test_few_requests_in_flight_to_apsara_nas_are_reported_with_their_rate(entries: int | None, count: int) -> None:
     sysctls = {} if entries is None else {"sunrpc.tcp_slot_table_entries": entries}
 
-    told = found(client(NAS_SERVER, sysctls=sysctls), "slot-table")
+    told = findings_of(client(NAS_SERVER, sysctls=sysctls), "slot-table")
     assert len(told) == count
     if entries == 2:
         assert "that is 200 a second, with 128 it is 12,800" in told[0].message
@@ -166,16 +166,16 @@ def test_few_requests_in_flight_to_apsara_nas_are_reported_with_their_rate(entri
 
 def test_a_slot_table_of_apsara_nas_that_grows_by_itself_is_fine() -> None:
     grows = {"sunrpc.tcp_slot_table_entries": 2, "sunrpc.tcp_max_slot_table_entries": 65536}
-    assert found(client(NAS_SERVER, sysctls=grows), "slot-table") == []
+    assert findings_of(client(NAS_SERVER, sysctls=grows), "slot-table") == []
 
 
 def test_a_mount_of_apsara_nas_gets_no_advice_of_oracle_about_connections() -> None:
-    (only,) = found(client(NAS_SERVER), "nconnect")
+    (only,) = findings_of(client(NAS_SERVER), "nconnect")
     assert (only.severity, only.message) == (Severity.OK, "1 connection")
 
 
 def test_listing_large_directories_of_apsara_nas_has_advice_unless_it_is_taken() -> None:
     # The recording has listed directories.
-    assert severities(found(client(NAS_SERVER), "listing")) == [Severity.ADVICE]
-    assert found(client(NAS_SERVER, ("hard,", "hard,nordirplus,")), "listing") == []
-    assert found(client(), "listing") == []
+    assert severities(findings_of(client(NAS_SERVER), "listing")) == [Severity.ADVICE]
+    assert findings_of(client(NAS_SERVER, ("hard,", "hard,nordirplus,")), "listing") == []
+    assert findings_of(client(), "listing") == []

@@ -13,7 +13,7 @@ HOME = ("10.80.1.10", 2049)
 SIX_MIB = {"net.ipv4.tcp_rmem": 6 * 1024 * 1024}
 
 
-def found(facts: ClientFacts, check: str, limits: Limits = STANDARD.limits) -> list[Finding]:
+def findings_of(facts: ClientFacts, check: str, limits: Limits = STANDARD.limits) -> list[Finding]:
     return [finding for finding in check_network(facts, limits) if finding.check == check]
 
 
@@ -26,17 +26,17 @@ def test_a_mount_target_that_does_not_answer_is_a_problem() -> None:
 
 
 def test_another_port_is_named() -> None:
-    (only,) = found(client(connects={("10.80.1.10", 2051): Connect(None, "refused")}), "reachable")
+    (only,) = findings_of(client(connects={("10.80.1.10", 2051): Connect(None, "refused")}), "reachable")
     assert only.subject == "10.80.1.10 port 2051"
 
 
 @pytest.mark.parametrize(("seconds", "severity"), [(0.0004, Severity.OK), (0.02, Severity.WARNING)])
 def test_a_long_round_trip_is_far_away(seconds: float, severity: Severity) -> None:
-    assert severities(found(client(connects={HOME: Connect(seconds)}), "round-trip")) == [severity]
+    assert severities(findings_of(client(connects={HOME: Connect(seconds)}), "round-trip")) == [severity]
 
 
 def test_a_window_too_small_for_the_distance_is_a_warning() -> None:
-    (only,) = found(client(connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay")
+    (only,) = findings_of(client(connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay")
     assert only.severity is Severity.WARNING
     assert "1 connection with a window of 3.0 MiB each carry at most 629 MB/s" in only.message
     assert "a mount target 1,000" in only.message
@@ -45,21 +45,21 @@ def test_a_window_too_small_for_the_distance_is_a_warning() -> None:
 def test_the_window_of_another_service_is_not_held_against_a_mount_target() -> None:
     apsara = ("10.80.1.10:/export/a", "0a1b.cn-hangzhou.nas.aliyuncs.com:/share")
     facts = client(apsara, connects={HOME: Connect(0.005)}, sysctls=SIX_MIB)
-    assert found(facts, "bandwidth-delay") == []
+    assert findings_of(facts, "bandwidth-delay") == []
 
 
 def test_more_connections_widen_the_window() -> None:
     xprt = "\txprt:\ttcp"
     text = "xprt:\ttcp 956 1 2"
     four = (text, f"{text} 0 0 0 0 0 0 0 0 0 0\n" + f"{xprt} 1 1 2 0 0 9 9 0 0 0 2 0 0\n" * 2 + f"\t{text}")
-    (only,) = found(client(four, connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay")
+    (only,) = findings_of(client(four, connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay")
     assert only.severity is Severity.OK
     assert only.message.startswith("4 connections")
 
 
 def test_without_a_ceiling_or_a_buffer_nothing_is_said_about_the_window() -> None:
-    assert found(client(connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay", Limits()) == []
-    assert found(client(connects={HOME: Connect(0.005)}), "bandwidth-delay") == []
+    assert findings_of(client(connects={HOME: Connect(0.005)}, sysctls=SIX_MIB), "bandwidth-delay", Limits()) == []
+    assert findings_of(client(connects={HOME: Connect(0.005)}), "bandwidth-delay") == []
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,16 @@ def test_without_a_ceiling_or_a_buffer_nothing_is_said_about_the_window() -> Non
 def test_client_and_mount_target_belong_into_one_availability_domain(there: str, severity: Severity) -> None:
     here = InstanceMetadata(availability_domain="Uocm:eu-frankfurt-1-AD-1")
     facts = client(instance=here, availability_domains={"10.80.1.10": there})
-    assert severities(found(facts, "availability-domain")) == [severity]
+    assert severities(findings_of(facts, "availability-domain")) == [severity]
 
 
 def test_where_a_domain_is_not_known_nothing_is_said_about_it() -> None:
-    assert found(client(availability_domains={"10.80.1.10": "AD-1"}), "availability-domain") == []
-    assert found(client(instance=InstanceMetadata("AD-1")), "availability-domain") == []
+    assert findings_of(client(availability_domains={"10.80.1.10": "AD-1"}), "availability-domain") == []
+    assert findings_of(client(instance=InstanceMetadata("AD-1")), "availability-domain") == []
     assert (
-        found(client(instance=InstanceMetadata(), availability_domains={"10.80.1.10": "AD-1"}), "availability-domain")
+        findings_of(
+            client(instance=InstanceMetadata(), availability_domains={"10.80.1.10": "AD-1"}), "availability-domain"
+        )
         == []
     )
 
@@ -110,7 +112,7 @@ def test_nordirplus_is_advice_of_the_document_that_gives_it() -> None:
     ],
 )
 def test_a_long_round_trip_says_where_the_mount_target_is_and_what_to_do(seconds: float, where: str, fix: str) -> None:
-    (only,) = found(client(connects={HOME: Connect(seconds)}), "round-trip")
+    (only,) = findings_of(client(connects={HOME: Connect(seconds)}), "round-trip")
     assert where in only.message
     assert fix in only.fix
     assert "partar, parcp, parrm" in only.fix
@@ -128,11 +130,11 @@ def test_a_long_round_trip_says_where_the_mount_target_is_and_what_to_do(seconds
     ],
 )
 def test_the_network_of_the_instance_is_held_against_a_mount_target(own: float, severity: Severity, words: str) -> None:
-    (only,) = found(client(instance=InstanceMetadata(network_bytes_per_second=own)), "client-network")
+    (only,) = findings_of(client(instance=InstanceMetadata(network_bytes_per_second=own)), "client-network")
     assert only.severity is severity
     assert words in only.message
 
 
 def test_without_metadata_nothing_is_said_about_the_network_of_the_instance() -> None:
-    assert found(client(), "client-network") == []
-    assert found(client(instance=InstanceMetadata("AD-1")), "client-network") == []
+    assert findings_of(client(), "client-network") == []
+    assert findings_of(client(instance=InstanceMetadata("AD-1")), "client-network") == []

@@ -42,13 +42,13 @@ def test_no_answer_at_all_ends_at_the_deadline() -> None:
         server.listen(0)
         waiting = [socket.socket() for _ in range(4)]
         try:
-            for one in waiting:
-                one.settimeout(0)
-                one.connect_ex(server.getsockname())
+            for waiter in waiting:
+                waiter.settimeout(0)
+                waiter.connect_ex(server.getsockname())
             attempt = probes.connect("127.0.0.1", server.getsockname()[1], 0.2)
         finally:
-            for one in waiting:
-                one.close()
+            for waiter in waiting:
+                waiter.close()
     assert attempt.seconds is None
     assert attempt.error == "no answer within 0.2 s"
 

@@ -64,7 +64,7 @@ def poll(folder: Path, minutes: int) -> list[Memory]:
 
     Every tenth poll also takes the inventory anew, as it does with the default intervals.
     """
-    clock, found = Clock(START), []
+    clock, samples = Clock(START), []
     with Region(small(), now=clock, calls_per_second={}) as region:
         api_keys = region.account.write_config(folder, region.tenancy.region)
         command = [sys.executable, "-c", POLLS, str(api_keys), region.url, str(POLLS_A_SAMPLE)]
@@ -76,7 +76,7 @@ def poll(folder: Path, minutes: int) -> list[Memory]:
                 said = polling.stdout.readline()
                 assert said, "the poller ended"
                 if said != "polled\n":
-                    found.append(Memory(*json.loads(said)))
+                    samples.append(Memory(*json.loads(said)))
                 clock.now += 60.0
             polling.stdin.close()
-    return found
+    return samples

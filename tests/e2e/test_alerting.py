@@ -32,7 +32,7 @@ def raise_ceiling(configuration: Path) -> None:
 def descriptions(manager: str, alert: str) -> list[str]:
     """Texts of an alert that an Alertmanager holds now."""
     held = json.loads(get(f"{manager}/api/v2/alerts"))
-    return [one["annotations"]["description"] for one in held if one["labels"]["alertname"] == alert]
+    return [message["annotations"]["description"] for message in held if message["labels"]["alertname"] == alert]
 
 
 def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceiling_is_raised(tmp_path: Path) -> None:

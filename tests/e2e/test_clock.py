@@ -117,10 +117,10 @@ class Poller:
     def counters(self) -> dict[tuple[str, ...], float]:
         """Every counter of mount targets on a scrape, by name and label values."""
         return {
-            (family.metric.name, *one.labels): value
+            (family.metric.name, *labels.labels): value
             for family in self._collector.collect()
             if family.metric.name.startswith("fss_mount_target") and family.metric.name.endswith("_total")
-            for one, value in zip(family.series, family.values, strict=True)
+            for labels, value in zip(family.series, family.values, strict=True)
         }
 
 

@@ -38,13 +38,14 @@ def host(root: Path, count: int) -> Path:
 def series(server: Prometheus, job: str, selector: str = OF_MOUNTS) -> dict[frozenset[tuple[str, str]], str]:
     """Values of the series of a job, by all labels except the job."""
     series = server.query(f'{{job="{job}", {selector}}}')
-    return {frozenset({**one["metric"], "job": ""}.items()): one["value"][1] for one in series}
+    return {frozenset({**stream["metric"], "job": ""}.items()): stream["value"][1] for stream in series}
 
 
 def names(server: Prometheus, job: str) -> set[str]:
     """Names of the metrics of the exporter that a job has."""
     return {
-        one["metric"]["__name__"] for one in server.query(f'count by (__name__) ({{job="{job}", __name__=~"fss_.+"}})')
+        stream["metric"]["__name__"]
+        for stream in server.query(f'count by (__name__) ({{job="{job}", __name__=~"fss_.+"}})')
     }
 
 
@@ -84,11 +85,11 @@ def scraped(folder: Path) -> Iterator[Scraped]:
             yield Scraped(url, server, agent.close)
 
 
-def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, one: Scraped) -> None:
+def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, agent: Scraped) -> None:
     """Names, labels and values of the job `fss` are those of the job `direct`: after the counters moved, and after the end of
     the agent.
     """
-    server = one.server
+    server = agent.server
     with process(command, folder / "sender.log"):
         wait_for(lambda: series(server, "fss"), f"the sent samples, see {folder / 'sender.log'}")
         host(folder / "proc", 350)
@@ -96,15 +97,15 @@ def assert_sends_what_a_direct_scrape_has(command: list[str], folder: Path, one:
         wait_for(lambda: server.value(moved) == 250, "the counters to move")
         # A scrape that a busy machine lets take longer than a second has none of these.
         wait_for(lambda: agree(server), "the same names and values on both ways")
-        one.stop_agent()
+        agent.stop_agent()
         wait_for(lambda: server.value('up{job="fss"}') == 0, "the end of the agent")
         wait_for(lambda: not series(server, "fss"), "the series to end")
 
 
 def test_prometheus_in_agent_mode_sends_the_metrics_on(tmp_path: Path) -> None:
-    with scraped(tmp_path) as one:
+    with scraped(tmp_path) as agent:
         configuration = tmp_path / "agent.yml"
-        configuration.write_text(one.replaced(documented("Prometheus in agent mode")))
+        configuration.write_text(agent.replaced(documented("Prometheus in agent mode")))
         command = [
             require("prometheus", "prometheus"),
             "--enable-feature=agent",
@@ -112,4 +113,4 @@ def test_prometheus_in_agent_mode_sends_the_metrics_on(tmp_path: Path) -> None:
             f"--storage.agent.path={tmp_path / 'data'}",
             "--web.listen-address=127.0.0.1:0",
         ]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)

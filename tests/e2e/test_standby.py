@@ -93,7 +93,10 @@ def pollers(settings: Path, number: int = 2) -> Iterator[list[Poller]]:
             process = subprocess.Popen(command(settings), stdout=subprocess.DEVNULL, stderr=stderr)
             stack.callback(partial(_end, process))
             started.append((process, log))
-        yield [Poller(one, wait_for(partial(_url, one, log), f"a poller, see {log}"), log) for one, log in started]
+        yield [
+            Poller(process, wait_for(partial(_url, process, log), f"a poller, see {log}"), log)
+            for process, log in started
+        ]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -109,8 +112,8 @@ def _url(process: subprocess.Popen[bytes], log: Path) -> str:
 
 def roles(pair: Sequence[Poller]) -> tuple[Poller, Poller] | None:
     """The leader and the poller that stands by, once both know."""
-    leaders = [one for one in pair if one.polls]
-    others = [one for one in pair if one.stands_by]
+    leaders = [poller for poller in pair if poller.polls]
+    others = [poller for poller in pair if poller.stands_by]
     return (leaders[0], others[0]) if len(leaders) == len(others) == 1 else None
 
 

@@ -46,14 +46,14 @@ def page() -> str:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing_on_the_status_page(axe: str, tmp_path: Path, dark: bool) -> None:
-    found = measured(page(), RUN.replace("AXE", axe), tmp_path, size=(1280, 900), dark=dark)
+    violations = measured(page(), RUN.replace("AXE", axe), tmp_path, size=(1280, 900), dark=dark)
 
-    assert found == [], json.dumps(found, indent=2)
+    assert violations == [], json.dumps(violations, indent=2)
 
 
 def test_axe_would_find_a_colour_that_is_too_pale(axe: str, tmp_path: Path) -> None:
     pale = page().replace("--warning: #8a5200", "--warning: #e0a030")
 
-    found = measured(pale, RUN.replace("AXE", axe), tmp_path, size=(1280, 900))
+    violations = measured(pale, RUN.replace("AXE", axe), tmp_path, size=(1280, 900))
 
-    assert "color-contrast" in [rule for rule, _ in found]
+    assert "color-contrast" in [rule for rule, _ in violations]

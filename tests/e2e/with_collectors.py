@@ -16,33 +16,33 @@ from tools.bench import free_port
 
 
 def test_vmagent_sends_the_metrics_on(tmp_path: Path) -> None:
-    with scraped(tmp_path) as one:
-        scraping = one.replaced(documented("Prometheus in agent mode")).partition("remote_write:")[0]
+    with scraped(tmp_path) as agent:
+        scraping = agent.replaced(documented("Prometheus in agent mode")).partition("remote_write:")[0]
         (tmp_path / "prometheus.yml").write_text(scraping)
-        shown = shlex.split(one.replaced(documented("vmagent")).replace("\\\n", " "))
+        shown = shlex.split(agent.replaced(documented("vmagent")).replace("\\\n", " "))
         flags = [flag.replace("=prometheus.yml", f"={tmp_path / 'prometheus.yml'}") for flag in shown[1:]]
         own = ["-httpListenAddr=127.0.0.1:0", f"-remoteWrite.tmpDataPath={tmp_path / 'data'}"]
         command = [require("vmagent", "victoria-metrics"), *flags, *own]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)
 
 
 def test_the_opentelemetry_collector_sends_the_metrics_on(tmp_path: Path) -> None:
-    with scraped(tmp_path) as one:
+    with scraped(tmp_path) as agent:
         configuration = tmp_path / "otelcol.yml"
-        configuration.write_text(one.replaced(documented("OpenTelemetry Collector")))
+        configuration.write_text(agent.replaced(documented("OpenTelemetry Collector")))
         quiet = "--set=service::telemetry::metrics::level=none"  # else the collector listens on a fixed port
         command = [require("otelcol", "the collector: tools/otelcol"), f"--config={configuration}", quiet]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)
 
 
 def test_grafana_alloy_sends_the_metrics_on(tmp_path: Path) -> None:
-    with scraped(tmp_path) as one:
+    with scraped(tmp_path) as agent:
         configuration = tmp_path / "config.alloy"
         second = 'scrape_interval = "1s"'
-        shown = one.replaced(documented("Grafana Alloy"))
+        shown = agent.replaced(documented("Grafana Alloy"))
         assert second in shown
         configuration.write_text(shown.replace(second, f'{second}\n scrape_timeout = "1s"'))  # Alloy keeps 10 s
         listening = f"--server.http.listen-addr=127.0.0.1:{free_port()}"  # Alloy refuses port 0
         own = ["--disable-reporting", listening, f"--storage.path={tmp_path / 'data'}"]
         command = [require("alloy", "Alloy: tools/alloy"), "run", *own, str(configuration)]
-        assert_sends_what_a_direct_scrape_has(command, tmp_path, one)
+        assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)

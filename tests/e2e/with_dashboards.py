@@ -105,7 +105,7 @@ def scenes_of_now(server: Prometheus) -> Scenes:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
+def dashboards(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
     """All dashboards as soon as every query has data that can have some, else after some minutes."""
     folder = tmp_path_factory.mktemp("dashboards")
     with demo(folder) as url:
@@ -123,24 +123,24 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Scenes:
     return shown
 
 
-def _without_data(found: Scenes) -> set[tuple[str, str, str]]:
+def _without_data(dashboards: Scenes) -> set[tuple[str, str, str]]:
     return {
         (uid, title, ref)
-        for uid, scene in found.items()
+        for uid, scene in dashboards.items()
         for title, answers in scene["answers"].items()
         for ref, answer in answers.items()
         if not answer["series"]
     }
 
 
-def test_every_query_has_data_or_a_reason_to_have_none(found: Scenes) -> None:
-    assert _without_data(found) - set(EMPTY) == set()
+def test_every_query_has_data_or_a_reason_to_have_none(dashboards: Scenes) -> None:
+    assert _without_data(dashboards) - set(EMPTY) == set()
 
 
-def test_every_query_that_may_be_empty_is_one(found: Scenes) -> None:
+def test_every_query_that_may_be_empty_is_one(dashboards: Scenes) -> None:
     every = {
         (uid, title, ref)
-        for uid, scene in found.items()
+        for uid, scene in dashboards.items()
         for title, answers in scene["answers"].items()
         for ref in answers
     }
@@ -167,17 +167,17 @@ def test_every_query_that_may_be_empty_is_one(found: Scenes) -> None:
     ],
 )
 def test_a_number_of_the_first_screen_is_that_of_the_demo(
-    found: Scenes, uid: str, panel: str, low: float, high: float
+    dashboards: Scenes, uid: str, panel: str, low: float, high: float
 ) -> None:
-    (series,) = found[uid]["answers"][panel]["A"]["series"]
+    (series,) = dashboards[uid]["answers"][panel]["A"]["series"]
 
     assert low <= float(series["values"][0][1]) <= high
 
 
-def test_every_variable_offers_something_and_shows_display_names(found: Scenes) -> None:
-    assert found["fss-mount-target"]["variables"]["mount_target"]["text"] == "mt-home"
-    assert found["fss-mount-target"]["variables"]["address"]["value"] == "10.80.1.10"
-    for uid, scene in found.items():
+def test_every_variable_offers_something_and_shows_display_names(dashboards: Scenes) -> None:
+    assert dashboards["fss-mount-target"]["variables"]["mount_target"]["text"] == "mt-home"
+    assert dashboards["fss-mount-target"]["variables"]["address"]["value"] == "10.80.1.10"
+    for uid, scene in dashboards.items():
         for name, variable in scene["variables"].items():
             assert variable["value"], f"{uid}: {name}"
             assert variable.get("query", "some") != "()", f"{uid}: {name}"

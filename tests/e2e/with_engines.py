@@ -127,8 +127,8 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forms]:
 
 
 def quantiles(server: Prometheus, expression: str) -> dict[str, float]:
-    found = server.query(f"histogram_quantile(0.95, {expression})")
-    return {one["metric"]["class"]: float(one["value"][1]) for one in found if one["value"][1] != "NaN"}
+    streams = server.query(f"histogram_quantile(0.95, {expression})")
+    return {stream["metric"]["class"]: float(stream["value"][1]) for stream in streams if stream["value"][1] != "NaN"}
 
 
 def test_native_histograms_have_the_quantiles_of_the_buckets(forms: Forms) -> None:
@@ -158,7 +158,7 @@ def shares(counts: Mapping[float, float]) -> dict[float, float]:
 @pytest.mark.parametrize("title", ["Durations of requests", "READ sizes", "WRITE sizes"])
 def test_a_heat_map_has_the_same_buckets_of_native_histograms_as_of_series(forms: Forms, title: str) -> None:
     query = heat_map(title)
-    at_most = {float(one["metric"]["le"]): float(one["value"][1]) for one in forms.buckets.query(query)}
+    at_most = {float(stream["metric"]["le"]): float(stream["value"][1]) for stream in forms.buckets.query(query)}
     (native,) = forms.native.query(query)
     of_native = {float(edge): float(count) for _, _, edge, count in native["histogram"][1]["buckets"]}
 
@@ -183,8 +183,8 @@ def test_a_native_histogram_takes_one_series_in_place_of_its_buckets(forms: Form
 
 def test_plan_finds_the_sizes_in_native_histograms(forms: Forms) -> None:
     (address, network) = next(
-        (one["metric"]["address"], one["metric"]["network"])
-        for one in forms.buckets.query("rate(fss_client_io_size_bytes_count[5m]) > 0")
+        (stream["metric"]["address"], stream["metric"]["network"])
+        for stream in forms.buckets.query("rate(fss_client_io_size_bytes_count[5m]) > 0")
     )
     place, now = NetworkAddress(network, address), time.time()
 

@@ -52,7 +52,7 @@ class Store:
     def series(self, expression: str) -> dict[frozenset[tuple[str, str]], float]:
         query = urllib.parse.urlencode({"query": expression})
         document = json.loads(get(f"{self.url}/api/v1/query?{query}"))
-        return {frozenset(one["metric"].items()): float(one["value"][1]) for one in document["data"]["result"]}
+        return {frozenset(stream["metric"].items()): float(stream["value"][1]) for stream in document["data"]["result"]}
 
     def value(self, expression: str) -> float:
         return next(iter(self.series(expression).values()), 0.0)

@@ -32,8 +32,8 @@ def edited(change: Callable[[dict[str, Any]], object]) -> str:
 
 
 def job(document: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = document["jobs"][0]
-    return found
+    first: dict[str, Any] = document["jobs"][0]
+    return first
 
 
 @pytest.mark.parametrize(
@@ -123,42 +123,42 @@ def test_a_job_that_did_nothing_names_its_error() -> None:
 
 @pytest.mark.parametrize("depth", ["0x20", "-1", "", "9" * 40, "٣"])
 def test_a_depth_that_is_no_number_is_unknown(depth: str) -> None:
-    (found,) = read_report("r.json", edited(lambda document: job(document)["job options"].update(iodepth=depth)))
-    assert found.depth is None
+    (entry,) = read_report("r.json", edited(lambda document: job(document)["job options"].update(iodepth=depth)))
+    assert entry.depth is None
 
 
 @pytest.mark.parametrize(("filename", "directory"), [(5, ""), (None, ""), ("/mnt/a/b", "/mnt/a")])
 def test_the_directory_is_that_of_the_file_name_if_the_name_is_a_text(filename: object, directory: str) -> None:
-    (found,) = read_report(
+    (entry,) = read_report(
         "r.json", edited(lambda document: job(document).update({"job options": {"filename": filename}}))
     )
-    assert found.directory == directory
+    assert entry.directory == directory
 
 
 def test_group_reporting_stands_for_all_its_threads() -> None:
-    (found,) = jobs_of("group")
-    assert (found.name, found.depth) == ("randread", 64)
-    assert found.in_flight == pytest.approx(64, rel=0.02)
-    assert found.reads.mean_bytes == 32768
-    assert found.writes.count == 0
+    (entry,) = jobs_of("group")
+    assert (entry.name, entry.depth) == ("randread", 64)
+    assert entry.in_flight == pytest.approx(64, rel=0.02)
+    assert entry.reads.mean_bytes == 32768
+    assert entry.writes.count == 0
 
 
 def test_without_group_reporting_each_thread_has_its_own_depth() -> None:
-    found = jobs_of("nogroup")
-    assert [entry.depth for entry in found] == [4, 4]
-    assert {entry.group for entry in found} == {0}
+    entries = jobs_of("nogroup")
+    assert [entry.depth for entry in entries] == [4, 4]
+    assert {entry.group for entry in entries} == {0}
 
 
 def test_without_a_run_time_the_number_of_jobs_tells_the_threads() -> None:
-    (found,) = read_report("r.json", edited(lambda document: job(document).pop("job_runtime")))
-    assert found.depth == 64
+    (entry,) = read_report("r.json", edited(lambda document: job(document).pop("job_runtime")))
+    assert entry.depth == 64
 
 
 def test_a_synchronous_engine_has_one_request_in_flight_and_that_is_said() -> None:
-    (found,) = jobs_of("mixed")
-    assert found.depth == 1
-    assert "psync waits for each request: iodepth=32 has no effect" in found.remarks
-    assert (found.reads.mean_bytes, found.writes.mean_bytes) == (4096, 65536)
+    (entry,) = jobs_of("mixed")
+    assert entry.depth == 1
+    assert "psync waits for each request: iodepth=32 has no effect" in entry.remarks
+    assert (entry.reads.mean_bytes, entry.writes.mean_bytes) == (4096, 65536)
 
 
 def test_jobs_after_a_stonewall_are_groups_of_their_own() -> None:
@@ -166,9 +166,9 @@ def test_jobs_after_a_stonewall_are_groups_of_their_own() -> None:
 
 
 def test_of_interim_reports_the_last_counts() -> None:
-    (found,) = jobs_of("status")
+    (entry,) = jobs_of("status")
     last = json.loads(text_of("status").rpartition("\n{")[2].join(("{", "")))["jobs"][0]
-    assert found.writes.count == last["write"]["total_ios"]
+    assert entry.writes.count == last["write"]["total_ios"]
 
 
 def test_clients_are_kept_apart_and_their_sum_is_not_counted_again() -> None:
@@ -176,20 +176,20 @@ def test_clients_are_kept_apart_and_their_sum_is_not_counted_again() -> None:
 
 
 def test_unlike_jobs_reported_as_one_have_no_depth() -> None:
-    (found,) = jobs_of("sections")
-    assert found.depth is None
-    assert any("unlike jobs reported as one" in remark for remark in found.remarks)
+    (entry,) = jobs_of("sections")
+    assert entry.depth is None
+    assert any("unlike jobs reported as one" in remark for remark in entry.remarks)
 
 
 def test_buffered_requests_and_syncs_are_pointed_out() -> None:
-    (found,) = jobs_of("buffered")
-    assert any(remark.startswith("buffered: ") for remark in found.remarks)
-    assert any(remark.startswith("255 syncs") for remark in found.remarks)
+    (entry,) = jobs_of("buffered")
+    assert any(remark.startswith("buffered: ") for remark in entry.remarks)
+    assert any(remark.startswith("255 syncs") for remark in entry.remarks)
 
 
 def test_mixed_sizes_are_known_to_be_mixed() -> None:
-    (found,) = jobs_of("bssplit")
-    assert not found.reads.one_size
+    (entry,) = jobs_of("bssplit")
+    assert not entry.reads.one_size
 
 
 def test_a_report_without_bytes_per_second_has_the_bandwidth_of_its_kibibytes() -> None:
@@ -200,6 +200,6 @@ def test_a_report_without_bytes_per_second_has_the_bandwidth_of_its_kibibytes() 
 
 
 def test_tail_latencies_are_seconds() -> None:
-    (found,) = jobs_of("group")
-    assert found.reads.mean_seconds is not None
-    assert 0 < found.reads.percentiles[50.0] < found.reads.percentiles[99.0] < found.reads.percentiles[99.9] < 1
+    (entry,) = jobs_of("group")
+    assert entry.reads.mean_seconds is not None
+    assert 0 < entry.reads.percentiles[50.0] < entry.reads.percentiles[99.0] < entry.reads.percentiles[99.9] < 1

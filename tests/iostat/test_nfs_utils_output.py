@@ -75,7 +75,7 @@ def test_the_truth_of_the_packets_lies_within_the_bounds_of_nfsiostat_output(sce
     assert is_nfsiostat_output(text)
     assert not is_mountstats_output(text)
     for name in (READ, WRITE):
-        bounds = [one.operations[name].iops for one in report.traffic.values()]
+        bounds = [mount.operations[name].iops for mount in report.traffic.values()]
         lower, upper = (sum(getattr(bound, end) for bound in bounds) for end in ("lower", "upper"))
         # The interval is rounded to a second.
         assert lower * (seconds - 1) <= truth[name] <= upper * (seconds + 1)
@@ -84,8 +84,8 @@ def test_the_truth_of_the_packets_lies_within_the_bounds_of_nfsiostat_output(sce
 
 
 def test_the_point_of_nfsiostat_output_is_close_to_that_of_the_counters() -> None:
-    one = parse_nfsiostat_output("saved.txt", output("k_mixed", "nfsiostat")).traffic
-    (only,) = one.values()
+    traffic = parse_nfsiostat_output("saved.txt", output("k_mixed", "nfsiostat")).traffic
+    (only,) = traffic.values()
     points = {name: rate.iops.point for name, rate in only.operations.items() if rate.iops is not None}
 
     assert points == pytest.approx({READ: 143, WRITE: 281}, rel=0.02)

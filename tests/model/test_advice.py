@@ -16,8 +16,8 @@ def mount(traffic: Traffic, **options: int) -> MountLoad:
     return MountLoad("c1:10949", "10.0.0.1", "/b", traffic, **options)
 
 
-def only(found: list[Advice], kind: str) -> Advice:
-    (change,) = (change for change in found if change.kind == kind)
+def only(changes: list[Advice], kind: str) -> Advice:
+    (change,) = (change for change in changes if change.kind == kind)
     return change
 
 
@@ -116,10 +116,10 @@ def test_one_connection_near_its_window_is_told_to_use_more() -> None:
 
 
 def test_a_full_network_of_a_client_is_named() -> None:
-    found = ranked([], [], {"c1": (1.1e9, 1.25e9), "c2": (0.2e9, 1.25e9)})
+    changes = ranked([], [], {"c1": (1.1e9, 1.25e9), "c2": (0.2e9, 1.25e9)})
 
-    assert [(change.kind, change.client) for change in found] == [("network", "c1")]
-    assert "1,100 of 1,250 MB/s are used, 88%" in found[0].text
+    assert [(change.kind, change.client) for change in changes] == [("network", "c1")]
+    assert "1,100 of 1,250 MB/s are used, 88%" in changes[0].text
 
 
 def test_the_change_that_saves_most_comes_first() -> None:

@@ -61,10 +61,10 @@ def test_the_best_of_one_mount_target_fills_the_ceiling_that_binds(traffic: Traf
 
 @given(workloads, st.floats(0.1, 10.0))
 def test_the_best_does_not_depend_on_how_much_of_the_mix_there_is(traffic: Traffic, factor: float) -> None:
-    one, other = (plan(load, STANDARD.limits, NO_CLIENTS, 0.8).best for load in (traffic, scaled(traffic, factor)))
-    assert one is not None
+    plain, other = (plan(load, STANDARD.limits, NO_CLIENTS, 0.8).best for load in (traffic, scaled(traffic, factor)))
+    assert plain is not None
     assert other is not None
-    assert one == pytest.approx(other * factor)
+    assert plain == pytest.approx(other * factor)
 
 
 @given(workloads, workloads)
@@ -137,13 +137,13 @@ def test_a_serial_program_is_bound_by_latency() -> None:
 
 def test_one_connection_is_bound_by_its_window_and_nconnect_widens_it() -> None:
     load = workload(Transfers(800, MIB), None, {})
-    one, sixteen = (
+    single, sixteen = (
         plan(load, STANDARD.limits, ClientHosts(count=1, nconnect=count, network_rtt_seconds=0.004), 0.8)
         for count in (1, 16)
     )
-    assert one.binds is not None
-    assert one.binds.resource == TCP_WINDOW
-    assert one.binds.limit == pytest.approx(3 * MIB / 0.004)
+    assert single.binds is not None
+    assert single.binds.resource == TCP_WINDOW
+    assert single.binds.limit == pytest.approx(3 * MIB / 0.004)
     assert sixteen.binds is not None
     assert sixteen.binds.resource == READ_BANDWIDTH
 
@@ -190,9 +190,9 @@ def test_idle_needs_no_second_mount_target() -> None:
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=5), st.floats(1, 1e9))
 def test_the_fullest_is_never_an_unknown_one(demands: list[float | None], limit: float) -> None:
-    found = fullest(Use("x", "", demand, limit) for demand in demands)
+    fullest_demand = fullest(Use("x", "", demand, limit) for demand in demands)
     known = [demand for demand in demands if demand]
-    assert (found is None) == (not any(demand / limit for demand in known))
-    if found is not None:
-        assert found.demand == max(known)
-        assert math.isfinite(found.ratio or 0.0)
+    assert (fullest_demand is None) == (not any(demand / limit for demand in known))
+    if fullest_demand is not None:
+        assert fullest_demand.demand == max(known)
+        assert math.isfinite(fullest_demand.ratio or 0.0)

@@ -21,8 +21,8 @@ def requests(rate: float, ratio: float | None, system: str = "a", operation_clas
     return KindOfRequests(system, operation_class, rate, None if ratio is None else ratio * 0.01, 0.01)
 
 
-def minute(*found: KindOfRequests, success: float | None = 1.0) -> MountTargetMinute:
-    return MountTargetMinute(found, success)
+def minute(*kinds: KindOfRequests, success: float | None = 1.0) -> MountTargetMinute:
+    return MountTargetMinute(kinds, success)
 
 
 @pytest.mark.parametrize(
@@ -67,9 +67,9 @@ def test_the_latency_of_one_request_in_a_hundred_may_be_missing() -> None:
 
 
 def test_classes_are_weighted_by_requests() -> None:
-    found = minute(requests(300, 0.5), requests(100, 1.5), requests(1, 4.0, operation_class="write"), requests(0, 9.0))
-    assert latency_ratios(found) == {"read": pytest.approx(0.75), "write": pytest.approx(4.0)}
-    assert latency_ratio(found) == pytest.approx((150 + 150 + 4) / 401)
+    judged = minute(requests(300, 0.5), requests(100, 1.5), requests(1, 4.0, operation_class="write"), requests(0, 9.0))
+    assert latency_ratios(judged) == {"read": pytest.approx(0.75), "write": pytest.approx(4.0)}
+    assert latency_ratio(judged) == pytest.approx((150 + 150 + 4) / 401)
 
 
 _ANY = st.builds(
@@ -83,6 +83,6 @@ _ANY = st.builds(
 
 
 @given(st.one_of(st.none(), st.lists(_ANY, max_size=6).map(tuple)), st.one_of(st.none(), st.floats(0, 1)))
-def test_every_minute_has_one_verdict_an_objective(found: Any, success: float | None) -> None:
-    judged = MountTargetMinute(found, success)
+def test_every_minute_has_one_verdict_an_objective(kinds: Any, success: float | None) -> None:
+    judged = MountTargetMinute(kinds, success)
     assert {availability(judged), latency(judged)} <= set(VERDICTS)

@@ -16,7 +16,7 @@ PRICES = {
 }
 
 
-def found(traffic: Traffic, growth: dict[str, Growth] | None = None) -> dict[str, Option]:
+def options_of(traffic: Traffic, growth: dict[str, Growth] | None = None) -> dict[str, Option]:
     every = options(traffic, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, PRICES, growth or {})
     return {f"{option.count} x {option.name}": option for option in every}
 
@@ -25,7 +25,7 @@ READS = workload(Transfers(1_500, 1_000_000), None, {})
 
 
 def test_one_standard_mount_target_that_is_not_enough_stands_beside_the_number_that_is() -> None:
-    options = found(READS)
+    options = options_of(READS)
 
     assert [options[name].fits for name in ("1 x standard", "2 x standard")] == [False, True]
     assert options["2 x standard"].binds is not None
@@ -33,18 +33,18 @@ def test_one_standard_mount_target_that_is_not_enough_stands_beside_the_number_t
 
 
 def test_a_shape_with_an_unpublished_ceiling_is_not_known_to_fit() -> None:
-    option = found(READS)["1 x hpmt-20"]
+    option = options_of(READS)["1 x hpmt-20"]
 
     assert (option.fits, option.unknown) == (None, ("IOPS",))
     assert (option.service_limit, option.commitment_days) == (2, 30)
 
 
 def test_a_load_above_a_high_performance_shape_takes_more_of_them() -> None:
-    assert "3 x hpmt-20" in found(workload(Transfers(5_500, 1_000_000), None, {}))
+    assert "3 x hpmt-20" in options_of(workload(Transfers(5_500, 1_000_000), None, {}))
 
 
 def test_lustre_is_a_size_on_sale() -> None:
-    option = found(READS)["1 x lustre mbps-per-tb-125"]
+    option = options_of(READS)["1 x lustre mbps-per-tb-125"]
 
     assert option.capacity_bytes == pytest.approx(31.2 * TIB)
     assert option.fits
@@ -52,7 +52,7 @@ def test_lustre_is_a_size_on_sale() -> None:
 
 
 def test_an_option_without_a_price_has_none_and_not_zero() -> None:
-    options = found(READS)
+    options = options_of(READS)
 
     assert options["2 x standard"].usd_per_month == 0
     assert options["1 x hpmt-20"].usd_per_month == 6_000
@@ -61,13 +61,13 @@ def test_an_option_without_a_price_has_none_and_not_zero() -> None:
 
 def test_more_ceiling_is_full_later() -> None:
     growth = {READ_BANDWIDTH: Growth(1.5e9, 1e7, 28)}
-    options = found(READS, growth)
+    options = options_of(READS, growth)
 
     assert options["1 x standard"].full_in_days == 0
     assert options["2 x standard"].full_in_days == pytest.approx(50)
     assert options["1 x hpmt-20"].full_in_days == pytest.approx(100)
-    assert found(READS)["1 x hpmt-20"].full_in_days is None
+    assert options_of(READS)["1 x hpmt-20"].full_in_days is None
 
 
 def test_a_date_in_the_far_future_is_no_forecast() -> None:
-    assert found(READS, {READ_BANDWIDTH: Growth(1.5e9, 1.0, 28)})["1 x hpmt-20"].full_in_days is None
+    assert options_of(READS, {READ_BANDWIDTH: Growth(1.5e9, 1.0, 28)})["1 x hpmt-20"].full_in_days is None

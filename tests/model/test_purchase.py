@@ -49,10 +49,10 @@ def test_a_lustre_file_system_grows_in_the_steps_of_its_document(wanted: float, 
 
 
 def test_a_load_above_every_volume_is_reported() -> None:
-    found = bought(load(reads=30_000, read_bytes=30_000 * 4096), "block-volume")
+    purchase = bought(load(reads=30_000, read_bytes=30_000 * 4096), "block-volume")
 
-    assert found["vpu-0"] is found["vpu-10"] is None
-    assert found["vpu-20"] == pytest.approx(400 * GB)
+    assert purchase["vpu-0"] is purchase["vpu-10"] is None
+    assert purchase["vpu-20"] == pytest.approx(400 * GB)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_only_known_ceilings_have_shares() -> None:
 
 def test_writes_to_apsara_nas_take_the_latency_its_document_states() -> None:
     capacity = APSARA_NAS.kinds["capacity"]
-    found = in_flight(load(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
+    concurrency = in_flight(load(writes=10_000, written_bytes=10_000 * 4096), capacity, None)
 
-    assert found is not None
-    assert (found.latency_seconds, found.most) == (0.010, 128)
-    assert found.needed == pytest.approx(100)
-    assert found.completed(128) == pytest.approx(12_800)
+    assert concurrency is not None
+    assert (concurrency.latency_seconds, concurrency.most) == (0.010, 128)
+    assert concurrency.needed == pytest.approx(100)
+    assert concurrency.completed(128) == pytest.approx(12_800)
     large = in_flight(load(writes=100, written_bytes=100 * 512 * 1024), capacity, None)
     assert large is not None
     assert large.latency_seconds == 0.100
@@ -124,9 +124,9 @@ def test_writes_to_apsara_nas_take_the_latency_its_document_states() -> None:
 def test_no_latency_no_in_flight() -> None:
     assert in_flight(READS_300, APSARA_NAS.kinds["capacity"], None) is None
     assert in_flight(load(), None, 0.001) is None
-    found = in_flight(READS_300, None, 0.01)
-    assert found is not None
-    assert found.most is None
+    concurrency = in_flight(READS_300, None, 0.01)
+    assert concurrency is not None
+    assert concurrency.most is None
 
 
 def test_clients_needed_are_those_of_one_clients_figures() -> None:

@@ -18,8 +18,8 @@ def reading(*records: str, info: str | None = None) -> Reading:
 def accounts(*readings: Reading) -> Accounts:
     """Fed with one reading a second."""
     result = Accounts()
-    for second, one in enumerate(readings):
-        result.apply(one, float(second))
+    for second, seen in enumerate(readings):
+        result.apply(seen, float(second))
     return result
 
 

@@ -100,10 +100,10 @@ class Host:
 def series(collector: NfsCollector) -> dict[str, float]:
     """Every counter by the text of its series."""
     return {
-        one.text: value
+        labels.text: value
         for family in collector.collect()
         if family.metric.kind == "counter"
-        for one, value in zip(family.series, family.values, strict=True)
+        for labels, value in zip(family.series, family.values, strict=True)
     }
 
 

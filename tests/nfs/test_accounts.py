@@ -190,10 +190,10 @@ def test_no_counter_ever_goes_down(steps: list[tuple[str, int, int]]) -> None:
             (0, more, more_bytes) if what == "reborn" else (age + 1, reads + more, payload + more_bytes)
         )
         text = mountstats({"READ": reads}, read_bytes=payload, age=age)
-        one = (
+        seen = (
             reading(info="") if what == "gone" else reading(text.replace("age:", "age!") if what == "broken" else text)
         )
-        result.apply(one, float(second))
+        result.apply(seen, float(second))
         after = every_number(result.mounts)
         assert all(value <= after[name] for name, value in before.items())
         before = after

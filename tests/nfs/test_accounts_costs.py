@@ -114,6 +114,6 @@ def test_splitting_an_interval_costs_the_same_for_exact_operations(steps: list[t
         reading(mountstats({"LOOKUP": one, "RENAME": other}, age=1000 + at))
         for at, (one, other) in enumerate(zip(lookups, renames, strict=True))
     ]
-    many, one = accounts(*looks), accounts(looks[0], looks[-1])
+    many, ends = accounts(*looks), accounts(looks[0], looks[-1])
     for name in ("LOOKUP", "RENAME"):
-        assert many.mounts[KEY].operations[name].cost == one.mounts[KEY].operations[name].cost
+        assert many.mounts[KEY].operations[name].cost == ends.mounts[KEY].operations[name].cost

@@ -106,10 +106,10 @@ def _ticked(*readings: Reading | SourceError) -> Ticker:
     remaining = iter(readings)
 
     def read() -> Reading:
-        one = next(remaining)
-        if isinstance(one, SourceError):
-            raise one
-        return one
+        look = next(remaining)
+        if isinstance(look, SourceError):
+            raise look
+        return look
 
     ticker = Ticker(read, 1.0)
     for _ in readings:
@@ -240,9 +240,10 @@ def test_what_one_client_was_seen_to_reach_is_an_objective_where_its_document_sa
     nas, volume = _named("10.0.0.3", "10.0.0.4")
     claims = [Claim("apsara-nas", "performance", address="10.0.0.3"), Claim("block-volume", "vpu-20", 400e9)]
     info = (
-        mountinfo(superblock=f"0:{40 + at}", address=f"10.0.0.{3 + at}", **one) for at, one in enumerate((nas, volume))
+        mountinfo(superblock=f"0:{40 + at}", address=f"10.0.0.{3 + at}", **names)
+        for at, names in enumerate((nas, volume))
     )
-    stats = "".join(mountstats({}, **one) for one in (nas, volume))
+    stats = "".join(mountstats({}, **names) for names in (nas, volume))
     look = join(parse_mountstats(stats), parse_mountinfo("".join(info)), services=Services(claims))
 
     by_name = families(NfsCollector(_ticked(look)))

@@ -181,7 +181,7 @@ def test_of_a_huge_mountstats_only_the_supported_mounts_are_read(
     names = [Names(device=f"10.0.0.3:/{number}", mount_point=f"/mnt/{number}") for number in range(2000)]
     (tmp_path / "1").mkdir()
     (tmp_path / "1" / "mountstats").write_text("".join(mountstats({"READ": 1}, **name) for name in names))
-    info = (mountinfo(superblock=f"0:{number}", **one) for number, one in enumerate(names))
+    info = (mountinfo(superblock=f"0:{number}", **options) for number, options in enumerate(names))
     (tmp_path / "1" / "mountinfo").write_text("".join(info))
     procfs = Procfs(tmp_path, wanted=MountFilter(most=3))
 

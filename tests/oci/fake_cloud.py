@@ -111,14 +111,14 @@ class FakeCloud:
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         self._call(operation)
-        found: dict[str, Sequence[Any]] = {
+        listings: dict[str, Sequence[Any]] = {
             "ListMountTargets": [target for target in self.targets if target.name not in self.unlisted],
             "ListFileSystems": [_file_system(target) for target in self.targets if self.has_file_systems],
             "ListExports": [_export(target) for target in self.targets if self.has_file_systems],
             "ListExportSets": [ExportSet(id=target.export_set_id, vcn_id="vcn") for target in self.targets],
         }
         del compartment_id, availability_domain
-        return Listing(tuple(found.get(operation, ())))
+        return Listing(tuple(listings.get(operation, ())))
 
     def private_ip(self, ocid: str) -> PrivateIp:
         self._call("GetPrivateIp")
@@ -128,7 +128,8 @@ class FakeCloud:
         self._call("ListPrivateIps")
         del subnet_id
         return tuple(
-            PrivateIp(one.private_ip_id, f"10.1.{at // 250}.{at % 250}", "") for at, one in enumerate(self.targets)
+            PrivateIp(target.private_ip_id, f"10.1.{at // 250}.{at % 250}", "")
+            for at, target in enumerate(self.targets)
         )
 
     def subnet_domain(self, subnet_id: str) -> str:

@@ -64,7 +64,7 @@ class LedgerRun:
         (region,) = self.poll.board.regions
         assert region.poll is not None
         counted = {ocid: target.minutes for ocid, target in region.poll.targets.items()}
-        return {ocid: sum(one.values()) / 2 for ocid, one in counted.items()}
+        return {ocid: sum(minutes.values()) / 2 for ocid, minutes in counted.items()}
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class TwoTenancies:
                 yield from ((sample.labels, sample.value) for sample in family.samples)
 
     def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
-        return {tuple(labels[one] for one in by): value for labels, value in self.samples(name)}
+        return {tuple(labels[label] for label in by): value for labels, value in self.samples(name)}
 
 
 @pytest.fixture
@@ -223,6 +223,6 @@ def test_a_flag_replaces_what_the_file_says_of_every_account(tmp_path: Path) -> 
 
 def test_accounts_are_chosen_by_name() -> None:
     settings = load(None, {"oci.accounts": [{"name": "a"}, {"name": "b"}]})
-    assert [one.oci.name for one in settings.of_accounts(("b",)).each_account] == ["b"]
+    assert [account.oci.name for account in settings.of_accounts(("b",)).each_account] == ["b"]
     with pytest.raises(UsageError, match="the accounts are a, b"):
         settings.of_accounts(("c",))

@@ -271,12 +271,14 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
     service: Alarms, session: Session, by_hand: Clients, clock: Clock
 ) -> None:
     """The demo's mt-home is above 80 % of its IOPS; that is the truth the alarm has to find."""
-    found = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).mount_targets.values()
+    inventory = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).mount_targets.values()
     from fss_exporter.model.limits import shape_of
 
     targets = [
-        Target(one.id, shape_of(one.observed_throughput_gbps).name, shape_of(one.observed_throughput_gbps).limits)
-        for one in found
+        Target(
+            target.id, shape_of(target.observed_throughput_gbps).name, shape_of(target.observed_throughput_gbps).limits
+        )
+        for target in inventory
     ]
     wanted = desired(PACK, SCOPE, Estate(targets))
     apply(planned(service, wanted), service)

@@ -119,13 +119,13 @@ def test_every_known_ceiling_is_watched_exactly_once(bought: list[tuple[tuple[st
 
     assert [mistake for alarm in alarms for mistake in pack.check(alarm)] == []
     for ceiling in SERVICE_CEILING_ALARMS.values():
-        for one in stores:
-            value = ceiling.of(one) if one.service == ceiling.service else None
+        for bought_store in stores:
+            value = ceiling.of(bought_store) if bought_store.service == ceiling.service else None
             watching = [
                 alarm
                 for alarm in alarms
                 if alarm.key.startswith(ceiling.key)
-                and one.id in {ocid for names in named(alarm) for ocid in names.split("|")}
+                and bought_store.id in {ocid for names in named(alarm) for ocid in names.split("|")}
             ]
             assert len(watching) == (value is not None)
             assert all(f"of {spell(ceiling.kind, value or 0)}" in alarm.body["body"] for alarm in watching)

@@ -28,7 +28,7 @@ class Pollers:
         self.path = folder / "fss-exporter.leader"
         self.clock = Clock()
         self.number = number
-        self.all = [self.make(f"poller-{one}") for one in range(number)]
+        self.all = [self.make(f"poller-{place}") for place in range(number)]
         self.stopped: set[int] = set()
 
     def make(self, name: str) -> Lease:
@@ -36,10 +36,10 @@ class Pollers:
 
     def look(self, rounds: int = 1) -> None:
         for _ in range(rounds):
-            for number, one in enumerate(self.all):
+            for number, lease in enumerate(self.all):
                 if number not in self.stopped:
                     with suppress(SourceError):
-                        one.look()
+                        lease.look()
             self.clock.now += LOOK_SECONDS
 
     def look_alone(self, number: int) -> None:
@@ -48,7 +48,7 @@ class Pollers:
 
     @property
     def leaders(self) -> list[int]:
-        return [number for number, one in enumerate(self.all) if one.is_held]
+        return [number for number, lease in enumerate(self.all) if lease.is_held]
 
 
 @pytest.fixture
@@ -96,15 +96,15 @@ def test_a_file_system_without_an_answer_costs_one_thread_and_leaves_each_poller
     two: Pollers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     two.look(rounds=2)
-    for one in two.all:
-        monkeypatch.setattr(one, "_looking", OneWithin(0.01, "a look at its file system"))
+    for lease in two.all:
+        monkeypatch.setattr(lease, "_looking", OneWithin(0.01, "a look at its file system"))
     go, read = threading.Event(), Lease._read
     monkeypatch.setattr(Lease, "_read", lambda self: (go.wait(PROMPT_S), read(self))[1])
     before = threading.active_count()
     for _ in range(5):
-        for one in two.all:
+        for lease in two.all:
             with pytest.raises(SourceError, match="its file system"):
-                one.look()
+                lease.look()
     assert two.leaders == [0]
     assert threading.active_count() <= before + 2
     go.set()
@@ -131,9 +131,9 @@ def at_once(leases: list[Lease]) -> Iterator[None]:
     """A first look of all in the same moment, as far as threads can."""
     ready = threading.Barrier(len(leases))
 
-    def look(one: Lease) -> None:
+    def look(lease: Lease) -> None:
         ready.wait(PROMPT_S)
-        one.look()
+        lease.look()
 
     threads = [threading.Thread(target=look, args=(lease,)) for lease in leases]
     for thread in threads:
@@ -234,12 +234,12 @@ def test_after_any_events_one_leads_within_a_minute_and_stays(
         "look": pollers.look_alone,
         "stop": pollers.stopped.add,
         "go": pollers.stopped.discard,
-        "restart": lambda one: pollers.all.__setitem__(one, pollers.make(f"poller-{one}-{pollers.clock.now}")),
+        "restart": lambda number: pollers.all.__setitem__(number, pollers.make(f"poller-{number}-{pollers.clock.now}")),
         "delete": lambda _: pollers.path.unlink(missing_ok=True),
-        "pass": lambda one: setattr(pollers.clock, "now", pollers.clock.now + 10.0 * one + 1),
+        "pass": lambda seconds: setattr(pollers.clock, "now", pollers.clock.now + 10.0 * seconds + 1),
     }
-    for event, one in events:
-        act[event](one)
+    for event, argument in events:
+        act[event](argument)
     pollers.stopped = set()
     pollers.look(rounds=int(60 / LOOK_SECONDS))
     seen = []

@@ -6,7 +6,7 @@ from fss_exporter.oci.client.sdk_client import mount_target_limit
 
 
 @pytest.mark.parametrize(
-    ("names", "found"),
+    ("names", "expected"),
     [
         (("file-system-count", "mount-target-count"), "mount-target-count"),
         (("mount-target-20gbps-count", "mount-target-count"), "mount-target-count"),
@@ -18,6 +18,6 @@ from fss_exporter.oci.client.sdk_client import mount_target_limit
     ],
 )
 def test_the_limit_is_found_by_its_name_or_as_the_only_one_about_mount_targets(
-    names: tuple[str, ...], found: str
+    names: tuple[str, ...], expected: str
 ) -> None:
-    assert mount_target_limit(names) == found
+    assert mount_target_limit(names) == expected

@@ -72,8 +72,8 @@ class Figures:
 
     def counted(self, objective: str) -> dict[str, float]:
         """Minutes by verdict, without the verdicts that never came."""
-        found = {verdict: number for (name, verdict), number in self.seen.minutes.items() if name == objective}
-        return {verdict: number for verdict, number in found.items() if number}
+        numbers = {verdict: number for (name, verdict), number in self.seen.minutes.items() if name == objective}
+        return {verdict: number for verdict, number in numbers.items() if number}
 
 
 def spoilt(minutes: range, **figures: float | None) -> Change:

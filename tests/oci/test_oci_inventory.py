@@ -47,10 +47,10 @@ def export(identity: str, mount_target: str, file_system: str, path: str = "/a")
 
 
 def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Inventory, int]:
-    found = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
-    listed = [record for row in found.values() for record in row.records]
+    by_kind = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
+    listed = [record for row in by_kind.values() for record in row.records]
     inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
-    return inventory, sum(row.broken for row in found.values())
+    return inventory, sum(row.broken for row in by_kind.values())
 
 
 @pytest.mark.parametrize(

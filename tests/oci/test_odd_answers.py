@@ -64,10 +64,10 @@ def client(**answers: Any) -> SdkClient:
 
 
 def test_a_name_with_half_a_character_is_readable_text() -> None:
-    (found,) = (
+    (resource,) = (
         client(list_mount_targets=[ROW | {"displayName": "mt-\ud800"}]).resources("ListMountTargets", "c").records
     )
-    assert found.name == "mt-?"
+    assert resource.name == "mt-?"
 
 
 def test_a_compartment_and_a_host_with_half_a_character_are_readable_text() -> None:

@@ -21,10 +21,10 @@ OWN = ("fss_oci_", "fss_expected", "fss_seen")
 def series(world: World) -> dict[tuple[str, tuple[str, ...]], float]:
     """Every series about resources, with its value."""
     return {
-        (name, one.labels): value
+        (name, labels.labels): value
         for name, family in world.families().items()
         if not name.startswith(OWN)
-        for one, value in zip(family.series, family.values, strict=True)
+        for labels, value in zip(family.series, family.values, strict=True)
     }
 
 
@@ -44,7 +44,7 @@ def test_the_union_of_all_shards_is_the_whole_and_nothing_comes_twice(
 ) -> None:
     services = ("lustre", "block-volume")
     whole = series(polled(worlds, 4, tenancy, services=services))
-    parts = [series(polled(worlds, 4, tenancy, services=services, shard=f"{one}/3")) for one in (1, 2, 3)]
+    parts = [series(polled(worlds, 4, tenancy, services=services, shard=f"{shard}/3")) for shard in (1, 2, 3)]
     assert sum(map(len, parts)) == len(parts[0] | parts[1] | parts[2]), "a series is in two shards"
     together = parts[0] | parts[1] | parts[2]
     assert {name for name, _ in together} == {name for name, _ in whole}

@@ -38,7 +38,7 @@ class Poller:
 
     def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
         return {
-            tuple(sample.labels[one] for one in by): sample.value
+            tuple(sample.labels[label] for label in by): sample.value
             for family in self.collectors.collect()
             if family.metric.name == name
             for sample in family.samples
@@ -84,16 +84,16 @@ class Pair:
 
     @property
     def running(self) -> list[Poller]:
-        return [one for number, one in enumerate(self.pollers) if number not in self.stopped]
+        return [poller for number, poller in enumerate(self.pollers) if number not in self.stopped]
 
     @property
     def leader(self) -> Poller:
-        (leader,) = (one for one in self.running if one.leads)
+        (leader,) = (poller for poller in self.running if poller.leads)
         return leader
 
     @property
     def standby(self) -> Poller:
-        (standby,) = (one for one in self.running if not one.leads)
+        (standby,) = (poller for poller in self.running if not poller.leads)
         return standby
 
 

@@ -69,12 +69,12 @@ class World:
 
     def value(self, metric: str, **labels: str) -> float | None:
         """The one value with these labels; None where there is none."""
-        found = [
+        values = [
             value
             for key, value in self.values(metric, *labels).items()
             if key == (next(iter(labels.values())) if len(labels) == 1 else tuple(labels.values()))
         ]
-        return found[0] if found else None
+        return values[0] if values else None
 
     def requests(self, operation: str) -> float:
         """Requests the exporter says it sent, whatever came of them."""

@@ -15,5 +15,5 @@ def planned(*flags: object) -> dict[str, Any]:
     return only
 
 
-def ratios(found: dict[str, Any]) -> dict[str, float | None]:
-    return {use["resource"]: use["ratio"] for use in (*found["mount_target"], *found["clients"])}
+def ratios(answer: dict[str, Any]) -> dict[str, float | None]:
+    return {use["resource"]: use["ratio"] for use in (*answer["mount_target"], *answer["clients"])}

@@ -191,8 +191,8 @@ class TestConnections:
         answer = planned(*flags, "4")
         assert answer["both_directions"]["ratio"] == pytest.approx(0.275)
         assert not any("together" in line for line in answer["sentences"])
-        one = ask("plan", *flags, "1").out
-        assert "If both directions share the bandwidth, 2 mount targets are needed" in " ".join(one.split())
+        text = ask("plan", *flags, "1").out
+        assert "If both directions share the bandwidth, 2 mount targets are needed" in " ".join(text.split())
 
     def test_encrypted_connections_have_a_ceiling_of_their_own(self) -> None:
         answer = planned("--reads", "5", "--clients", "512", "--nconnect", "16", "--tls")

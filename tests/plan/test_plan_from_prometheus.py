@@ -224,7 +224,7 @@ def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:
 def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
     loads = busiest(asked(week), of_shape, None, NOW)
 
-    classes: list[object] = [tuple(one) for one in loads["10.0.0.1"].sizes["READ"]]
+    classes: list[object] = [tuple(size_class) for size_class in loads["10.0.0.1"].sizes["READ"]]
     assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
     assert loads["10.0.0.6"].sizes == {}
 
@@ -380,12 +380,12 @@ def of_two(path: str) -> str:
     query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
     labels: list[dict[str, str]] = []
     if "fss_mount_target" in query:
-        labels = [{"mount_target_id": f"ocid1.{one}", "address": "10.0.0.5"} for one in "ab"]
+        labels = [{"mount_target_id": f"ocid1.{letter}", "address": "10.0.0.5"} for letter in "ab"]
     elif "fss_service" in query:
-        labels = [{"resource_id": f"ocid1.{one}", "resource": "data"} for one in "ab"]
+        labels = [{"resource_id": f"ocid1.{letter}", "resource": "data"} for letter in "ab"]
     series = [
-        {"metric": one, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
-        for one, value in zip(labels, ("40000", "10"), strict=False)
+        {"metric": names, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
+        for names, value in zip(labels, ("40000", "10"), strict=False)
         if "fss_client" not in query
     ]
     return json.dumps({"status": "success", "data": {"result": series}})
@@ -471,7 +471,7 @@ def test_the_ranked_list_has_a_figure_for_each_change(
 
     assert answer.code == 0, answer.err
     assert problems(answer.document, schema_of("plan"), schema_of("plan")) == []
-    assert [one["kind"] for one in answer.document["advice"]] == []
+    assert [advice["kind"] for advice in answer.document["advice"]] == []
     assert "nothing: no change of those that this command knows saves 100 IOPS" in ask(*flags).out
 
 

@@ -68,7 +68,7 @@ def test_the_load_is_everything_between_the_scrapes_and_its_cost_what_was_counte
     assert plan["operations"]["READ"]["iops"] == {"lower": 39, "point": 39, "upper": 39}
     assert plan["operations"]["WRITE"]["iops"]["point"] == 12
     assert {name for name, rate in plan["operations"].items() if rate["per_second"]} == {"READ", "WRITE", "GETATTR"}
-    assert [one["up_to_bytes"] for one in plan["counted_sizes"]["READ"]] == [64 * KIB, 1024 * KIB]
+    assert [size_class["up_to_bytes"] for size_class in plan["counted_sizes"]["READ"]] == [64 * KIB, 1024 * KIB]
 
 
 def test_a_bare_histogram_is_a_workload_exact_to_its_classes(saved: tuple[Path, Path]) -> None:

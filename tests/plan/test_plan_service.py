@@ -49,11 +49,11 @@ def test_flags_that_do_not_fit_together_are_refused(flags: tuple[str, ...], why:
 
 
 def test_capacity_to_buy_for_a_bandwidth_with_the_numbers_of_littles_law() -> None:
-    found = ask(
+    answer = ask(
         "plan", *NAS, "--capacity", "1000GiB", "--write-bandwidth", "300MiB/s", "--target", "1", "--output", "json"
     )
 
-    document = found.document
+    document = answer.document
     assert document["offers"] == [{"type": "capacity", "capacity_bytes": pytest.approx(2000 * 1024**3)}]
     assert document["share"] == {"bandwidth, reads and writes together": pytest.approx(2.0)}
     assert document["in_flight"] == pytest.approx(30.0)
@@ -304,8 +304,8 @@ class TestARecordedLoad:
 
         (plan,) = ask("plan", *NAS, "--mountstats", *looks, "--output", "json").document["plans"]
 
-        operations = sum(one["operations_per_second"] for one in counted)
-        waits = sum(one["operations_per_second"] * one["mean_rtt_seconds"] for one in counted)
+        operations = sum(operation["operations_per_second"] for operation in counted)
+        waits = sum(operation["operations_per_second"] * operation["mean_rtt_seconds"] for operation in counted)
         payload = target["read_bytes_per_second"] + target["written_bytes_per_second"]
         assert plan["name"] == target["address"] == "10.80.1.10"
         assert plan["operations_per_second"] == pytest.approx(operations)

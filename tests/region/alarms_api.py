@@ -156,15 +156,15 @@ class AlarmsApi(alarms_api.AlarmsApi):
 def _history_summaries(before: str, rule: str, base: str) -> dict[str, str]:
     """Return the entries of one minute by type of history."""
     old, new = _STATES[bool(before)], _STATES[bool(rule)]
-    found = {
+    summaries = {
         "STATE_HISTORY": f"The alarm state is {new}",
         "RULE_HISTORY": f"The alarm rule is {rule or base}, state {new}",
     }
     if old != new:
-        found["STATE_TRANSITION_HISTORY"] = f"State transitioned from {old} to {new}"
+        summaries["STATE_TRANSITION_HISTORY"] = f"State transitioned from {old} to {new}"
     if before and rule and before != rule:
-        found["RULE_TRANSITION_HISTORY"] = f"Rule transitioned from {before} to {rule}"
-    return found
+        summaries["RULE_TRANSITION_HISTORY"] = f"Rule transitioned from {before} to {rule}"
+    return summaries
 
 
 def _within(query: Any, moment: float) -> bool:

@@ -97,7 +97,7 @@ class IncidentPoints(PointStore):
     """Points with the values and the delays of an incident."""
 
     value: Callable[[str, PublishedStream, int], float | None] = staticmethod(
-        lambda _name, one, minute: one.value(minute)
+        lambda _name, stream, minute: stream.value(minute)
     )
     delay_minutes: Callable[[int], float] = staticmethod(lambda _minute: ORDINARY_DELAY_MINUTES)
 

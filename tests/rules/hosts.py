@@ -164,11 +164,11 @@ class Host:
 
     def _fault(self, kind: type[_OfHosts], minute: float) -> _OfHosts | None:
         chosen = (fault for fault in self._faults if isinstance(fault, kind) and fault.is_on(minute))
-        return next((one for one in chosen if one.hits_host(self._number)), None)
+        return next((fault for fault in chosen if fault.hits_host(self._number)), None)
 
     def _of_target(self, kind: type[_OfTargets], minute: float, target: int) -> list[_OfTargets]:
         chosen = (fault for fault in self._faults if isinstance(fault, kind) and fault.is_on(minute))
-        return [one for one in chosen if one.hits_host(self._number) and one.hits_target(target)]
+        return [fault for fault in chosen if fault.hits_host(self._number) and fault.hits_target(target)]
 
     def _work(self, mount: KernelMount, minute: float, target: int) -> None:
         if self._of_target(faults.Hang, minute, target):

@@ -119,7 +119,7 @@ class KernelMount:
             "\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)",
             f"\txprt:\ttcp 800 1 1 0 3 {int(self.sends)} {int(self.receives)} 0 0 0 2 0 0",
             "\tper-op statistics",
-            *(f"\t{name:>12}: {' '.join(str(int(one)) for one in of)}" for name, of in self.operations.items()),
+            *(f"\t{name:>12}: {' '.join(str(int(figure)) for figure in of)}" for name, of in self.operations.items()),
         ]
         return "\n".join(lines) + "\n\n"
 

@@ -61,8 +61,8 @@ def notifications(firing: Mapping[float, frozenset[Labels]]) -> list[Notificatio
     for minute, alerts in sorted(firing.items()):
         heard = frozenset(alert for alert in alerts if not any(inhibits(dict(other), dict(alert)) for other in alerts))
         groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for one in heard - known:
-            labels = dict(one)
+        for alert in heard - known:
+            labels = dict(alert)
             groups.setdefault(_route(labels), []).append(labels["alertname"])
         sent += [
             Notification(minute, receiver, group, tuple(sorted(names))) for (receiver, group), names in groups.items()

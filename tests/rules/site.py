@@ -294,6 +294,6 @@ def _hung_share(site: Site, of_incident: Sequence[faults.Fault]) -> Callable[[in
         on = [wait for wait in waits if wait.is_on(minute) and wait.hits_target(target)]
         if not on or not users[target]:
             return 0.0
-        return sum(any(one.hits_host(host) for one in on) for host in users[target]) / len(users[target])
+        return sum(any(fault.hits_host(host) for fault in on) for host in users[target]) / len(users[target])
 
     return share

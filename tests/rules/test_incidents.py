@@ -61,4 +61,7 @@ def test_an_alert_that_is_held_back_and_then_not_is_a_new_message() -> None:
 
     sent = notifications({1: frozenset({down}), 2: frozenset({down, slow}), 3: frozenset({slow})})
 
-    assert [(one.minute, one.alerts) for one in sent] == [(1, ("FssMountTargetDown",)), (3, ("FssMountTargetSlow",))]
+    assert [(message.minute, message.alerts) for message in sent] == [
+        (1, ("FssMountTargetDown",)),
+        (3, ("FssMountTargetSlow",)),
+    ]

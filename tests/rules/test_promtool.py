@@ -28,7 +28,7 @@ def test_no_mean_is_taken_over_rates_and_no_rate_is_only_renamed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typo", "found"),
+    ("typo", "expected"),
     [
         ("sum by (region) (rate(fss_mount_target_iops[5m])", "unclosed left parenthesis"),
         ("rat(fss_mount_target_io_operations_total[5m])", "unknown function"),
@@ -36,7 +36,7 @@ def test_no_mean_is_taken_over_rates_and_no_rate_is_only_renamed() -> None:
     ],
     ids=["a parenthesis is missing", "no such function", "a quote is missing"],
 )
-def test_a_typo_in_a_rule_is_reported_with_file_and_line(tmp_path: Path, typo: str, found: str) -> None:
+def test_a_typo_in_a_rule_is_reported_with_file_and_line(tmp_path: Path, typo: str, expected: str) -> None:
     edited = tmp_path / "alerts.yml"
     edited.write_text(
         f"groups:\n  - name: mine\n    rules:\n      - alert: Mine\n        expr: {typo}\n", encoding="utf-8"
@@ -45,7 +45,7 @@ def test_a_typo_in_a_rule_is_reported_with_file_and_line(tmp_path: Path, typo: s
     fine, said = promtool("check", "rules", edited)
 
     assert not fine
-    assert re.search(rf"alerts\.yml: 5:15: .*{found}", said), said
+    assert re.search(rf"alerts\.yml: 5:15: .*{expected}", said), said
 
 
 def test_a_line_that_is_no_yaml_is_reported_with_file_and_line(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
     usage = fullest_usage(target)
     assert usage is not None
     assert (usage.figure.source, usage.ratio) == (FigureSource.MEASURED, 0.9)
-    assert [one.figure.coverage for one in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
+    assert [reading.figure.coverage for reading in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
 
 
 def test_a_restart_of_the_exporter_is_no_rate() -> None:

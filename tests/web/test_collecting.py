@@ -63,8 +63,8 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
             yield family("fss_expected", [(("", "", self.row), 2.0)])
 
     made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())
-    (found,) = [family for family in made if family.name == "fss_expected"]
-    assert {sample.labels["part"] for sample in found.samples} == {"mounts", "metrics"}
+    (family_expected,) = [family for family in made if family.name == "fss_expected"]
+    assert {sample.labels["part"] for sample in family_expected.samples} == {"mounts", "metrics"}
 
 
 def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_result_too() -> None:

@@ -86,8 +86,8 @@ def test_compression_changes_nothing_but_the_size(form: Format) -> None:
 def test_openmetrics_is_what_its_own_parser_reads() -> None:
     read = text_string_to_metric_families(write(some(), OPENMETRICS, compress=False).decode())
 
-    samples = [(sample.name, sample.labels, sample.value) for one in read for sample in one.samples]
-    assert samples == [tuple(sample) for one in some() for sample in one.samples]
+    samples = [(sample.name, sample.labels, sample.value) for family in read for sample in family.samples]
+    assert samples == [tuple(sample) for family in some() for sample in family.samples]
 
 
 class Unforeseen(Exception):
@@ -119,7 +119,7 @@ def test_a_family_that_cannot_be_encoded_costs_only_itself() -> None:
 def test_name_filter_takes_family_and_sample_names(asked: str) -> None:
     made = [*some(), family("fss_nfs_ticks_total", (((), 1.0),))]
 
-    assert [one.name for one in only_named(made, {asked})] == ["fss_nfs_ticks"]
+    assert [family.name for family in only_named(made, {asked})] == ["fss_nfs_ticks"]
     assert only_named(made, {"fss_c"}) == []
 
 
@@ -127,6 +127,6 @@ def test_name_filter_takes_the_names_of_single_series_of_a_histogram() -> None:
     sizes = family("fss_client_io_size_bytes")
     sizes.add_histogram(("eu-frankfurt-1", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)
 
-    (found,) = only_named([sizes], {"fss_client_io_size_bytes_count"})
+    (only,) = only_named([sizes], {"fss_client_io_size_bytes_count"})
 
-    assert [sample.name for sample in found.samples] == ["fss_client_io_size_bytes_count"]
+    assert [sample.name for sample in only.samples] == ["fss_client_io_size_bytes_count"]

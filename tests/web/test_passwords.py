@@ -139,9 +139,9 @@ def test_one_password_is_hashed_at_a_time_and_a_known_one_does_not_wait(hashing:
     check(checker, basic("me", PASSWORD))
     hashing.stored.clear()
     hashing.go.clear()
-    found: list[str] = []
+    guessed: list[str] = []
     guessing = [
-        threading.Thread(target=lambda number=number: found.append(verdict(checker, basic("me", f"guess {number}"))))
+        threading.Thread(target=lambda number=number: guessed.append(verdict(checker, basic("me", f"guess {number}"))))
         for number in range(20)
     ]
     for thread in guessing:
@@ -153,7 +153,7 @@ def test_one_password_is_hashed_at_a_time_and_a_known_one_does_not_wait(hashing:
     hashing.go.set()
     for thread in guessing:
         thread.join()
-    assert found == ["unknown"] * 20
+    assert guessed == ["unknown"] * 20
     assert hashing.most_at_work == 1
 
 

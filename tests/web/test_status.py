@@ -234,11 +234,11 @@ def test_a_thousand_mount_targets_come_in_pages_the_nearest_to_a_ceiling_first()
     assert len(first) < 120_000, "a phone on the move loads it too"
 
 
-@pytest.mark.parametrize(("search", "found"), [("MT-99", 11), ("10.80.1.10", 1000), ("frankfurt", 1000), ("x<y", 0)])
-def test_mount_targets_are_searched_by_any_of_their_names(search: str, found: int) -> None:
+@pytest.mark.parametrize(("search", "expected"), [("MT-99", 11), ("10.80.1.10", 1000), ("frankfurt", 1000), ("x<y", 0)])
+def test_mount_targets_are_searched_by_any_of_their_names(search: str, expected: int) -> None:
     rows = [row for n in range(1000) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
 
-    assert f"<span>{found} found" in render(page_of(*rows), search=search, number=99999)
+    assert f"<span>{expected} found" in render(page_of(*rows), search=search, number=99999)
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,11 @@ def test_a_descriptor_that_is_no_socket_is_refused(tmp_path: Path) -> None:
 def test_every_socket_of_the_unit_is_served_and_outlives_the_service(tmp_path: Path) -> None:
     """The unit keeps its sockets while the service restarts, so that no scrape is refused."""
     log = tmp_path / "log"
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("::1", 0), family=socket.AF_INET6) as two:
-        line, numbers = command(one, two)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as ipv4,
+        socket.create_server(("::1", 0), family=socket.AF_INET6) as two,
+    ):
+        line, numbers = command(ipv4, two)
         for _ in range(2):
             with log.open("wb") as output, subprocess.Popen(line, pass_fds=numbers, stderr=output) as running:
                 urls = wait_for(lambda: listening(log), f"both sockets to be served, see {log}")

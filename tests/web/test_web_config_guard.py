@@ -24,8 +24,8 @@ def test_headers_go_on_every_response_and_win(tmp_path: Path) -> None:
     web_config = WebConfigReload(write(tmp_path / "web.yml", content))
 
     for path, headers in (("/metrics", RIGHT), ("/metrics", {}), ("/-/healthy", {})):
-        found = [value for name, value in ask(web_config, path, headers).headers if name == "X-Frame-Options"]
-        assert found == ["sameorigin"]
+        values = [value for name, value in ask(web_config, path, headers).headers if name == "X-Frame-Options"]
+        assert values == ["sameorigin"]
 
 
 def test_a_rate_limit_lets_a_burst_through_and_then_one_for_each_interval(tmp_path: Path) -> None:

@@ -92,5 +92,5 @@ def _shortened(answer: Any) -> Any:
     if isinstance(answer, Sequence) and not isinstance(answer, str):
         if len(answer) == 2 and isinstance(answer[1], str) and isinstance(answer[0], int | float):
             return [answer[0], f"{float(answer[1]):.{_DIGITS}g}"]
-        return [_shortened(one) for one in answer]
-    return {name: _shortened(one) for name, one in answer.items()} if isinstance(answer, dict) else answer
+        return [_shortened(part) for part in answer]
+    return {name: _shortened(part) for name, part in answer.items()} if isinstance(answer, dict) else answer

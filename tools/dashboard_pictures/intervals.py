@@ -18,7 +18,7 @@ def seconds(text: str) -> int:
 def step_s(range_s: float, points: int, scrape_s: int, target_interval: str | None) -> int:
     """Seconds between two points: the range over the points a panel has room for, but no less than the minimum step."""
     wanted = range_s / max(points, 1)
-    rounded = next((one for one in _ROUND if one >= wanted), _ROUND[-1])
+    rounded = next((interval for interval in _ROUND if interval >= wanted), _ROUND[-1])
     return max(rounded, seconds(target_interval) if target_interval else scrape_s)
 
 

@@ -98,7 +98,7 @@ class Server:
         answer = json.loads(self._post("/api/v1/query", body, {"Content-Type": "application/x-www-form-urlencoded"}))
         if answer["data"]["resultType"] == "scalar":
             return [((), float(answer["data"]["result"][1]))]
-        return [(tuple(one["metric"].items()), float(one["value"][1])) for one in answer["data"]["result"]]
+        return [(tuple(stream["metric"].items()), float(stream["value"][1])) for stream in answer["data"]["result"]]
 
 
 class Stored:

@@ -72,17 +72,17 @@ class Asked:
         query = substituted(variable["query"]["query"], before, {"__range": f"{self.end - self.start:.0f}s"})
         if result := re.fullmatch(r"query_result\((.*)\)", query):
             series = self.prometheus.ask("query", query=result[1], time=f"{self.end:.3f}")["result"]
-            named = [_named_groups(variable["regex"], _as_text(one["metric"])) for one in series]
-            found = [option for option in named if option]
+            named = [_named_groups(variable["regex"], _as_text(stream["metric"])) for stream in series]
+            options = [option for option in named if option]
         else:
             metric, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()  # type: ignore[union-attr]  # fails well
             times = {"start": f"{self.start:.3f}", "end": f"{self.end:.3f}"}
-            found = [
-                (one[label], one[label])
-                for one in self.prometheus.ask("series", **{"match[]": metric}, **times)
-                if label in one
+            options = [
+                (labels[label], labels[label])
+                for labels in self.prometheus.ask("series", **{"match[]": metric}, **times)
+                if label in labels
             ]
-        return sorted(set(found))
+        return sorted(set(options))
 
     def answers(self, panel: Json, variables: Mapping[str, Json]) -> Json:
         """The answers to the queries of a panel, by the letter of the query."""
@@ -98,7 +98,10 @@ class Asked:
         expr = substituted(target["expr"], variables, macros)
         if target["instant"]:
             result = self.prometheus.ask("query", query=expr, time=f"{self.end:.3f}")["result"]
-            return {"step": step, "series": [{"metric": one["metric"], "values": [one["value"]]} for one in result]}
+            return {
+                "step": step,
+                "series": [{"metric": stream["metric"], "values": [stream["value"]]} for stream in result],
+            }
         start = self.start - self.start % step
         result = self.prometheus.ask(
             "query_range", query=expr, start=f"{start:.3f}", end=f"{self.end:.3f}", step=str(step)

@@ -55,7 +55,7 @@ def complaints(dashboards: Sequence[Json], version: str) -> list[str]:
 def _declarations(dashboard: Json) -> Iterator[str]:
     """A constant of its type for the dashboard, its annotations, and the parts of panels that Grafana's Panel leaves open."""
     uid = dashboard["uid"].replace("-", "_")
-    annotations = [_without(one, _ONLY_PROMETHEUS) for one in dashboard["annotations"]["list"]]
+    annotations = [_without(annotation, _ONLY_PROMETHEUS) for annotation in dashboard["annotations"]["list"]]
     yield _constant(uid, "Dashboard", _without(dashboard, {"panels", "annotations"}))
     yield _constant(f"{uid}_annotations", "AnnotationQuery[]", annotations)
     for panel in panels_of(dashboard):

@@ -13,7 +13,9 @@ _OLDEST_GRAFANA = "10.0.0"
 def for_grafana_com(dashboard: Json) -> Json:
     """A copy with `__inputs` and `__requires`, and without the variable of the data source."""
     shared: Json = _with_input(dashboard)
-    shared["templating"] = {"list": [one for one in shared["templating"]["list"] if one["type"] != "datasource"]}
+    shared["templating"] = {
+        "list": [variable for variable in shared["templating"]["list"] if variable["type"] != "datasource"]
+    }
     source = {"id": "prometheus", "name": "Prometheus"}
     return {
         "__elements": {},
@@ -38,7 +40,7 @@ def for_grafana_com(dashboard: Json) -> Json:
 
 def _kinds(dashboard: Json) -> list[str]:
     """Types of panels, those within rows included; a row is a part of Grafana."""
-    panels = [one for outer in dashboard["panels"] for one in (outer, *outer.get("panels", ()))]
+    panels = [panel for outer in dashboard["panels"] for panel in (outer, *outer.get("panels", ()))]
     return sorted({panel["type"] for panel in panels} - {"row"})
 
 

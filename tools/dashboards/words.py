@@ -154,9 +154,9 @@ def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     ]
 
 
-def counted(found: str, source: str) -> str:
+def counted(series: str, source: str) -> str:
     """How many series are found. Without any series of the source nothing is known, which is not 0."""
-    return f"count({found}) or 0 * count({source})"
+    return f"count({series}) or 0 * count({source})"
 
 
 def poll_age(selector: str) -> str:

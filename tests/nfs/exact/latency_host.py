@@ -60,9 +60,9 @@ class LatencyHost:
         """The end of a superblock."""
         (self.sysfs / f"fs/nfs/0:{mount.number}/nfs_client").unlink()
 
-    def call(self, one: Call) -> None:
-        one.mount.operations[one.procedure] += 1
-        self.trace(one.client, one.procedure, one.microseconds, one.replied)
+    def call(self, made: Call) -> None:
+        made.mount.operations[made.procedure] += 1
+        self.trace(made.client, made.procedure, made.microseconds, made.replied)
 
     def calls(self, *calls: Call) -> None:
         for call in calls:

@@ -150,5 +150,5 @@ def test_counters_of_64_bits_begin_again_without_a_trace(
     assert host.failed == {}
     for operation in (READ, WRITE):
         assert host.truth[operation] == sum(
-            COST[one](size) for done in ticks for _, one, size in done if one == operation
+            COST[kind](size) for done in ticks for _, kind, size in done if kind == operation
         )

@@ -42,8 +42,8 @@ def test_a_listing_of_newer_kernels_tells_the_client_of_a_superblock(listing: st
 def test_an_altered_table_is_a_miss(monkeypatch: pytest.MonkeyPatch) -> None:
     text = LatencyRecording.text
 
-    def altered(one: LatencyRecording, name: str) -> str:
-        whole = text(one, name)
+    def altered(recording: LatencyRecording, name: str) -> str:
+        whole = text(recording, name)
         return (
             whole.replace("hitcount:          1 ", "hitcount:          2 ", 1) if f"after-{EXECUTE}" in name else whole
         )

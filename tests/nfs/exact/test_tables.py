@@ -131,9 +131,9 @@ def test_what_is_added_comes_out_again_also_where_a_counter_wraps(
         old = before.get(key, HistRow(0, 0))
         now[key] = HistRow((old.hits + more) % WRAP, (old.value + more // 2) % WRAP)
 
-    found = dict(grown(before, now, "event"))
+    rows = dict(grown(before, now, "event"))
     expected = {key: HistRow(more, more // 2) for key, (more,) in growth.items() if more or key not in before}
-    assert found == expected
+    assert rows == expected
 
 
 @given(

@@ -101,8 +101,8 @@ class TraceFiles(Files):
     def pages(self, handle: int, _: int, most: int) -> list[bytes]:
         if self.fails:
             raise OSError(errno.ENODEV, "gone")
-        found, self.waiting[handle] = self.waiting[handle][:most], []
-        return found
+        ready, self.waiting[handle] = self.waiting[handle][:most], []
+        return ready
 
 
 @pytest.fixture
@@ -142,7 +142,10 @@ def test_times_that_are_far_apart_padding_and_other_events_are_read_over(
         page(100, extend, record(1, moved(5, b"/a")), discarded, other, stamp, record(0, moved(6, b"/b")), end)
     ]
 
-    assert [(one.at, one.values["pid"]) for one in events.look()] == [((1 << 27) + 9, 6), (100 + (2 << 27) + 4, 5)]
+    assert [(event.at, event.values["pid"]) for event in events.look()] == [
+        ((1 << 27) + 9, 6),
+        (100 + (2 << 27) + 4, 5),
+    ]
 
 
 def test_records_that_were_overwritten_are_known_for_one_look(files: TraceFiles, events: RecordedEvents) -> None:

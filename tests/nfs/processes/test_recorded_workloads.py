@@ -30,10 +30,10 @@ def test_metadata_of_nfs_3_goes_to_the_right_process_but_for_renamed_open_files(
 
 def test_metadata_of_nfs_4_never_goes_to_another_process() -> None:
     """CLOSE and DELEGRETURN stay with the kernel."""
-    found = _given(V42, METADATA)
+    rows = _given(V42, METADATA).values()
 
-    assert {shares.wrong for shares in found.values()} == {0}
-    assert sum(row.right for row in found.values()) / sum(row.truth for row in found.values()) > 0.66
+    assert {row.wrong for row in rows} == {0}
+    assert sum(row.right for row in rows) / sum(row.truth for row in rows) > 0.66
 
 
 def test_make_accuracy_takes_recordings_of_another_kernel_with_the_same_layout(tmp_path: Path) -> None:

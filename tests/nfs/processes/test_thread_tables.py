@@ -45,9 +45,9 @@ def test_a_name_that_looks_like_a_part_of_the_table_stays_a_name(name: bytes) ->
         KEYS, {(b"dev:         40", thread(name, 7)): (3, 4096), (b"dev:         41", thread(b"dd", 8)): (1, 5)}
     )
 
-    (found,) = HistParser().parse(raw + b"\n\n")
+    (table_read,) = HistParser().parse(raw + b"\n\n")
 
-    assert [(key[0], key[2], row) for key, row in found.rows.items()] == [
+    assert [(key[0], key[2], row) for key, row in table_read.rows.items()] == [
         ("40", "7", HistRow(3, 4096)),
         ("41", "8", HistRow(1, 5)),
     ]
@@ -68,10 +68,12 @@ def test_any_names_give_as_many_rows_with_their_own_counts(names: list[bytes]) -
 
 
 def test_a_table_says_what_it_is_and_what_found_no_room() -> None:
-    (found,) = HistParser().parse(table("dev,common_pid.execname,count.buckets=32768", {}, "count & 32767", dropped=12))
+    (table_read,) = HistParser().parse(
+        table("dev,common_pid.execname,count.buckets=32768", {}, "count & 32767", dropped=12)
+    )
 
-    assert found.condition == "count & 32767"
-    assert (found.running, found.dropped, found.size) == (True, 12, 2048)
+    assert table_read.condition == "count & 32767"
+    assert (table_read.running, table_read.dropped, table_read.size) == (True, 12, 2048)
 
 
 def test_a_trigger_with_an_action_is_read_like_another() -> None:

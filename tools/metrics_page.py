@@ -3,24 +3,55 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from fss_exporter.catalogue import CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Metric
+from fss_exporter.catalogue import (
+    CLIENT,
+    EXACT,
+    EXPORTER,
+    FILE_SYSTEMS,
+    INVENTORY,
+    MOUNT_TARGETS,
+    OTHER_SERVICES,
+    POLLER,
+    PROCESSES,
+    Metric,
+)
 
 PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
 
 ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
-    ("Client", "From `/proc/1/mountstats` of the host the agent runs on.", CLIENT),
+    (
+        "Client",
+        "From the agent, which reads `/proc/1/mountstats` of its host at every tick. The label `class` is `read`, `write`, `metadata_read` (changes nothing) or `metadata_write`.",
+        CLIENT,
+    ),
     (
         "Client in exact mode",
-        "With `--nfs.exact`, from tables of the kernel in tracefs. [exact-mode.md](exact-mode.md) says when to use exact mode.",
+        "With `--nfs.exact`, from hist triggers of the kernel in tracefs. [exact-mode.md](exact-mode.md) says when to use it. READs and WRITEs are counted at `nfs_readpage_done` and `nfs_writeback_done`, or at `nfs_initiate_read` and `nfs_initiate_write`. Durations leave out calls that keep a connection or a lease, such as NULL, RENEW and SEQUENCE. Their edges are powers of two of a microsecond.",
         EXACT,
     ),
     (
-        "Client by process",
-        "With `--nfs.exact.processes=N`, from tables of the kernel in tracefs. A process outside of the first N is in process `other`, a worker of the kernel in process `kernel`, and write-back without a known author in process `unknown writer`. A real process of such a name has (process) behind the name. [exact-mode.md](exact-mode.md#load-by-process) says how the load is given to processes.",
+        "Client by process and batch job",
+        "With `--nfs.exact.processes=N` and `--nfs.exact.jobs=N`, see [exact-mode.md](exact-mode.md#load-by-process). READs, WRITEs and calls are counted at `nfs_initiate_read`, `nfs_initiate_write` and `rpc_stats_latency`. Processes outside of the first N are `other`, workers of the kernel are `kernel`, and write-back without a known author is `unknown writer`. A real process of such a name has (process) behind it. `pod_name` has the uid where the name is not known, and `unit` the systemd unit of a process outside of pods. `jobid` is the number of the job as cgroup_exporter and Jobstats show it, or `other`. Use rate() or increase(), because a process or job that leaves the first N takes its counts along.",
         PROCESSES,
     ),
-    ("Cloud", "From OCI's inventory and Monitoring, by the poller.", CLOUD),
-    ("The exporter about itself", "The exporter also serves the usual `process_` metrics.", EXPORTER),
+    ("Inventory", "From the listings of OCI, by the poller.", INVENTORY),
+    (
+        "Mount targets",
+        "From OCI Monitoring, by the poller. Gauges have the newest complete minute of OCI, and counters take each minute once, however late. A ceiling that is neither published nor configured has no series.",
+        MOUNT_TARGETS,
+    ),
+    (
+        "File systems, snapshots and replications",
+        "As for mount targets. `size` and `operation` have the names of OCI.",
+        FILE_SYSTEMS,
+    ),
+    (
+        "Other storage services",
+        "Lustre file systems and block volumes, see [services.md](services.md).",
+        OTHER_SERVICES,
+    ),
+    ("The poller", "What the poller does for each region, and what OCI answers.", POLLER),
+    ("The exporter about itself", "What agent and poller say about their own health.", EXPORTER),
 )
 
 LABELS_OF = {
@@ -28,6 +59,9 @@ LABELS_OF = {
     "mount target": ("tenancy", "region", "mount_target_id", "mount_target"),
     "file system": ("file_system_id", "file_system"),
     "resource": ("tenancy", "region", "service", "resource_id", "resource"),
+    "process": ("network", "address", "process", "pod_namespace", "pod_name", "unit"),
+    "address": ("network", "address"),
+    "region": ("tenancy", "region"),
 }
 """Labels that come together, by the name that the tables have for them."""
 
@@ -39,18 +73,25 @@ def page() -> str:
     return (
         "# Metrics\n\n"
         "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
-        "ratio is between 0 and 1. A missing series is a missing figure, never zero. Labels that come together have one name:\n\n"
+        "ratio is between 0 and 1. A missing series is a missing figure, never zero. A name that ends in `_total` is a counter, which "
+        "begins at 0 with the exporter. A name that ends in `_info` is a gauge of value 1, whose labels say something. All others are "
+        "gauges, unless the table says histogram. Labels that come together have one name:\n\n"
         f"{groups}\n\n{rooms}"
     )
 
 
 def _table(metrics: Iterable[Metric]) -> str:
     rows = (
-        f"| `{metric.name}` | {metric.kind} | {_labels(metric.labels)} "
+        f"| {_name(metric)} | {_labels(metric.labels)} "
         f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_cell(metric.origin)} |\n"
         for metric in metrics
     )
-    return f"| metric | type | labels | meaning | source |\n| --- | --- | --- | --- | --- |\n{''.join(rows)}"
+    return f"| metric | labels | meaning | source |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _name(metric: Metric) -> str:
+    """The name, with the type where the name does not say it."""
+    return f"`{metric.name}` (histogram)" if metric.kind == "histogram" else f"`{metric.name}`"
 
 
 def _labels(labels: tuple[str, ...]) -> str:

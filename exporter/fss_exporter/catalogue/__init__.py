@@ -27,7 +27,12 @@ def _declared(*names: str) -> tuple[Metric, ...]:
 CLIENT = _declared("client")
 EXACT = _declared("exact_mode")
 PROCESSES = _declared("processes")
-CLOUD = _declared("inventory", "mount_targets", "file_systems", "other_services", "poller")
+INVENTORY = _declared("inventory")
+MOUNT_TARGETS = _declared("mount_targets")
+FILE_SYSTEMS = _declared("file_systems")
+OTHER_SERVICES = _declared("other_services")
+POLLER = _declared("poller")
+CLOUD = (*INVENTORY, *MOUNT_TARGETS, *FILE_SYSTEMS, *OTHER_SERVICES, *POLLER)
 EXPORTER = _declared("exporter")
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)}
 

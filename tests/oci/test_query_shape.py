@@ -21,7 +21,6 @@ from fss_exporter.oci.query_extent import QueryParts, Window
 from fss_toolbox import mql
 
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
-TOO_LARGE = TooMuchData("2,001 streams", operation="SummarizeMetricsData", status=400)
 READS = METRICS["FileSystemReadRequestsbySize"]
 
 
@@ -202,9 +201,9 @@ def test_parts_cover_everything_once_and_fit_into_an_answer(
 def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_fewer() -> None:
     shards, inventory = QueryParts(READS), tenancy(10)
     assert shards.parts(inventory, 5) == [()]
-    assert shards.refused(1, TOO_LARGE)
+    assert shards.refused(1)
     assert len(shards.parts(inventory, 5)) == 2
-    assert shards.refused(2, TOO_LARGE)
+    assert shards.refused(2)
     assert len(shards.parts(inventory, 5)) == 4
     shards.answered(120, Window(NOON - 300, NOON))
     assert shards.parts(inventory, 5) == [()]
@@ -217,7 +216,7 @@ def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query()
 
 
 def test_a_metric_that_cannot_be_split_says_so() -> None:
-    assert not QueryParts(METRICS["snapshotsGovernanceMode"]).refused(1, TOO_LARGE)
+    assert not QueryParts(METRICS["snapshotsGovernanceMode"]).refused(1)
 
 
 def test_every_query_parses() -> None:

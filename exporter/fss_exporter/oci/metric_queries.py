@@ -7,7 +7,6 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
@@ -206,7 +205,8 @@ class MetricQueries:
             (metric.name, scope), query_extent.QueryParts(metric, self._resumed.get(metric.name))
         )
         minutes = self._window(metric, extent.answers)
-        for doublings in count():
+        doublings = 0
+        while True:
             parts = extent.parts(self._inventory, minutes.minutes)
             if not parts:
                 return AnswerSummary()
@@ -215,7 +215,8 @@ class MetricQueries:
             try:
                 answer = self._query_parts(metric, requests, asked)
             except CloudError as error:
-                if doublings < _DOUBLINGS_AT_MOST and extent.refused(len(parts), error):
+                doublings += 1
+                if doublings <= _DOUBLINGS_AT_MOST and extent.refused(len(parts)):
                     continue
                 extent.failed()
                 self.failures.failed(metric.name, error)
@@ -230,7 +231,6 @@ class MetricQueries:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
             return answer
-        raise AssertionError  # the loop ends with a return
 
     def _query_parts(
         self, metric: OciMetric, requests: Sequence[MetricRequest], answer: AnswerSummary

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
@@ -76,11 +75,10 @@ class QueryParts:
     def __init__(self, metric: OciMetric, closed: int | None = None) -> None:
         self.answers: deque[int] = deque(() if closed is None else (closed,))
         self._metric = metric
-        self._streams: int | None = None
-        self._most_parts = 0
-        self._least_for_size = 1
-        self._least_for_length = 1
-        self._selected = False
+        self._streams: int | None = None  # in the last answer
+        self._least = 1  # parts, so that OCI does not refuse again
+        self._most = 0  # parts, one for each resource
+        self._must_select = False
 
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
         """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection.
@@ -88,38 +86,26 @@ class QueryParts:
         A shard selects its own resources. Nothing if it has none.
         """
         weights = self._weights(inventory)
-        self._most_parts = len(weights)
-        must_select = self._selected = bool(self._metric.split_by) and not inventory.shard.is_whole
-        if must_select and not weights:
+        self._most = len(weights)
+        self._must_select = bool(self._metric.split_by) and not inventory.shard.is_whole
+        if self._must_select and not weights:
             return []
         streams = sum(weight for _, weight in weights) if self._streams is None else self._streams
-        needed = max(math.ceil(streams / MOST_STREAMS), math.ceil(streams * minutes / MOST_POINTS))
-        if needed > 1:
-            needed = math.ceil(streams * max(1 / MOST_STREAMS, minutes / MOST_POINTS) / _FILL)
-        needed = max(needed, self._least_for_size)
-        if needed > 1 or must_select:  # a query without selection is never too long
-            needed = max(needed, self._least_for_length)
-        needed = min(needed, self._most_parts)
-        return [()] if needed <= 1 and not must_select else _balanced(weights, max(needed, 1))
+        answers = max(streams / MOST_STREAMS, streams * minutes / MOST_POINTS)  # filled to the limit
+        needed = 1 if answers <= 1 else math.ceil(answers / _FILL)
+        needed = min(max(needed, self._least), self._most)
+        return [()] if needed <= 1 and not self._must_select else _balanced(weights, max(needed, 1))
 
-    def refused(self, parts: int, error: CloudError) -> bool:
-        """Note that OCI refused the query or the answer for length or size. Return whether more parts can help."""
-        if parts >= self._most_parts:  # each resource has a part already, or the metric has no resources
+    def refused(self, parts: int) -> bool:
+        """Note that OCI refused a query or an answer for length or size. Return whether more parts can help."""
+        if parts >= self._most:  # each resource has a part already, or the metric has no resources
             return False
-        said = str(error).lower()
-        is_about_size = (
-            isinstance(error, TooMuchData) and error.status != 413 and "length" not in said and "long" not in said
-        )
-        if (parts > 1 or self._selected) and not is_about_size:
-            self._least_for_length = parts * 2
-            return True
-        self._least_for_size = parts * 2
-        self._streams = None
+        self._least = parts * 2
         return True
 
     def failed(self) -> None:
-        """Note that the shorter queries failed as well, so that the length was not the reason."""
-        self._least_for_length = 1
+        """Note that more parts did not help, so that neither length nor size was the reason."""
+        self._least = 1
 
     def answered(self, streams: int, window: Window) -> None:
         """Note the number of streams in all parts together, and the window of the query."""
@@ -128,8 +114,8 @@ class QueryParts:
         while len(answers) > 1 and answers[1] <= window.newest - GIVE_UP_MINUTES * MINUTE:
             answers.popleft()
         self._streams = streams
-        if streams <= MOST_STREAMS * _FILL:
-            self._least_for_size = 1
+        if streams <= MOST_STREAMS * _FILL and not self._must_select:  # one query without selection, which is short
+            self._least = 1
 
     def _weights(self, inventory: Inventory) -> list[tuple[str, int]]:
         """Return the OCIDs for splitting the query, each with the possible number of streams."""

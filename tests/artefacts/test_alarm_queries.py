@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.artefacts.shipped_alarms import MQL, PACK, QUERIES, all_queries
+from tests.mql_text import mql_text
 
 from fss_exporter.model.limits import SHAPES, STANDARD, Shape
 from fss_exporter.model.thresholds import (
@@ -255,7 +256,7 @@ class TestAbsence:
         expression = mql.parse(BY_KEY[key].body["query"])
         assert isinstance(expression, Query)
         (stage,) = expression.stages
-        assert str(stage.statistic) == "absent(3d)"
+        assert stage.statistic == mql.Statistic("absent", 3 * 1440)
         # Without groupBy a dimension Oracle adds would look like one stream gone and another come.
         assert stage.group_by is not None
 
@@ -274,7 +275,7 @@ class TestEvaluation:
 @pytest.mark.parametrize("file", QUERIES, ids=lambda file: file.stem)
 def test_a_query_to_paste_is_one_line_that_parses_and_prints_back(file: Path) -> None:
     text = file.read_text()
-    assert str(mql.parse(text)) + "\n" == text
+    assert mql_text(mql.parse(text)) + "\n" == text
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_a_query_to_paste_is_one_line_that_parses_and_prints_back(file: Path) ->
 def test_a_query_in_percent_divides_by_a_hundredth_of_the_ceiling(name: str, kind: str) -> None:
     expression = mql.parse((MQL / "queries" / f"{name}-percent-standard.mql").read_text())
     assert isinstance(expression, mql.Arithmetic)
-    assert str(expression.left) == (MQL / "queries" / f"{name}.mql").read_text().strip()
+    assert mql_text(expression.left) == (MQL / "queries" / f"{name}.mql").read_text().strip()
     assert (expression.operator, expression.right) == ("/", mql.Constant(getattr(STANDARD.limits, kind) / 100))
 
 

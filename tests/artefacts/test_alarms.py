@@ -8,6 +8,7 @@ from typing import Any
 from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
 from tests.artefacts.shipped_alarms import MQL, PACK, QUERIES, all_queries
 from tests.for_each import for_each
+from tests.mql_text import mql_text
 from tests.rules.pack import CORE_FILES, rules_of
 from tools.alarm_files import rendered
 
@@ -82,7 +83,7 @@ class TestEveryFile:
 
     @each_alarm
     def test_prints_its_queries_as_the_builder_does(self, alarm: pack.Alarm) -> None:
-        assert all(str(mql.parse(text)) == text for text in all_queries(alarm))
+        assert all(mql_text(mql.parse(text)) == text for text in all_queries(alarm))
 
 
 class TestTexts:
@@ -141,7 +142,7 @@ class TestReadme:
         """The window until the query is true, the trigger delay and the evaluation slack."""
         query = next(mql.queries(mql.parse(alarm.body["query"])))
         assert isinstance(query.source, mql.QueriedMetric)
-        interval = query.source.interval.minutes
+        interval = query.source.interval_minutes
         window = {"mean": interval - 1, "absent": interval}.get(query.stages[0].statistic.name, 1)
         waits = (int(alarm.body[name][2:-1]) for name in ("pendingDuration", "evaluationSlackDuration"))
         cells = next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))

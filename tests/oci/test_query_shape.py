@@ -223,7 +223,7 @@ def test_every_query_parses() -> None:
     for metric in METRICS.values():
         ids = ("ocid1.a", "ocid1.b") if metric.split_by else ()
         asked = metric_of(metric.query(metric.name, ids))
-        assert (asked.name, asked.interval.minutes) == (metric.name, 1)
+        assert (asked.name, asked.interval_minutes) == (metric.name, 1)
 
 
 def test_the_table_has_every_documented_metric_with_what_becomes_of_it() -> None:

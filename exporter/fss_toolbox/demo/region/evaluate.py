@@ -15,7 +15,6 @@ from fss_toolbox.mql import (
     Arithmetic,
     Comparison,
     Constant,
-    Duration,
     Expression,
     Join,
     QueriedMetric,
@@ -72,7 +71,7 @@ _STATISTICS: Mapping[str, Callable[[Sequence[Observation]], float]] = {
     "last": lambda observed: observed[-1][0],
 }
 
-_DEFAULT_ABSENCE = Duration(2, "h")  # Absence detection period of `absent()`, documented
+_DEFAULT_ABSENCE_MINUTES = 120.0  # detection period of `absent()`, documented
 
 
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
@@ -182,7 +181,7 @@ def _first_stage(
 ) -> list[ResultStream]:
     lines = []
     for dimensions, members in _merged(streams, stage.group_by):
-        taken = _Window([member.raw for member in members], metric.interval.minutes)
+        taken = _Window([member.raw for member in members], metric.interval_minutes)
         points = {}
         for minute in minutes:
             value = taken.statistic(stage.statistic, minute)
@@ -211,7 +210,7 @@ def _take(statistic: Statistic, observed: Sequence[Observation]) -> float | None
         return None
     if statistic.name in _STATISTICS:
         return float(_STATISTICS[statistic.name](observed))
-    if statistic.name == "percentile" and isinstance(statistic.argument, float):
+    if statistic.name == "percentile" and statistic.argument is not None:
         return _percentile(observed, statistic.argument)
     return None  # rate, increment and absent need more than one moment
 
@@ -254,11 +253,11 @@ class _Window:
             case _:
                 return _take(statistic, self._window(minute))
 
-    def _absent(self, period: float | Duration | None, minute: int) -> float | None:
+    def _absent(self, period_minutes: float | None, minute: int) -> float | None:
         """1 without data in the window, 0 with. Nothing for a stream that was silent for the whole detection period."""
         if self._window(minute):
             return 0.0
-        reach = (period if isinstance(period, Duration) else _DEFAULT_ABSENCE).minutes
+        reach = int(period_minutes or _DEFAULT_ABSENCE_MINUTES)
         return 1.0 if any(self._minute(minute - back) for back in range(reach + 1)) else None
 
 

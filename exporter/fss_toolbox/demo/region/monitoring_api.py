@@ -16,7 +16,7 @@ from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
 from fss_toolbox.demo.region.point_store import Definition, PointStore
 from fss_toolbox.demo.region.posted_metrics import PostedMetrics
 from fss_toolbox.demo.region.wire import paged
-from fss_toolbox.mql import Duration, Expression, QueriedMetric, Selector, metrics, parse
+from fss_toolbox.mql import UNIT_MINUTES, Expression, QueriedMetric, Selector, metrics, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +174,11 @@ class MonitoringApi:
 
         The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
         """
-        shortest = min((metric.interval.minutes for metric in metrics(expression)), default=1)
+        shortest = min((metric.interval_minutes for metric in metrics(expression)), default=1)
         if details.resolution is not None and not _RESOLUTION.fullmatch(details.resolution):
             raise refusal.invalid(f"field resolution: {details.resolution!r} is not 1m to 60m, 1h to 24h or 1d")
         given = details.resolution
-        step = shortest if given is None else Duration(int(given[:-1]), given[-1]).minutes
+        step = shortest if given is None else int(given[:-1]) * UNIT_MINUTES[given[-1]]
         if step > shortest:
             raise refusal.invalid(f"field resolution: {given} is longer than the interval of the query")
         now = self.now()

@@ -1,7 +1,7 @@
 """`make accuracy`: the estimate against the packets, one line for each recorded workload.
 
 `python -m tests.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table by kind of
-workload into README.md and docs/cost-model.md.
+workload into docs/cost-model.md.
 """
 
 import sys
@@ -29,8 +29,7 @@ ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsyn
 
 _ROOT = Path(__file__).parent.parent
 DOCUMENT = _ROOT / "docs" / "cost-model.md"
-PAGES = (_ROOT / "README.md", DOCUMENT)
-"""Pages with the table by kind of workload."""
+"""The page with the table by kind of workload."""
 BEGIN = "<!-- accuracy: python -m tests.accuracy --write -->"
 END = "<!-- /accuracy -->"
 
@@ -203,9 +202,9 @@ def _sets(live: list[Row], blind: list[Row], chosen: list[Row]) -> Iterable[tupl
     return (LIVE_TITLE, live), (BLIND_TITLE, blind), (CHOSEN_TITLE, chosen)
 
 
-def documented(page: Path) -> str:
-    """A page with the table by kind of workload in its place."""
-    begin, _, rest = page.read_text().partition(BEGIN)
+def documented() -> str:
+    """The page with the table by kind of workload in its place."""
+    begin, _, rest = DOCUMENT.read_text().partition(BEGIN)
     kinds = kinds_table(map(measure, (*load_live(), *load_blind())))
     return f"{begin}{BEGIN}\n{kinds}\n{END}{rest.partition(END)[2]}"
 
@@ -214,8 +213,7 @@ def main() -> None:
     """Print the table; exit 1 if a recording misses its target."""
     arguments = sys.argv[1:]
     if arguments == ["--write"]:
-        for page in PAGES:
-            page.write_text(documented(page))
+        DOCUMENT.write_text(documented())
         return
     places = [*map(Path, arguments)]
     others = [kind.tables(*places) for kind in (latency_accuracy, who_accuracy)]

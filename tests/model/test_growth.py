@@ -14,9 +14,9 @@ def test_a_steady_growth_reaches_the_ceiling_on_a_day() -> None:
 
     assert growth is not None
     assert growth.days == 21
-    assert [growth.now, growth.per_day] == pytest.approx([30_000, 500])
-    assert growth.days_until(50_000) == pytest.approx(40)
-    assert growth.days_until(30_000 - 1) == 0
+    assert [growth.last_day, growth.last, growth.per_day] == pytest.approx([20_020, 30_000, 500])
+    assert growth.day_of(50_000) == pytest.approx(20_060)
+    assert growth.day_of(30_000 - 1) == 20_020
 
 
 @pytest.mark.parametrize("per_day", [0, -100])
@@ -24,7 +24,7 @@ def test_a_load_that_does_not_grow_has_no_day(per_day: float) -> None:
     growth = growth_of(rising(21, 20_000, per_day))
 
     assert growth is not None
-    assert growth.days_until(50_000) is None
+    assert growth.day_of(50_000) is None
 
 
 def test_a_few_days_are_no_trend() -> None:

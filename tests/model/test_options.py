@@ -1,5 +1,7 @@
 """The options for a load: shapes and Lustre sizes, with fit, price and date."""
 
+from datetime import date
+
 import pytest
 
 from fss_exporter.model.limits import READ_BANDWIDTH, SHAPES
@@ -9,6 +11,7 @@ from fss_toolbox.sizing.capacity import ClientHosts
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.options import Option, Price, options
 
+TODAY = 20_717.5  # 2026-09-21, days since 1970
 PRICES = {
     "standard": Price(0, is_per_gb=False, source="s", date="2026-11-24"),
     "hpmt-20": Price(6_000, is_per_gb=False, source="s", date="2026-11-24"),
@@ -60,14 +63,14 @@ def test_an_option_without_a_price_has_none_and_not_zero() -> None:
 
 
 def test_more_ceiling_is_full_later() -> None:
-    growth = {READ_BANDWIDTH: Growth(1.5e9, 1e7, 28)}
+    growth = {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1e7, 28)}
     options = options_of(READS, growth)
 
-    assert options["1 x standard"].full_in_days == 0
-    assert options["2 x standard"].full_in_days == pytest.approx(50)
-    assert options["1 x hpmt-20"].full_in_days == pytest.approx(100)
-    assert options_of(READS)["1 x hpmt-20"].full_in_days is None
+    assert options["1 x standard"].full_on == date(2026, 9, 21)
+    assert options["2 x standard"].full_on == date(2026, 11, 10)
+    assert options["1 x hpmt-20"].full_on == date(2026, 12, 30)
+    assert options_of(READS)["1 x hpmt-20"].full_on is None
 
 
 def test_a_date_in_the_far_future_is_no_forecast() -> None:
-    assert options_of(READS, {READ_BANDWIDTH: Growth(1.5e9, 1.0, 28)})["1 x hpmt-20"].full_in_days is None
+    assert options_of(READS, {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1.0, 28)})["1 x hpmt-20"].full_on is None

@@ -70,8 +70,11 @@ def test_flags_that_do_not_go_together_are_refused(flags: tuple[str, ...]) -> No
     assert ask("plan", "--reads", "5", *flags).code == 2
 
 
-def growing(path: str, days: int) -> str:
-    """A Prometheus with a mount target of standard shape whose reads grow by 10 MB/s a day to 700 MB/s."""
+def growing(path: str, days: int, silent: int = 0) -> str:
+    """A Prometheus with a mount target of standard shape whose reads grow by 10 MB/s a day to 700 MB/s.
+
+    The last `silent` days have no data.
+    """
     query = parse_qs(urlsplit(path).query)
     text, is_daily = query["query"][0], query.get("step") == ["86400"]
     labels = {"mount_target_id": "ocid1.a"}
@@ -79,7 +82,9 @@ def growing(path: str, days: int) -> str:
     if "fss_mount_target_info" in text:
         labels |= {"address": "10.0.0.5", "mount_target": "mt", "shape": "standard"}
     elif "read_bytes_per_second" in text and "limit" not in text:
-        values = [[NOW - day * 86_400, str(700e6 - day * 10e6)] for day in reversed(range(days if is_daily else 1))]
+        values = [
+            [NOW - day * 86_400, str(700e6 - day * 10e6)] for day in reversed(range(silent, days) if is_daily else [0])
+        ]
     elif "write_bytes_per_second" not in text or "limit" in text:
         values = []
     series = {
@@ -89,11 +94,11 @@ def growing(path: str, days: int) -> str:
     return json.dumps({"status": "success", "data": {"result": [series] if values else []}})
 
 
-@pytest.mark.parametrize(("days", "full_on"), [(28, "2026-10-21"), (5, None)])
+@pytest.mark.parametrize(("days", "silent", "full_on"), [(28, 0, "2026-10-21"), (28, 5, "2026-10-21"), (5, 0, None)])
 def test_the_date_when_full_is_that_of_the_present_growth(
-    monkeypatch: pytest.MonkeyPatch, days: int, full_on: str | None
+    monkeypatch: pytest.MonkeyPatch, days: int, silent: int, full_on: str | None
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: growing(url, days))
+    monkeypatch.setattr(command, "get", lambda url, _: growing(url, days, silent))
     monkeypatch.setattr(time, "time", lambda: NOW)
     answer = ask("plan", "--prometheus", "http://p", "--compare", "--output", "json")
     (plan,) = answer.document["plans"]

@@ -1,6 +1,5 @@
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
@@ -24,7 +23,7 @@ from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags,
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.rates import traffic as traffic_between
 from fss_toolbox.iostat.saved_files import saved_interval, text_of
-from fss_toolbox.plan.comparison import Pricing, parse_prices, shipped_prices
+from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
@@ -96,12 +95,10 @@ def plan(flags: PlanFlags) -> None:
         lambda: stated_load(flags, overrides=mounts.overrides),
     )
     advice = _advice(prometheus, loads, of_shape) if prometheus and flags.advice else []
-    comparison = Pricing(_prices(flags), time.time())
-    cases = [
-        _case(name, load, of_shape(load.shape), settings, flags, comparison) for name, load in _chosen(loads, flags)
-    ]
+    prices = _prices(flags) if flags.compare else {}
+    cases = [_case(name, load, of_shape(load.shape), settings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
-    _print(flags, cases, comparison, advice)
+    _print(flags, cases, advice)
 
 
 def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
@@ -122,15 +119,15 @@ def _advice(prometheus: Prometheus, loads: Mapping[str, Load], of_shape: Callabl
     return fleet_advice(prometheus, known)
 
 
-def _print(flags: PlanFlags, cases: list[Case], comparison: Pricing, advice: "list[Advice]") -> None:
+def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
     if flags.output == "json":
-        document = {**SCHEMA, "plans": [case_document(case, comparison) for case in cases]}
+        document = {**SCHEMA, "plans": [case_document(case) for case in cases]}
         click.echo(
             tables.as_json(document | ({"advice": [asdict(advised) for advised in advice]} if flags.advice else {}))
         )
         return
     for case in cases:
-        show_case(tables.console(), case, comparison)
+        show_case(tables.console(), case)
     if flags.advice:
         show_advice(tables.console(), advice)
 
@@ -255,7 +252,7 @@ def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
 
 
 def _case(
-    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, comparison: Pricing
+    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, prices: Mapping[str, Price]
 ) -> Case:
     clients = flags.hosts
     load = without_costs(load) if own.shape == NO_SHAPE else load
@@ -272,5 +269,5 @@ def _case(
         def limits_of(shape: str) -> Limits:
             return _limits(own, address, load.limits) if shape == own.shape else judge(shape, settings).limits
 
-        offered = tuple(options(load.traffic, limits_of, clients, flags.target, comparison.prices, load.growth))
+        offered = tuple(options(load.traffic, limits_of, clients, flags.target, prices, load.growth))
     return Case(name, scenario, changed, offered)

@@ -1,9 +1,8 @@
 """The table of options of `plan --compare`: shapes and Lustre sizes for one load, with price and date."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterator, Sequence
+from datetime import date
 from importlib.resources import files
 from math import isfinite
 from typing import Any
@@ -29,14 +28,6 @@ _COLUMNS = (
     Column("USD a month"),
     Column("full on", 1),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Pricing:
-    """What all tables of options of one answer share."""
-
-    prices: Mapping[str, Price]  # by option
-    now: float  # epoch seconds, from which dates count
 
 
 def shipped_prices() -> dict[str, Price]:
@@ -74,16 +65,20 @@ def _price(where: str, table: Any) -> Price:
     return Price(float(amount), given[0] == "usd_per_gb", table["source"], read_on.isoformat())
 
 
-def show_options(out: Console, options: Sequence[Option], comparison: Pricing, load: Load) -> None:
+def show_options(out: Console, options: Sequence[Option], load: Load) -> None:
     """Print the table, and below it what the prices and dates rest on."""
-    rows = [_row(option, comparison.now) for option in options]
-    show_table(out, _COLUMNS, rows, f"What carries this load at {printed.percent(options[0].target)} of every ceiling")
+    show_table(
+        out,
+        _COLUMNS,
+        map(_row, options),
+        f"What carries this load at {printed.percent(options[0].target)} of every ceiling",
+    )
     say(out, "")
-    for line in _notes(options, comparison.prices, load):
+    for line in _notes(options, load):
         say(out, line, hanging=2)
 
 
-def _row(option: Option, now: float) -> Row:
+def _row(option: Option) -> Row:
     share = option.binds.ratio if option.binds else None
     size = "" if option.capacity_bytes is None else f", {option.capacity_bytes / TIB:,.1f} TiB"
     return Row(
@@ -95,20 +90,13 @@ def _row(option: Option, now: float) -> Row:
             printed.NOT_KNOWN if option.service_limit is None else f"{option.service_limit}",
             f"{option.commitment_days} days" if option.commitment_days else printed.NOT_KNOWN,
             printed.NOT_KNOWN if option.usd_per_month is None else f"{option.usd_per_month:,.0f}",
-            full_on(option, now) or printed.NOT_KNOWN,
+            f"{option.full_on or printed.NOT_KNOWN}",
         ),
         colour(share, WARNING_RATIO, CRITICAL_RATIO),
     )
 
 
-def full_on(option: Option, now: float) -> str:
-    """Return the day on which an option is full, YYYY-MM-DD. Empty without a date. `now` is in epoch seconds."""
-    if option.full_in_days is None:
-        return ""
-    return f"{datetime.fromtimestamp(now, UTC) + timedelta(days=option.full_in_days):%Y-%m-%d}"
-
-
-def _notes(options: Sequence[Option], prices: Mapping[str, Price], load: Load) -> Iterator[str]:
+def _notes(options: Sequence[Option], load: Load) -> Iterator[str]:
     above = [
         f"{option.count} x {option.name}"
         for option in options
@@ -123,8 +111,7 @@ def _notes(options: Sequence[Option], prices: Mapping[str, Price], load: Load) -
     for resources, names in unknown.items():
         yield f"not known whether it fits: no document states {resources} of {', '.join(names)}"
     yield f"full on: {_history(load)}"
-    used = {prices[option.name] for option in options if option.name in prices}
-    for source, read_on in sorted({(price.source, price.date) for price in used}):
+    for source, read_on in sorted({(option.price.source, option.price.date) for option in options if option.price}):
         yield f"price: {source} ({read_on})"
     unpriced = [option.name for option in options if option.usd_per_month is None]
     if unpriced:
@@ -142,9 +129,8 @@ def _history(load: Load) -> str:
     )
 
 
-def options_document(options: Sequence[Option], comparison: Pricing) -> list[dict[str, Any]]:
+def options_document(options: Sequence[Option]) -> list[dict[str, Any]]:
     """Return the options as JSON. Schema: docs/schemas/plan.json."""
-    prices, now = comparison.prices, comparison.now
     return [
         {
             "option": option.name,
@@ -157,9 +143,9 @@ def options_document(options: Sequence[Option], comparison: Pricing) -> list[dic
             "default_service_limit": option.service_limit,
             "commitment_days": option.commitment_days,
             "usd_per_month": option.usd_per_month,
-            "price_source": prices[option.name].source if option.name in prices else None,
-            "price_date": prices[option.name].date if option.name in prices else None,
-            "full_on": full_on(option, now) or None,
+            "price_source": option.price.source if option.price else None,
+            "price_date": option.price.date if option.price else None,
+            "full_on": option.full_on.isoformat() if option.full_on else None,
         }
         for option in options
     ]

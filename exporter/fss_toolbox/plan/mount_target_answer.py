@@ -12,7 +12,7 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import NO_CACHE, amount, differences, sentences
-from fss_toolbox.plan.comparison import Pricing, options_document, show_options
+from fss_toolbox.plan.comparison import options_document, show_options
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
 from fss_toolbox.sizing.advice import Advice
@@ -36,7 +36,7 @@ _SCALING = (
 )
 
 
-def show_case(out: Console, case: Case, comparison: Pricing) -> None:
+def show_case(out: Console, case: Case) -> None:
     """Print one answer."""
     scenario = case.scenario
     load = scenario.load
@@ -59,7 +59,7 @@ def show_case(out: Console, case: Case, comparison: Pricing) -> None:
         say(out, line, hanging=2)
     if case.options:
         say(out, "")
-        show_options(out, case.options, comparison, load)
+        show_options(out, case.options, load)
     for change, other in case.changed:
         say(out, "")
         say(out, f"What if {change}", "bold")
@@ -185,7 +185,7 @@ def _scaling_rows(scenario: Scenario) -> Iterator[Row]:
         )
 
 
-def case_document(case: Case, comparison: Pricing) -> dict[str, Any]:
+def case_document(case: Case) -> dict[str, Any]:
     """Return one answer as JSON. Unknown figures are null. Schema: docs/schemas/plan.json."""
     scenario = case.scenario
     load = scenario.load
@@ -219,7 +219,7 @@ def case_document(case: Case, comparison: Pricing) -> dict[str, Any]:
         "estimated_lock_iops": traffic.lock_iops,
         "counted_sizes": {operation: [size._asdict() for size in classes] for operation, classes in load.sizes.items()},
         **_answer(scenario),
-        "options": options_document(case.options, comparison) if case.options else None,
+        "options": options_document(case.options) if case.options else None,
         "sentences": list(sentences(scenario)),
         "what_if": [{"change": change, **_answer(other)} for change, other in case.changed],
     }

@@ -7,11 +7,14 @@ from typing import Final, NamedTuple
 LEAST_DAYS: Final = 14
 """Days of history that a trend needs, because work has the shape of a week. Decision of this project, November 2026."""
 
+SOON_DAYS: Final = 3650.0
+"""A later date is no forecast."""
+
 
 class DailyPeak(NamedTuple):
     """The busiest five minutes of one day."""
 
-    day: float  # in days, from any origin
+    day: float  # days since 1970
     value: float  # in the unit of the resource
 
 
@@ -19,15 +22,20 @@ class DailyPeak(NamedTuple):
 class Growth:
     """A straight line through daily peaks (least squares)."""
 
-    now: float  # the line at the last day, in the unit of the resource
+    last_day: float  # the last day with data, days since 1970
+    last: float  # the line on this day, in the unit of the resource
     per_day: float  # slope
     days: int  # days with data
 
-    def days_until(self, ceiling: float) -> float | None:
-        """Return the days until the line reaches a ceiling, 0 if it is there. None if the load does not grow."""
-        if self.now >= ceiling:
-            return 0.0
-        return (ceiling - self.now) / self.per_day if self.per_day > 0 else None
+    def day_of(self, ceiling: float) -> float | None:
+        """Return the day on which the line reaches a ceiling, days since 1970, the last day if the line is there.
+
+        None if the load does not grow, or not within ten years.
+        """
+        if self.last >= ceiling:
+            return self.last_day
+        days = (ceiling - self.last) / self.per_day if self.per_day > 0 else None
+        return None if days is None or days > SOON_DAYS else self.last_day + days
 
 
 def growth_of(peaks: Sequence[DailyPeak]) -> Growth | None:
@@ -38,5 +46,5 @@ def growth_of(peaks: Sequence[DailyPeak]) -> Growth | None:
     mean_day, mean = (sum(values) / count for values in zip(*peaks, strict=True))
     spread = sum((day - mean_day) ** 2 for day, _ in peaks)
     slope = sum((day - mean_day) * (value - mean) for day, value in peaks) / spread if spread else 0.0
-    last = max(day for day, _ in peaks)
-    return Growth(max(0.0, mean + slope * (last - mean_day)), slope, count)
+    last_day = max(day for day, _ in peaks)
+    return Growth(last_day, max(0.0, mean + slope * (last_day - mean_day)), slope, count)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from fss_exporter.model.limits import (
@@ -19,12 +20,11 @@ from fss_toolbox.sizing.capacity import CONNECTION_BOUNDS, ClientHosts, pieces_f
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.purchase import offers
 
-SOON_DAYS: Final = 3650.0
-"""A later date is no forecast."""
+_EPOCH: Final = date(1970, 1, 1)
 
 
 class Price(NamedTuple):
-    """The price of an option for a month."""
+    """The price of an option for a month, as a row of the table of prices."""
 
     usd: float  # for each mount target, or for each GB of capacity
     is_per_gb: bool
@@ -37,16 +37,25 @@ class Option:
     """One way to carry a load."""
 
     name: str  # `standard`, `hpmt-20`, `lustre mbps-per-tb-125`
-    count: int  # mount targets that share the load evenly, or 1 file system
-    capacity_bytes: float | None  # capacity to buy. None for mount targets
     uses: tuple[Use, ...]  # the load of one of them against its ceilings
     target: float  # share of a ceiling to stay at or below
-    service_limit: int | None  # how many a tenancy may have in an availability domain by default. None if unknown
-    commitment_days: int  # least time that is paid. 0 without a commitment
-    usd_per_month: float | None  # None if the price table has no price
-    full_in_days: (
-        float | None
-    )  # until the first ceiling is reached at the present growth. None without growth or history
+    count: int = 1  # mount targets that share the load evenly, or 1 file system
+    capacity_bytes: float | None = None  # capacity to buy. None for mount targets
+    service_limit: int | None = (
+        None  # how many a tenancy may have in an availability domain by default. None if unknown
+    )
+    commitment_days: int = 0  # least time that is paid. 0 without a commitment
+    price: Price | None = None  # None if the price table has none
+    full_on: date | None = None  # day of the first ceiling at the present growth. None without growth or history
+
+    @property
+    def usd_per_month(self) -> float | None:
+        """The price of all of them. None if it is unknown, or for each GB of mount targets, which have no capacity."""
+        if self.price is None:
+            return None
+        if not self.price.is_per_gb:
+            return self.price.usd * self.count
+        return None if self.capacity_bytes is None else self.price.usd * (self.capacity_bytes / GB)
 
     @property
     def binds(self) -> Use | None:
@@ -78,27 +87,36 @@ def options(
 
     Standard mount targets stand twice if one is not enough: one, and the number that is.
     """
-    compared = []
+    return [
+        *_mount_targets(traffic, limits_of, clients, target, prices, growth),
+        *_lustre(traffic, target, prices, growth),
+    ]
+
+
+def _mount_targets(
+    traffic: Traffic,
+    limits_of: Callable[[str], Limits],
+    clients: ClientHosts,
+    target: float,
+    prices: Mapping[str, Price],
+    growth: Mapping[str, Growth],
+) -> Iterator[Option]:
     for shape in SHAPES.values():
         limits = limits_of(shape.name)
-        first = fullest(server_uses(traffic, limits, clients))
+        alone = server_uses(traffic, limits, clients)
+        first = fullest(alone)
         needed = pieces_for(first.ratio, target) if first and first.ratio else 1
         for count in sorted({1, needed} if shape is STANDARD else {needed}):
-            price = prices.get(shape.name)
-            compared.append(
-                Option(
-                    shape.name,
-                    count,
-                    None,
-                    server_uses(traffic, limits, clients, count),
-                    target,
-                    shape.default_service_limit,
-                    0 if shape is STANDARD else HIGH_PERFORMANCE_DAYS,
-                    price.usd * count if price and not price.is_per_gb else None,
-                    _full_in_days(server_uses(traffic, limits, clients), growth, count),
-                )
+            yield Option(
+                shape.name,
+                server_uses(traffic, limits, clients, count),
+                target,
+                count,
+                service_limit=shape.default_service_limit,
+                commitment_days=0 if shape is STANDARD else HIGH_PERFORMANCE_DAYS,
+                price=prices.get(shape.name),
+                full_on=_full_on(alone, growth, count),
             )
-    return [*compared, *_lustre(traffic, target, prices, growth)]
 
 
 def _lustre(
@@ -106,23 +124,22 @@ def _lustre(
 ) -> Iterator[Option]:
     for offer in offers(plain(traffic), LUSTRE, target):
         size = offer.capacity_bytes
-        if size is None:
-            continue
-        use = Use(BOTH_DIRECTIONS, "B/s", traffic.payload, offer.kind.ceilings(size).bytes_per_second)
-        price = prices.get(name := f"{LUSTRE.name} {offer.kind.name}")
-        usd = price.usd * (size / GB if price.is_per_gb else 1) if price else None
-        yield Option(name, 1, size, (use,), target, None, 0, usd, _full_in_days((use,), growth, 1))
+        if size is not None:
+            name = f"{LUSTRE.name} {offer.kind.name}"
+            uses = (Use(BOTH_DIRECTIONS, "B/s", traffic.payload, offer.kind.ceilings(size).bytes_per_second),)
+            yield Option(
+                name, uses, target, capacity_bytes=size, price=prices.get(name), full_on=_full_on(uses, growth, 1)
+            )
 
 
-def _full_in_days(used: tuple[Use, ...], growth: Mapping[str, Growth], count: int) -> float | None:
-    """Return the days until the first ceiling of `count` even shares is reached. `one` has the ceilings of one."""
+def _full_on(alone: tuple[Use, ...], growth: Mapping[str, Growth], count: int) -> date | None:
+    """Return the day of the first ceiling of `count` even shares. `alone` has the ceilings of one."""
     days = [
-        left
-        for use in used
+        day
+        for use in alone
         if use.limit
         and use.resource in growth
         and use.resource not in CONNECTION_BOUNDS
-        and (left := growth[use.resource].days_until(use.limit * count)) is not None
+        and (day := growth[use.resource].day_of(use.limit * count)) is not None
     ]
-    soonest = min(days, default=None)
-    return None if soonest is None or soonest > SOON_DAYS else soonest
+    return _EPOCH + timedelta(days=min(days)) if days else None

@@ -92,5 +92,14 @@ class TestJobs:
         out = ask("plan", *flags, "--shape", "none", "--latency", "1ms", "--what-if", "concurrency=1").out
         assert "time: unknown to 15.9 min, set by latency x concurrency" in out
 
+    def test_connections_set_no_time(self, tmp_path: Path) -> None:
+        limits = tmp_path / "limits.yml"
+        limits.write_text(
+            "limits: {shapes: {standard: {iops: null, read_bytes_per_second: null, write_bytes_per_second: null}}}\n"
+        )
+        answer = planned("--bytes", "1TB", "--reads", "1", "--clients", "5", "--config.file", limits)
+        assert ratios(answer)["connections"]
+        assert (answer["job_seconds"], answer["binds_first"]) == (None, None)
+
     def test_without_any_bound_no_time_is_made_up(self) -> None:
         assert "time: not known" in ask("plan", "--bytes", "1GiB", "--read-size", "1m", "--shape", "none").out

@@ -21,7 +21,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
     """Return the answer for one scenario, a sentence for each part."""
     answer = scenario.answer()
     if scenario.load.is_job:
-        yield from _job(scenario)
+        yield from _job(scenario, answer)
     else:
         yield from _rate(scenario, answer)
     yield from _both_directions(scenario, answer)
@@ -81,7 +81,7 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
 
 
 def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
-    use, time = answer.both_directions, scenario.job_time()
+    use, time = answer.both_directions, answer.job
     share = use.ratio or 0.0 if use else 0.0
     if use is None or share <= (time.seconds if time else scenario.target):
         return
@@ -111,11 +111,9 @@ def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterato
 
 
 def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
-    clients, time = scenario.clients, scenario.job_time()
-    bound = time.binds if time else answer.binds
-    if bound is not None and bound.resource == capacity.LATENCY:
+    if answer.binds is not None and answer.binds.resource == capacity.LATENCY:
         yield PARALLEL_TOOLS
-    rtt = clients.network_rtt_seconds
+    rtt = scenario.clients.network_rtt_seconds
     advice = capacity.distance_advice(rtt) if rtt else ""
     if rtt and advice:
         where = "another region" if rtt > capacity.OTHER_REGION_SECONDS else "another availability domain"
@@ -125,8 +123,8 @@ def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[st
         )
 
 
-def _job(scenario: Scenario) -> Iterator[str]:
-    time = scenario.job_time()
+def _job(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
+    time = answer.job
     if time is None:
         yield "time: not known, because no ceiling, no latency and no network of the clients is known"
         return
@@ -153,7 +151,7 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
                 f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
             )
     if before.load.is_job:
-        lines = _time_difference(before, after)
+        lines = _time_difference(was.job, now.job)
     else:
         lines += _changed_results(was, now)
     if not lines:
@@ -166,8 +164,7 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
     return lines
 
 
-def _time_difference(before: Scenario, after: Scenario) -> list[str]:
-    was, now = before.job_time(), after.job_time()
+def _time_difference(was: capacity.JobTime | None, now: capacity.JobTime | None) -> list[str]:
     if now is None or (was is not None and (was.seconds, was.binds.resource) == (now.seconds, now.binds.resource)):
         return []
     earlier = printed.duration(was.seconds) if was else "unknown"

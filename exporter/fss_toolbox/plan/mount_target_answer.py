@@ -43,7 +43,7 @@ def show_case(out: Console, case: Case) -> None:
     name = f"mount target {case.address}, " if case.address else ""
     title = f"{'Job' if load.is_job else 'Workload'}: {name}{load.source}"
     if load.is_split:
-        show_table(out, _operation_columns(load), _operation_rows(load.traffic), title)
+        _show_operations(out, load, title)
     else:
         say(out, title, "bold", hanging=2)
     if load.remark:
@@ -86,30 +86,23 @@ def size_lines(load: Load) -> Iterator[str]:
         yield f"{operation} sizes, counted: {shares}"
 
 
-def _operation_columns(load: Load) -> tuple[Column, ...]:
-    rate, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
-    measured = (Column("operation", left=True), Column(rate, 1), Column("KiB/op", 2))
-    if load.traffic.iops is None:
-        return measured
-    return (
-        *measured,
-        Column("IOPS each", 3),
-        Column(cost),
-        Column("IOPS bounds", 4),
-        Column("share of the cost", 2),
-    )
-
-
-def _operation_rows(traffic: Traffic) -> list[Row]:
-    every = traffic.all_operations
+def _show_operations(out: Console, load: Load, title: str) -> None:
+    amounts, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
+    columns = [Column("operation", left=True), Column(amounts, 1), Column("KiB/op", 2)]
+    traffic, every = load.traffic, load.traffic.all_operations
+    if every.iops:
+        columns += [
+            Column("IOPS each", 3),
+            Column(cost),
+            Column("IOPS bounds", 4),
+            Column("share of the cost", 2),
+        ]
     whole = every.iops.point if every.iops else 0.0
     sizes = {READ: traffic.mean_read_bytes, WRITE: traffic.mean_written_bytes}
     by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
     rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
-    iops = printed.number(every.iops.point) if every.iops else printed.NOT_KNOWN
-    if every.iops is None:
-        return [Row(row.cells[:3]) for row in rows] + [Row(("total", printed.number(every.operations), ""), "bold")]
-    return [*rows, Row(("total", printed.number(every.operations), "", "", iops, _bounds(every), ""), "bold")]
+    total = ("total", printed.number(every.operations), "", "", printed.number(whole), _bounds(every), "")
+    show_table(out, columns, [*rows, Row(total, "bold")], title)
 
 
 def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole: float) -> Row:
@@ -132,16 +125,12 @@ def _bounds(rate: OperationTraffic) -> str:
 
 
 def _show_bounds(out: Console, scenario: Scenario) -> None:
-    answer, load = scenario.answer(), scenario.load
+    answer, is_job = scenario.answer(), scenario.load.is_job
     count = scenario.mount_targets or 1
     of = f"each of {count} mount targets" if count > 1 else "one mount target"
-    binds = answer.binds
-    if load.is_job:
-        time = scenario.job_time()
-        binds = time.binds if time else None
-    rows = [_use_row(use, binds, is_job=load.is_job) for use in (*answer.mount_target, *answer.clients)]
+    rows = [_use_row(use, answer.binds, is_job=is_job) for use in (*answer.mount_target, *answer.clients)]
     columns = list(_USES)
-    if load.is_job:
+    if is_job:
         columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
     if scenario.shape != NO_SHAPE:
         show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
@@ -226,16 +215,16 @@ def case_document(case: Case) -> dict[str, Any]:
 
 
 def _answer(scenario: Scenario) -> dict[str, Any]:
-    answer, time = scenario.answer(), scenario.job_time()
-    bound = time.binds if time else answer.binds
+    answer = scenario.answer()
+    binds = answer.binds
     several = max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
     return {
-        "mount_target": _uses(answer.mount_target),
-        "clients": _uses(answer.clients),
-        "both_directions": _uses([answer.both_directions])[0] if answer.both_directions else None,
-        "binds_first": bound.resource if bound else None,
-        "latency_bound": bound is not None and bound.resource == LATENCY,
-        "job_seconds": time.seconds if time else None,
+        "mount_target": list(map(_use, answer.mount_target)),
+        "clients": list(map(_use, answer.clients)),
+        "both_directions": _use(answer.both_directions) if answer.both_directions else None,
+        "binds_first": binds.resource if binds else None,
+        "latency_bound": binds is not None and binds.resource == LATENCY,
+        "job_seconds": answer.job.seconds if answer.job else None,
         "best_of_one_mount_target": _times(scenario.load.traffic, answer.best),
         "attainable": _times(scenario.load.traffic, answer.attainable),
         "mount_targets_given": scenario.mount_targets,
@@ -245,8 +234,8 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _uses(uses: Sequence[Use]) -> list[dict[str, Any]]:
-    return [asdict(use) | {"ratio": use.ratio} for use in uses]
+def _use(use: Use) -> dict[str, Any]:
+    return asdict(use) | {"ratio": use.ratio}
 
 
 def _times(traffic: Traffic, factor: float | None) -> dict[str, Any] | None:

@@ -26,21 +26,15 @@ class Scenario:
     mount_targets: int | None = None  # number that shares the load evenly. None if the answer gives the number
 
     def answer(self) -> capacity.CapacityAnswer:
-        """Return the needs of the workload. A job needs no number of mount targets, because a job only takes longer."""
-        given = self.mount_targets or (1 if self.load.is_job else None)
-        answer = capacity.capacity_answer(self.load.traffic, self.limits, self.clients, self.target, given)
-        return replace(answer, mount_targets=None, mount_targets_at_worst=None) if self.load.is_job else answer
-
-    def job_time(self) -> capacity.JobTime | None:
-        """Return the time of a job. None for a workload that is a rate, or without a known bound."""
+        """Return the needs of the workload. A job needs a time and no number of mount targets: with fewer it only takes longer."""
+        traffic, given = self.load.traffic, self.mount_targets
         if not self.load.is_job:
-            return None
-        traffic = self.load.traffic
-        bound = (
-            *capacity.server_uses(traffic, self.limits, self.clients, self.mount_targets or 1),
-            *capacity.client_uses(traffic, self.clients),
-        )
-        return capacity.job_time(bound, traffic.all_operations.operations, self.clients)
+            return capacity.capacity_answer(traffic, self.limits, self.clients, self.target, given)
+        answer = capacity.capacity_answer(traffic, self.limits, self.clients, self.target, given or 1)
+        bounds = (*answer.mount_target, *answer.clients)
+        time = capacity.job_time(bounds, traffic.all_operations.operations, self.clients)
+        binds = time.binds if time else None
+        return replace(answer, job=time, binds=binds, mount_targets=None, mount_targets_at_worst=None)
 
 
 @dataclass(frozen=True, slots=True)

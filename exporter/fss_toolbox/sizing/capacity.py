@@ -53,22 +53,37 @@ class ClientHosts:
 
 
 @dataclass(frozen=True, slots=True)
+class JobTime:
+    """Time of a job."""
+
+    seconds: float  # from start to end
+    binds: Use  # the bound that sets the time
+    operations: float  # requests of the job
+
+    @property
+    def operations_per_second(self) -> float:
+        """Mean rate of the job."""
+        return self.operations / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
 class CapacityAnswer:
     """Bounds and mount targets for a workload."""
 
     mount_target: tuple[Use, ...]  # every ceiling of one mount target, with the mount target's share of the workload
     clients: tuple[Use, ...]  # every bound of the clients, with the workload
-    binds: Use | None  # the fullest bound. None if no bound is known
+    binds: Use | None  # the fullest bound. Of a job the bound that sets the time. None if no bound is known
     # best, attainable: multiple of the workload that one mount target carries, and that the clients and all mount targets
     # together carry. Connections count in neither. None if no ceiling is known
     best: float | None
     attainable: float | None
-    # number that keeps every known ceiling at or below the target. None if no ceiling is known
+    # number that keeps every known ceiling at or below the target. None for a job, or if no ceiling is known
     mount_targets: int | None
     mount_targets_at_worst: int | None  # the number for the upper bound of an estimate
     # reads and writes together against the single bandwidth of the white paper. None if the workload uses a single
     # direction, or if the ceilings of the directions differ
     both_directions: Use | None
+    job: JobTime | None = None  # None for a rate, or if no bound is known
 
     @property
     def client_bound(self) -> bool:
@@ -155,20 +170,6 @@ def _attainable(whole: float | None, own: Use | None, mount_targets: int | None)
     if whole and mount_targets:
         ratios.append(whole / mount_targets)
     return 1.0 / max(ratios) if ratios else None
-
-
-@dataclass(frozen=True, slots=True)
-class JobTime:
-    """Time of a job."""
-
-    seconds: float  # from start to end
-    binds: Use  # the bound that sets the time
-    operations: float  # requests of the job
-
-    @property
-    def operations_per_second(self) -> float:
-        """Mean rate of the job."""
-        return self.operations / self.seconds
 
 
 def job_time(used: tuple[Use, ...], operations: float, clients: ClientHosts) -> JobTime | None:

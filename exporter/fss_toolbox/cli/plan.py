@@ -1,6 +1,6 @@
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,13 +12,13 @@ from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
-from fss_exporter.flag_records import takes
+from fss_exporter.flag_records import refuse, takes
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
-from fss_toolbox.ceilings import Judge, judge
+from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.rates import traffic as traffic_between
@@ -80,42 +80,64 @@ def plan(flags: PlanFlags) -> None:
     if choice is not None:
         _answer_for_service(choice, flags)
         return
-    if flags.volumes is not None:
-        raise UsageError("--volumes and --server-network go with --service block-volume")
-    if flags.concurrency and not flags.latency and not any(change.startswith("latency=") for change in flags.changes):
-        raise UsageError("--concurrency needs --latency: requests in flight over their mean time are the rate")
-    settings = flags.configuration()
-    of_shape, mounts = _of_shapes(flags.shape, settings), mount_settings(settings)
-    prometheus = _prometheus(flags)
-    loads = _loads(
-        flags,
-        prometheus,
-        mounts,
-        lambda api: _of_week(api, of_shape, flags.address),
-        lambda: stated_load(flags, overrides=mounts.overrides),
+    refuse(
+        {
+            "--volumes and --server-network go with --service block-volume": flags.volumes is not None,
+            "--concurrency needs --latency: requests in flight over their mean time are the rate": (
+                flags.concurrency is not None
+                and flags.latency is None
+                and not any(change.startswith("latency=") for change in flags.changes)
+            ),
+        }
     )
-    advice = _advice(prometheus, loads, of_shape) if prometheus and flags.advice else []
+    settings = flags.configuration()
+    ceilings, mounts, prometheus = _Ceilings(flags.shape, settings), mount_settings(settings), _prometheus(flags)
+    if prometheus is not None:
+        loads = _of_week(prometheus, ceilings, flags.address)
+    elif flags.is_stated:
+        loads = {"": stated_load(flags, overrides=mounts.overrides)}
+    else:
+        loads = _recorded(flags, mounts)
+    advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
     prices = _prices(flags) if flags.compare else {}
-    cases = [_case(name, load, of_shape(load.shape), settings, flags, prices) for name, load in _chosen(loads, flags)]
+    cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     _print(flags, cases, advice)
 
 
-def _of_week(prometheus: Prometheus, of_shape: Callable[[str], Judge], address: str | None) -> dict[str, Load]:
+class _Ceilings:
+    """The ceilings of mount targets: stated at the prompt or in the configuration, else those that Prometheus has."""
+
+    def __init__(self, stated: str, settings: "Settings | None") -> None:
+        self._stated = stated
+        self._is_stated = is_given("shape")
+        self._judge = cache(lambda shape: judge(shape, settings))
+
+    def shape(self, known: str) -> str:
+        """Return the shape to plan with. `--shape` on the command line wins, and stands for an unknown shape."""
+        return self._stated if self._is_stated or known not in SHAPES else known
+
+    def of_shape(self, shape: str) -> Limits:
+        """Return the ceilings of a shape."""
+        return self._judge(shape).limits
+
+    def at(self, address: str, shape: str, known: Limits | None) -> Limits:
+        """Return the ceilings of a mount target with a shape and ceilings in Prometheus."""
+        own = self._judge(self.shape(shape))
+        return own.at(address) if known is None or self._is_stated or address in own.by_address else known
+
+
+def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target. A note names the addresses of other services."""
     elsewhere = other_services(prometheus, address)
     names = names_of(elsewhere)
     for place, service in elsewhere.items():
         tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
-    return of_mount_targets(
-        prometheus, lambda where, shape, known: _limits(of_shape(shape), where, known), address, elsewhere
-    )
+    return of_mount_targets(prometheus, ceilings.at, address, elsewhere)
 
 
-def _advice(prometheus: Prometheus, loads: Mapping[str, Load], of_shape: Callable[[str], Judge]) -> "list[Advice]":
-    known = {
-        name: (load, _limits(of_shape(load.shape), _address(name, load), load.limits)) for name, load in loads.items()
-    }
+def _advice(prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings) -> "list[Advice]":
+    known = {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
     return fleet_advice(prometheus, known)
 
 
@@ -142,25 +164,22 @@ def _share(case: Case) -> float:
 
 
 def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
-    if flags.operations or flags.changes:
-        raise UsageError(
+    refuse(
+        {
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
-            " --operation and --what-if"
-        )
-    if flags.compare or flags.advice:
-        raise UsageError("--compare and --advice are about mount targets: leave out --service")
-    if is_given("shape"):
-        raise UsageError("--shape is about mount targets of OCI File Storage: with --service give --type")
-    inputs = with_stated_latency(flags, choice)
-    largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
-    loads = _loads(
-        inputs,
-        _prometheus(inputs),
-        mount_settings(flags.configuration()),
-        lambda api: of_service(api, choice.service.name, choice.ceilings, inputs.address),
-        lambda: stated_load(inputs, largest),
-        choice.service,
+            " --operation and --what-if": bool(flags.operations or flags.changes),
+            "--compare and --advice are about mount targets: leave out --service": flags.compare or flags.advice,
+            "--shape is about mount targets of OCI File Storage: with --service give --type": is_given("shape"),
+        }
     )
+    inputs, prometheus = with_stated_latency(flags, choice), _prometheus(flags)
+    if prometheus is not None:
+        loads = of_service(prometheus, choice.service.name, choice.ceilings, inputs.address)
+    elif inputs.is_stated:
+        largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
+        loads = {"": stated_load(inputs, largest)}
+    else:
+        loads = _recorded(inputs, mount_settings(flags.configuration()), choice.service)
     cases = [service_case(choice, inputs, name, load) for name, load in _chosen(loads, inputs)]
     if flags.output == "json":
         documents = [service_document(case) for case in cases]
@@ -172,25 +191,6 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
         show_service(tables.console(), case)
 
 
-def _loads(
-    inputs: PlanInputs,
-    prometheus: Prometheus | None,
-    mounts: MountSettings,
-    from_prometheus: Callable[[Prometheus], dict[str, Load]],
-    stated: Callable[[], Load],
-    service: Service | None = None,
-) -> Mapping[str, Load]:
-    """Return the workload by address or resource. A stated workload has none."""
-    if inputs.mountstats is not None:
-        return _recorded(inputs.mountstats, inputs, mounts, service)
-    if inputs.nfsiostat is not None:
-        return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
-    if inputs.scrapes is not None:
-        before, after = inputs.scrapes
-        return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
-    return {"": stated()} if prometheus is None else from_prometheus(prometheus)
-
-
 def _prometheus(inputs: PlanInputs) -> Prometheus | None:
     if inputs.prometheus is None:
         return None
@@ -198,7 +198,18 @@ def _prometheus(inputs: PlanInputs) -> Prometheus | None:
     return Prometheus(lambda path: get(f"{base}{path}", "application/json"))
 
 
-def _recorded(
+def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None = None) -> dict[str, Load]:
+    """Return the workload of saved files by address."""
+    if inputs.mountstats is not None:
+        return _between(inputs.mountstats, inputs, mounts, service)
+    if inputs.nfsiostat is not None:
+        return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
+    assert inputs.scrapes is not None  # noqa: S101  # check_inputs() let no other workload pass
+    before, after = inputs.scrapes
+    return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
+
+
+def _between(
     files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
 ) -> dict[str, Load]:
     """Return loads by address, of the mounts of a service. Without any, all mounts count, as if they moved there."""
@@ -238,36 +249,22 @@ def _address(name: str, load: Load) -> str:
     return name if load.place is None else load.place.address
 
 
-def _of_shapes(stated: str, settings: "Settings | None") -> Callable[[str], Judge]:
-    """Return the ceilings by shape. --shape on the command line, or an unknown shape, stands for the ceilings of --shape."""
-    known = () if is_given("shape") else SHAPES
-    return cache(lambda shape: judge(shape if shape in known else stated, settings))
-
-
-def _limits(own: Judge, address: str, known: Limits | None) -> Limits:
-    """Return the ceilings of a mount target: stated at the prompt or in the configuration, else those that Prometheus has."""
-    if known is None or is_given("shape") or address in own.by_address:
-        return own.at(address)
-    return known
-
-
-def _case(
-    name: str, load: Load, own: Judge, settings: "Settings | None", flags: PlanFlags, prices: Mapping[str, Price]
-) -> Case:
-    clients = flags.hosts
-    load = without_costs(load) if own.shape == NO_SHAPE else load
+def _case(name: str, load: Load, ceilings: _Ceilings, flags: PlanFlags, prices: Mapping[str, Price]) -> Case:
+    clients, shape, address = flags.hosts, ceilings.shape(load.shape), _address(name, load)
+    load = without_costs(load) if shape == NO_SHAPE else load
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    address = _address(name, load)
-    scenario = Scenario(load, own.shape, _limits(own, address, load.limits), clients, flags.target, flags.mount_targets)
-    changed = tuple(
-        (change, what_if(scenario, change, lambda shape: judge(shape, settings).limits)) for change in flags.changes
-    )
-    offered: tuple[Option, ...] = ()
+    limits = ceilings.at(address, load.shape, load.limits)
+    scenario = Scenario(load, shape, limits, clients, flags.target, flags.mount_targets)
+    changed = tuple((change, what_if(scenario, change, ceilings.of_shape)) for change in flags.changes)
+    offered: list[Option] = []
     if flags.compare:
-
-        def limits_of(shape: str) -> Limits:
-            return _limits(own, address, load.limits) if shape == own.shape else judge(shape, settings).limits
-
-        offered = tuple(options(load.traffic, limits_of, clients, flags.target, prices, load.growth))
-    return Case(name, scenario, changed, offered)
+        offered = options(
+            load.traffic,
+            lambda other: limits if other == shape else ceilings.of_shape(other),
+            clients,
+            flags.target,
+            prices,
+            load.growth,
+        )
+    return Case(name, scenario, changed, tuple(offered))

@@ -70,7 +70,7 @@ class Scraped:
     # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
     ticked_at: float = 0.0
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
-    ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
+    ceilings: dict[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
 
     @property
     def estimated_seconds(self) -> float:
@@ -125,23 +125,26 @@ def _mount(labels: Mapping[str, str]) -> SeriesKey:
     return SeriesKey(*_MOUNT(labels))
 
 
+def scrape_of(samples: Samples) -> Scraped:
+    """Return the client metrics among some samples. Errors are those of `Scraped.take`."""
+    scrape = Scraped(ceilings=served_ceilings(samples))
+    for sample in samples:
+        scrape.take(*sample)
+    return scrape
+
+
 def read_scrape(source: str, text: str) -> Scraped:
     """Read the client metrics in the text of a scrape. Messages name the source.
 
     Raises:
         SourceError: the text has another format, or contains no client metrics.
     """
-    scrape, has_client_metrics = Scraped(), False
     try:
-        families = list(text_string_to_metric_families(text))
-        scrape.ceilings = served_ceilings(Samples(families))
-        for family in families:
-            has_client_metrics = has_client_metrics or family.name.startswith("fss_client_")
-            for sample in family.samples:
-                scrape.take(sample.name, sample.labels, sample.value)
+        samples = Samples(text_string_to_metric_families(text))
+        scrape = scrape_of(samples)
     except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
-    if not has_client_metrics:
+    if not any(name.startswith("fss_client_") for name, _, _ in samples):
         raise SourceError(f"{source}: no fss_client_ metrics. Give a scrape of an agent, or the URL of its metrics")
     return scrape
 

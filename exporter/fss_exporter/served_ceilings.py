@@ -1,7 +1,8 @@
 """The ceilings that an exporter serves with its metrics, by address, and what OCI says of the load there."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from fss_exporter.addresses import mount_targets_of_host
@@ -24,7 +25,8 @@ CEILINGS_OF_SERVICES: Final = {
     "bytes_per_second": "fss_client_bytes_per_second_limit",
 }
 """Metric of a client by the name of the ceiling in `Limits`."""
-_SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
+SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
+"""Source by value of the label `source`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +57,26 @@ def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
 
 def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
     ceilings = _limits(samples, _OF_MOUNT_TARGETS, "mount_target_id")
-    ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
-    shares: dict[str, list[KnownFigure]] = {}
-    for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
-        if (labels["resource"], labels["statistic"]) == ("iops", "mean"):
-            figure = KnownFigure(ratio, _SOURCES[labels["source"]], ages.get((labels["mount_target_id"], "iops")))
-            shares.setdefault(labels["mount_target_id"], []).append(figure)
+    shares: dict[str, list[KnownFigure]] = defaultdict(list)
+    for mount_target, resource, figure in last_shares(samples):
+        if resource == "iops":
+            shares[mount_target].append(figure)
     for address, labels in mount_targets_of_host(samples).items():
         target = labels["mount_target_id"]
-        limits, share = ceilings.get(target, Limits()), best_known(shares.get(target, ()))
+        limits, share = ceilings.get(target, Limits()), best_known(shares[target])
         whole = None
         if share is not None and limits.iops is not None:
-            whole = KnownFigure(share.value * limits.iops, share.source, share.age_seconds)
+            whole = replace(share, value=share.value * limits.iops)
         yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
+
+
+def last_shares(samples: Samples) -> Iterator[tuple[str, str, KnownFigure]]:
+    """Yield the mean shares of ceilings that a poller keeps for an hour: OCID, resource and share."""
+    ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
+    for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
+        if labels["statistic"] == "mean":
+            target, resource = labels["mount_target_id"], labels["resource"]
+            yield target, resource, KnownFigure(ratio, SOURCES[labels["source"]], ages.get((target, resource)))
 
 
 def _limits(samples: Samples, names: Mapping[str, str], label: str) -> dict[str, Limits]:

@@ -274,20 +274,19 @@ def test_rates_are_over_the_time_since_the_earlier_look() -> None:
     page = page_of(*later, *mount(500, export="/export/b"), earlier=reads, after=20)
 
     first, second = page.mounts
-    assert (first.export, first.iops.value, first.iops.bounds) == ("/export/a", 100, (90, 120))
+    assert (first.mount.export, first.iops) == ("/export/a", (90, 100, 120))
     assert first.share == pytest.approx(0.8)
-    assert (first.read_bytes_per_second, first.write_bytes_per_second) == (100_000, 1_000)
-    assert first.rtt_seconds == pytest.approx(0.002)
-    assert first.queue_seconds == pytest.approx(0.0005)
-    assert second.iops.value == 25, "a mount that was not there before counts from zero"
+    assert (first.traffic.read_bytes, first.traffic.written_bytes) == (100_000, 1_000)
+    assert first.traffic.all_operations.mean_rtt_seconds == pytest.approx(0.002)
+    assert first.traffic.all_operations.mean_queue_seconds == pytest.approx(0.0005)
+    assert second.iops.point == 25, "a mount that was not there before counts from zero"
 
 
 def test_bounds_of_a_mount_hold_the_exact_cost_of_metadata_too() -> None:
     earlier = [*mount(0, operation="READ"), *mount(0, operation="RENAME")]
     page = page_of(*mount(1_000, operation="READ"), *mount(9_000, operation="RENAME"), earlier=earlier)
 
-    assert page.mounts[0].iops.value == 1_000
-    assert page.mounts[0].iops.bounds == (990, 1_020)
+    assert page.mounts[0].iops == (990, 1_000, 1_020)
 
 
 def test_the_operation_that_costs_most_is_named_not_the_one_that_cost_most_before() -> None:
@@ -318,13 +317,13 @@ def test_of_a_service_that_counts_reads_and_writes_alone_no_metadata_costs_most(
 def test_counters_that_started_anew_never_give_a_negative_rate() -> None:
     page = page_of(*mount(10), earlier=mount(1_000_000))
 
-    assert page.mounts[0].iops.value == 0
+    assert page.mounts[0].iops.point == 0
 
 
 def test_an_idle_mount_has_no_latency_and_no_share() -> None:
     page = page_of(*mount(10), earlier=mount(10))
 
-    assert page.mounts[0].rtt_seconds is None
+    assert page.mounts[0].traffic.all_operations.mean_rtt_seconds is None
     assert page.mounts[0].share is None
     assert page.mounts[0].top_operation == ""
     assert "None" not in render(page)

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from prometheus_client.parser import text_string_to_metric_families
 
 from fss_exporter.addresses import mount_targets_of_host
-from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, went_back
+from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, scrape_of, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
-from fss_exporter.served_ceilings import served_ceilings
 from fss_exporter.web.status.client_rows import iops_by_address
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import MountTargetRow
@@ -75,10 +74,8 @@ class PageSource:
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
         try:
-            samples, scrape = Samples(text_string_to_metric_families(text)), Scraped()
-            for sample in samples:
-                scrape.take(*sample)
-            scrape.ceilings = served_ceilings(samples)
+            samples = Samples(text_string_to_metric_families(text))
+            scrape = scrape_of(samples)
         except (ValueError, LookupError, OverflowError) as error:
             raise SourceError(
                 f"{self.title}: not the metrics of an exporter of this version. Give the URL of /metrics ({error})"

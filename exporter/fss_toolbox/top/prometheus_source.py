@@ -16,8 +16,8 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, 
 from fss_exporter.model.limits import Limits, known_uses, uses
 from fss_exporter.model.operations import READ
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, ServedCeilings
-from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES, SOURCES
+from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
+from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import client_traffic

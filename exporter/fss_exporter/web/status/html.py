@@ -55,9 +55,9 @@ def bandwidth(value: float) -> str:
     return _scaled(value, ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")), "B/s")
 
 
-def seconds(value: float) -> str:
-    """A latency: `12.3 ms`."""
-    return _scaled(value, ((1, "s"), (1e-3, "ms")), "µs", 1e-6)
+def seconds(value: float | None) -> str:
+    """A latency: `12.3 ms`. Empty if it is not known."""
+    return "" if value is None else _scaled(value, ((1, "s"), (1e-3, "ms")), "µs", 1e-6)
 
 
 def at_most(edge: float | None) -> str:

@@ -9,6 +9,7 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, 
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
 from fss_exporter.samples import Labels, Samples
+from fss_exporter.served_ceilings import last_shares
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 
 Ages = Mapping[
@@ -36,8 +37,6 @@ QUANTITIES = {
     "connections": Quantity.CONNECTIONS,
 }
 """Quantity by value of the label `resource`."""
-SOURCES = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
-"""Source by value of the label `source`."""
 _LATENCIES = (
     ("read", "size", "fss_file_system_read_latency_seconds", "FileSystemReadAverageLatencybySize"),
     ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
@@ -116,13 +115,11 @@ def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
 
 def _last_known(samples: Samples, limits: Limits) -> Iterator[tuple[str, Usage]]:
     """Yield what OCI said of each mount target before it stopped: OCID and usage. The poller keeps a share for one hour."""
-    ages = samples.by("fss_mount_target_data_age_seconds", "mount_target_id", "resource")
-    for labels, ratio in samples.all("fss_mount_target_utilisation_ratio"):
-        key, quantity = (labels["mount_target_id"],), QUANTITIES[labels["resource"]]
-        limit = limits[quantity].get(key)
-        if labels["statistic"] == "mean" and limit is not None:
-            figure = KnownFigure(ratio * limit, SOURCES[labels["source"]], ages.get((*key, labels["resource"])))
-            yield key[0], Usage(quantity, figure, limit)
+    for mount_target, resource, share in last_shares(samples):
+        quantity = QUANTITIES[resource]
+        limit = limits[quantity].get((mount_target,))
+        if limit is not None:
+            yield mount_target, Usage(quantity, replace(share, value=share.value * limit), limit)
 
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:

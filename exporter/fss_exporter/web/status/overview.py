@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from fss_exporter.addresses import mount_targets_of_host
-from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between
+from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between, scrape_of
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import HasSamples, Samples
+from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.web.status import client_rows
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
@@ -29,49 +30,44 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
     second old, or the start of the exporter with all counters at 0.
     """
     samples = Samples(families)
-    scrape = Scraped()
-    for sample in samples:
-        scrape.take(*sample)
+    scrape = scrape_of(samples)
     rates = rates_between(earlier.scrape, scrape, at - earlier.at)
     costs = {mount: cost_of(own) for mount, own in rates.items()}
+    name_of = _names_of(samples)
     page = StatusPage(
         version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
         mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs)),
         addresses=client_rows.address_rows(
-            samples, _known_addresses(samples), durations_between(earlier.scrape, scrape)
+            samples, _of_other_services(samples) | scrape.ceilings, durations_between(earlier.scrape, scrape)
         ),
         mounts=client_rows.mount_rows(scrape, rates, costs),
         mount_count=len(rates),
         collectors=_collectors(samples, now.timestamp()),
-        regions=_regions(samples, now.timestamp()),
+        regions=_regions(samples, name_of, now.timestamp()),
         rates_over_seconds=at - earlier.at,
-        problems=_problems(samples),
-        discovering=_discovering(samples),
+        problems=_problems(samples, name_of),
+        discovering=_discovering(samples, name_of),
         stands_by=samples.by("fss_oci_leader").get(()) == 0,
     )
     return page, Look(at, scrape)
 
 
-def _known_addresses(samples: Samples) -> dict[str, client_rows.KnownAddress]:
-    """Return the known facts about the mounted addresses of this host. The best source comes last."""
-    known = {
-        labels["address"]: client_rows.KnownAddress(labels["service"], None)
+def _of_other_services(samples: Samples) -> dict[str, ServedCeilings]:
+    """Return the addresses that no standard mount target has, without a ceiling."""
+    return {
+        labels["address"]: ServedCeilings(Limits(), labels["service"])
         for labels, _ in samples.all("fss_client_mount_info")
-        if labels.get("service", OCI_FSS.name) != OCI_FSS.name
+        if labels["service"] != OCI_FSS.name
     }
-    limits = samples.by("fss_mount_target_iops_limit", "mount_target_id")
-    for address, labels in mount_targets_of_host(samples).items():
-        known[address] = client_rows.KnownAddress(labels["mount_target"], limits.get((labels["mount_target_id"],)))
-    for (address,), limit in samples.by("fss_client_iops_limit", "address").items():
-        known[address] = client_rows.KnownAddress(known[address].name if address in known else "", limit)
-    return known
 
 
 _PLACE = ("tenancy", "region")
+NameOf = Callable[[str, str], str]
+"""Names a region by tenancy and region."""
 
 
-def _names_of(samples: Samples) -> Callable[[str, str], str]:
+def _names_of(samples: Samples) -> NameOf:
     """Return a function that names a region, and the tenancy if there are several."""
     tenancies = {tenancy for (tenancy,) in samples.by("fss_oci_inventory_success", "tenancy")}
 
@@ -81,14 +77,13 @@ def _names_of(samples: Samples) -> Callable[[str, str], str]:
     return name
 
 
-def _discovering(samples: Samples) -> tuple[str, ...]:
+def _discovering(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
     complete = samples.by("fss_oci_inventory_last_success_timestamp_seconds", *_PLACE)
     places = {
         (labels["tenancy"], labels["region"])
         for name in ("fss_mount_target_info", "fss_oci_poll_success")
         for labels, _ in samples.all(name)
     }
-    name_of = _names_of(samples)
     return tuple(sorted(name_of(*place) for place in places if place not in complete))
 
 
@@ -105,12 +100,11 @@ def _seconds_since(moment: float | None, now: float) -> float | None:
     return None if moment is None else max(0.0, now - moment)
 
 
-def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
+def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, ...]:
     ended = samples.by("fss_oci_poll_timestamp_seconds", *_PLACE)
     durations = samples.by("fss_oci_poll_duration_seconds", *_PLACE)
     inventory = samples.by("fss_oci_inventory_age_seconds", *_PLACE)
     of_metrics = samples.by("fss_oci_metric_success", *_PLACE, "oci_metric")
-    name_of = _names_of(samples)
     rows = []
     for key, success in sorted(samples.by("fss_oci_poll_success", *_PLACE).items()):
         ages = [
@@ -135,7 +129,7 @@ def _regions(samples: Samples, now: float) -> tuple[RegionRow, ...]:
     return tuple(rows)
 
 
-def _problems(samples: Samples) -> tuple[str, ...]:
+def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
     """Return the gaps of the monitoring, a sentence each."""
     problems = [
         f"{count:,.0f} times a record of mountstats or mountinfo could not be read ({reason})."
@@ -147,13 +141,12 @@ def _problems(samples: Samples) -> tuple[str, ...]:
         problems.append(
             f"{forwarders:.0f} in-transit TLS forwarder addresses are not in address_map of the configuration."
         )
-    name_of = _names_of(samples)
     for place, count in sorted(samples.by("fss_oci_ambiguous_addresses", *_PLACE).items()):
         if count:
             problems.append(
                 f"{count:.0f} mount targets in {name_of(*place)} cannot be told apart by their address: not joined with clients."
             )
-    problems += _failed_calls(samples)
+    problems += _failed_calls(samples, name_of)
     expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_expected", "fss_seen"))
     for key, count in sorted(expected.items()):
         if seen.get(key, 0.0) < count:
@@ -170,10 +163,9 @@ _QUERY = "SummarizeMetricsData"
 _NAMED = 3  # so many operations with the same failure are named
 
 
-def _failed_calls(samples: Samples) -> Iterator[str]:
+def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
     """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
     failed: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
-    name_of = _names_of(samples)
     for (tenancy, region, operation, reason), calls in samples.by(
         "fss_oci_failed_calls", *_PLACE, "operation", "reason"
     ).items():

@@ -4,8 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import Knowledge, KnownFigure, best_known
+from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.traffic import Traffic
+
+_TRANSFERS = {READ: READ_CLASS, WRITE: WRITE_CLASS}
 
 
 class Level(IntEnum):
@@ -131,21 +137,21 @@ class AddressRow:
 class MountRow:
     """The load of one export on this host, over the time that the page states."""
 
-    # server, export, address, mount_points: names of the mount
-    server: str
-    export: str
-    address: str
+    mount: SeriesKey
     mount_points: tuple[str, ...]
-    iops: Usage  # estimated mount-target IOPS with bounds
+    iops: Bounds  # estimated mount-target IOPS
     share: float | None  # share of all mounts of this host, 0 to 1. None without load
-    top_operation: str  # operation with the highest cost. Empty without load
-    # read_bytes_per_second, write_bytes_per_second: payload
-    read_bytes_per_second: float
-    write_bytes_per_second: float
-    # rtt_seconds, queue_seconds: mean times of an operation on network and server, and in the client. None without
-    # operations
-    rtt_seconds: float | None
-    queue_seconds: float | None
+    traffic: Traffic  # rates per second
+
+    @property
+    def top_operation(self) -> str:
+        """The operation with the highest cost, or the class with --nfs.operations=none. Empty without any cost."""
+        classes = self.traffic.classes
+        # READ_PLUS shares its class with READ.
+        transfers = {name: classes[kind] for name, kind in _TRANSFERS.items() if kind in classes}
+        operations = {**self.traffic.operations, **transfers}
+        costs = {name: rate.iops.point for name, rate in operations.items() if rate.iops and rate.iops.point}
+        return max(costs, key=costs.__getitem__, default="")
 
 
 @dataclass(frozen=True, slots=True)

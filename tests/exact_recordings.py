@@ -14,12 +14,15 @@ from typing import Any
 
 from tests.nfs.exact.kernel import ROOT, Playback
 
+from fss_exporter.catalogue import Family
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
+from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
-from fss_kernel_counting.sizes.counted_costs import CountedCosts, CountedTotals
+from fss_kernel_counting.sizes.counted_costs import CountedCosts, CountedTotals, counted_families
 from fss_kernel_counting.sizes.size_reader import ExactReader
 from fss_kernel_counting.tracefs import Sources
 
@@ -86,6 +89,11 @@ class ExactRecording:
     def counted(self, sysfs: Path) -> CountedTotals:
         """Everything the kernel counted, look by look."""
         return totals(self.accounts(sysfs))
+
+    def families(self, sysfs: Path) -> list[Family]:
+        """The metric families of everything the kernel counted."""
+        counted = self.counted(sysfs)
+        return list(counted_families(counted, NO_OVERRIDES, Answer(mounts=counted.seconds)))
 
 
 def totals(accounts: Accounts) -> CountedTotals:

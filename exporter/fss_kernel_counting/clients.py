@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fss_exporter.addresses import AddressMap
 from fss_exporter.nfs.superblocks import Reading
-from fss_kernel_counting.hist_tables import HistRow, Key
+from fss_kernel_counting.hist_tables import HistRow, Key, parts
 
 _MOST_CLIENTS = 10_000
 
@@ -25,15 +25,17 @@ class ClientAddresses:
         self._clients = sysfs / "kernel" / "sunrpc" / "rpc-clients"
         self._address_map = address_map
         self._known: dict[str, str] = {}
-        self._births: dict[Key, int] = {}
 
-    def learn(self, births: Mapping[Key, HistRow]) -> Mapping[str, frozenset[str]]:
-        """Read the table of new RPC clients, by number and address. Return the addresses of the clients born since the last call."""
+    def learn(self, births: Iterable[tuple[Key, HistRow]]) -> Mapping[str, frozenset[str]]:
+        """Learn of new RPC clients from the growth of their table. Return the addresses of the clients by number.
+
+        Raises:
+            Lost: a key has another layout.
+        """
         born: dict[str, set[str]] = defaultdict(set)
-        for key, row in births.items():
-            if len(key) == 2 and row.hits != self._births.get(key, 0):
-                born[key[0]].add(self._address_map.mount_target(key[1]))
-        self._births = {key: row.hits for key, row in births.items()}
+        for key, _ in births:
+            client, address = parts(key, 2)
+            born[client].add(self._address_map.mount_target(address))
         for client, addresses in born.items():
             self._known.pop(client, None)
             if not self.of(client) and len(addresses) == 1:
@@ -41,8 +43,7 @@ class ClientAddresses:
         return {client: frozenset(addresses) for client, addresses in born.items()}
 
     def learn_all(self) -> None:
-        """Begin with new tables, and read the present clients from sysfs, because the tables miss older clients."""
-        self._births = {}
+        """Read the present clients from sysfs, because the tables miss older clients."""
         for client in self.alive():
             self.of(client)
 

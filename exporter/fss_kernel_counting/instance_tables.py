@@ -1,14 +1,24 @@
 """The tables of one tracefs instance: set triggers, set them again after a failure, and read the counts."""
 
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, KeysView, Mapping
 from pathlib import Path
 from threading import Event
 from typing import Final, Generic, Protocol, TypeVar
 
-from fss_kernel_counting import hist_tables
-from fss_kernel_counting.hist_tables import DROPPED, TRIGGERS, UNREADABLE, Grown, Lost, grown
+from fss_exporter.log_once import LogOnce
+from fss_kernel_counting.hist_tables import (
+    DROPPED,
+    TRIGGERS,
+    UNREADABLE,
+    Grown,
+    HistParser,
+    HistRow,
+    Key,
+    Lost,
+    Table,
+    grown,
+)
 from fss_kernel_counting.tracefs import Instance, NotYet, Sources, Unavailable, advice, find, signals_held
 
 log = logging.getLogger(__name__)
@@ -19,45 +29,23 @@ RETRY_SECONDS: Final = 60.0  # time between two tries to set triggers
 TableName = tuple[str, str]  # A table: event and condition
 
 
-@dataclass(frozen=True, slots=True)
-class TablesLook:
-    """Every table at one look."""
-
-    tables: Mapping[TableName, hist_tables.Table]
-
-    def is_same(self, before: "TablesLook") -> bool:
-        """Whether no table has changed since another look. The parser keeps the tables of an unchanged file."""
-        return all(table is before.tables.get(place) for place, table in self.tables.items())
-
-    def grown(self, before: "TablesLook | None", place: TableName) -> Grown:
-        """Return the growth of a table since another look, or since the trigger was set.
-
-        Raises:
-            Lost: the table was replaced.
-        """
-        now, old = self.tables[place], before.tables[place] if before else None
-        if now is old:
-            return []
-        return list(grown(old.rows if old else {}, now.rows, place[0]))
-
-    def since(self, before: "TablesLook", place: TableName) -> Grown:
-        """Return the growth of a table since another look, if all events found room.
-
-        Raises:
-            Lost: the table was replaced, or events found no room in the table.
-        """
-        if more := self.tables[place].dropped - before.tables[place].dropped:
-            raise Lost(DROPPED, f"{place[0]}: {more} events found no room in the table")
-        return self.grown(before, place)
-
-
 class InstanceTables:
-    """Triggers of an instance, with their tables."""
+    """Triggers of an instance, with tables that remember the last look.
+
+    Attributes:
+        dropped: events that found no room between the last two looks.
+    """
 
     def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        self._parsers: dict[str, hist_tables.HistParser] = {}
-        self._expected: list[TableName] = []
+        self.dropped = 0
+        self._instance = instance
+        self._parsers: dict[str, HistParser] = {}
+        self._last: dict[TableName, Table | None] = {}  # None before the first look
+
+    @property
+    def names(self) -> KeysView[TableName]:
+        """The tables whose triggers are set."""
+        return self._last.keys()
 
     def add(self, event: str, rows: int, keys: Mapping[str, str]) -> None:
         """Set a trigger for each table of an event. `keys` of the rows are by the condition, which identifies the table.
@@ -67,84 +55,73 @@ class InstanceTables:
         """
         for condition, of_row in keys.items():
             wanted = f" if {condition}" if condition else ""
-            self.instance.add_trigger(event, f"hist:keys={of_row}:size={rows}{wanted}")
-            self._parsers.setdefault(event, hist_tables.HistParser())
-            self._expected.append((event, condition))
+            self._instance.add_trigger(event, f"hist:keys={of_row}:size={rows}{wanted}")
+            self._parsers.setdefault(event, HistParser())
+            self._last[event, condition] = None
 
-    def try_to_add(self, event: str, rows: int, keys: Mapping[str, str], otherwise: str) -> bool:
-        """Set optional triggers of an event. `otherwise` goes to the log after a refusal."""
+    def try_to_add(self, table: TableName, rows: int, keys: str, otherwise: str) -> None:
+        """Set the trigger of an optional table. `otherwise` goes to the log after a refusal."""
+        event, condition = table
         try:
-            self.add(event, rows, keys)
+            self.add(event, rows, {condition: keys})
         except OSError as error:
-            log.warning("%s: %s", otherwise, advice(error, self.instance.path))
-            return False
-        return True
+            log.warning("%s: %s", otherwise, advice(error, self._instance.path))
 
-    def look(self) -> TablesLook:
-        """Return every table with the present counts.
+    def added(self) -> dict[TableName, Grown]:
+        """Return the rows of each table that have grown since the last look. The first look returns every row.
 
         Raises:
-            Lost: a trigger is gone, or a table is unreadable.
+            Lost: a trigger is gone, or a table is unreadable or was replaced since the last look.
         """
-        try:
-            tables = self._tables()
-        except Lost as lost:
-            if lost.check != UNREADABLE:
-                raise
-            # No kernel has shown such a table so far. A second look costs less than an interval without counts.
-            tables = self._tables()
-        for place in self._expected:
-            if place not in tables or not tables[place].running:
-                raise Lost(TRIGGERS, f"{place[0]}: its trigger is gone")
-        return TablesLook(tables)
+        tables = self._tables()
+        for event, condition in self._last:
+            if (event, condition) not in tables or not tables[event, condition].running:
+                raise Lost(TRIGGERS, f"{event}: its trigger is gone")
+        before, self._last = self._last, {name: tables[name] for name in self._last}
+        self.dropped = sum(tables[name].dropped - (old.dropped if old else 0) for name, old in before.items())
+        return {name: _growth(name[0], old, tables[name]) for name, old in before.items()}
 
-    def _tables(self) -> dict[TableName, hist_tables.Table]:
+    def all_added(self) -> dict[TableName, Grown]:
+        """Return the same, if all events found room.
+
+        Raises:
+            Lost: likewise, or events found no room in a table.
+        """
+        growth = self.added()
+        if self.dropped:
+            raise Lost(DROPPED, f"{self.dropped} events found no room in the tables")
+        return growth
+
+    def rows(self, name: TableName) -> Mapping[Key, HistRow]:
+        """Return every row of a table at the last look."""
+        table = self._last[name]
+        return table.rows if table else {}
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether a table was nearly full at the last look."""
+        return any(table is not None and table.is_nearly_full for table in self._last.values())
+
+    def _tables(self) -> dict[TableName, Table]:
         tables = {}
         for event, parser in self._parsers.items():
             try:
-                raw = self.instance.read(event)
+                raw = self._instance.read(event)
             except OSError as error:
-                raise Lost(TRIGGERS, str(advice(error, self.instance.path))) from error
+                raise Lost(TRIGGERS, str(advice(error, self._instance.path))) from error
             tables.update({(event, table.condition): table for table in parser.parse(raw)})
         return tables
 
+    def end(self) -> None:
+        """Remove the triggers with the instance."""
+        self._instance.remove()
 
-class EventTables:
-    """Tables of one event that remember the last look. Arguments are as of `InstanceTables.add`.
 
-    Attributes:
-        dropped: events that found no room between the last two looks.
-        is_nearly_full: whether a table was nearly full at the last look.
-
-    Raises:
-        OSError: the kernel refuses a trigger.
-    """
-
-    def __init__(self, instance: Instance, event: str, rows: int, keys: Mapping[str, str]) -> None:
-        self.dropped = 0
-        self.is_nearly_full = False
-        self._places = {condition: (event, condition) for condition in keys}
-        self._tables = InstanceTables(instance)
-        self._tables.add(event, rows, keys)
-        self._last: TablesLook | None = None
-
-    def added(self) -> dict[str, Grown]:
-        """Return rows with growth since the last look, by condition. The first look returns everything since the start.
-
-        Raises:
-            Lost: the tables are unreadable, or were replaced since the last look.
-        """
-        now, before = self._tables.look(), self._last
-        self._last = now
-        grown = {condition: now.grown(before, place) for condition, place in self._places.items()}
-        pairs = [(now.tables[place], before and before.tables[place]) for place in self._places.values()]
-        self.dropped = max(0, sum(new.dropped - (old.dropped if old else 0) for new, old in pairs))
-        self.is_nearly_full = any(new.is_nearly_full for new, _ in pairs)
-        return grown
-
-    def rows(self, condition: str) -> Mapping[hist_tables.Key, hist_tables.HistRow]:
-        """Return every row of a table at the last look."""
-        return self._last.tables[self._places[condition]].rows if self._last else {}
+def _growth(event: str, before: Table | None, now: Table) -> Grown:
+    """Return the growth of a table. The parser returns the identical table for an unchanged file."""
+    if now is before:
+        return []
+    return list(grown(before.rows if before else {}, now.rows, event))
 
 
 class HasEnd(Protocol):
@@ -163,7 +140,6 @@ class TriggerSetUp(Generic[Session]):
     Attributes:
         session: the triggers in place.
         refusal: reason of a failure in the last call of `ready`.
-        unreadable: unreadable looks in a row. A good look sets the number to 0.
     """
 
     def __init__(
@@ -176,7 +152,6 @@ class TriggerSetUp(Generic[Session]):
         *,
         counted: str,
         otherwise: str,
-        most_unreadable: int = 0,
     ) -> None:
         """Set no trigger yet.
 
@@ -188,11 +163,9 @@ class TriggerSetUp(Generic[Session]):
             clock: monotonic seconds.
             counted: text for the log after a success.
             otherwise: text for the log after a failure.
-            most_unreadable: most unreadable looks in a row whose counts a later look may bring.
         """
         self.session: Session | None = None
         self.refusal: Unavailable | None = None
-        self.unreadable = 0
         self._make = make
         self._sources = sources
         self._rows = rows
@@ -200,9 +173,9 @@ class TriggerSetUp(Generic[Session]):
         self._clock = clock
         self._counted = counted
         self._otherwise = otherwise
-        self._most_unreadable = most_unreadable
         self._next_try = 0.0
         self._last_refusal = ""
+        self._log_once = LogOnce(log)
         self._closed = Event()
 
     def begin(self) -> None:
@@ -212,9 +185,10 @@ class TriggerSetUp(Generic[Session]):
             NotYet: the client of the kernel is not loaded.
             Unavailable: this kernel cannot, or this process may not.
         """
+        sources = self._sources
         try:
             with signals_held():
-                self.session = self._make(self._root(), self._rows)
+                self.session = self._make(find(sources.tracefs, sources.files, sources.sysfs), self._rows)
         except Unavailable as reason:
             self._last_refusal = str(reason)
             raise
@@ -222,9 +196,6 @@ class TriggerSetUp(Generic[Session]):
         log.info("%s, in tables of %d rows", self._counted, self._rows)
         if self._closed.is_set():  # by another thread in the meantime
             self.end()
-
-    def _root(self) -> Path:
-        return find(self._sources.tracefs, self._sources.files, self._sources.sysfs)
 
     def ready(self, rows: int) -> Session | None:
         """Return the triggers. Without triggers set them, a minute after the last try, with tables of at least `rows` rows.
@@ -245,20 +216,16 @@ class TriggerSetUp(Generic[Session]):
                     log.log(level, "%s: %s", self._otherwise, reason)
         return self.session
 
-    def lose(self, lost: Lost) -> bool:
-        """Note a failed look. Return whether a later look may bring the counts of this look.
+    def lose(self, lost: Lost) -> None:
+        """Log a failed look and remove the triggers. After dropped events the next tables have more rows.
 
-        Unreadable tables stay, and the log has the first of several such looks. All other tables are removed. After dropped events
-        the next tables have more rows.
+        The triggers of an unreadable table stay, because new ones would be as unreadable.
         """
-        self.unreadable = self.unreadable + 1 if lost.check == UNREADABLE else 0
-        if self.unreadable <= 1:
-            log.warning("%s in this interval: %s", self._otherwise, lost)
+        self._log_once.failed(lost.check, f"{self._otherwise} in this interval: {lost}")
         if lost.check == DROPPED:
             self.double()
-        if not self.unreadable:
+        if lost.check != UNREADABLE:
             self.end()
-        return 0 < self.unreadable <= self._most_unreadable
 
     def double(self) -> None:
         """Let the next tables have twice the rows, as far as tables may grow."""

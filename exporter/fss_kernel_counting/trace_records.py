@@ -77,12 +77,8 @@ class RecordedEvents:
             raise Unavailable(f"{root}/events/header_page: unknown layout")
         self._begin, self._page_bytes = int(data[1]), int(data[1]) + int(data[2])
         self._instance = Instance(root, name, files)
-        try:
-            with advised(self._instance.path):
-                self._pipes = self._instance.record(events, buffer_kib)
-        except BaseException:
-            self._instance.remove()
-            raise
+        with self._instance.removed_on_failure(), advised(self._instance.path):
+            self._pipes = self._instance.record(events, buffer_kib)
 
     def look(self) -> list[Record]:
         """Return the records since the last look, in the order of time.

@@ -290,12 +290,18 @@ class Instance:
             with suppress(FileNotFoundError):
                 files.rmdir(self.path)
             files.mkdir(self.path)
-            try:
+            with self.removed_on_failure():
                 files.write(self.path / "buffer_size_kb", _SMALLEST_BUFFER_KIB)
                 files.write(self.path / "tracing_on", "0")
-            except OSError:
-                self.remove()
-                raise
+
+    @contextmanager
+    def removed_on_failure(self) -> Iterator[None]:
+        """Remove the instance if a further step of the set-up fails."""
+        try:
+            yield
+        except BaseException:
+            self.remove()
+            raise
 
     def add_trigger(self, event: str, trigger: str) -> None:
         """Set a trigger and keep the table open.

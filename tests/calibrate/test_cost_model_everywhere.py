@@ -15,6 +15,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOv
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
 from fss_toolbox.iostat.host_reports import HostTraffic
 from fss_toolbox.plan.history import of_clients
@@ -103,7 +104,7 @@ def test_counted_lock_calls_cost_what_was_measured() -> None:
     totals.locks["10.0.0.3", "LOCK"] = 10
     totals.locks["10.0.0.3", "FREE_ALL"] = 1
     for overrides, cost in ((NO_OVERRIDES, 48.0), (NLM_ONLY, 68.0)):
-        families = {family.name: family for family in counted_families(totals, overrides)}
+        families = {family.name: family for family in counted_families(totals, overrides, Answer())}
         (sample,) = families["fss_client_lock_io_operations"].samples
         assert sample.value == cost
 

@@ -162,15 +162,6 @@ class TestExactMode:
         assert counts["NLM"] == 7
         assert NfsRequests(directory, requests).send(next(step for step in STEPS if step.name == "FSSTAT")) == {}
 
-    def test_late_counts_are_not_added_to_the_counts_of_mountstats(self, tmp_path: Path, procfs: Procfs) -> None:
-        number = procfs.read().superblocks[0].number
-        late = Counts(frozenset({number}), {"READ": {number: CountedTransfers(9, 9, 0, {1: 9})}}, has_sizes=True)
-        looks = iter((Counts(), Counts(deferred=True), late))
-        requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), next(looks)))
-        step = next(step for step in STEPS if step.name == "READ 32 KiB")
-        requests.look(step)
-        assert requests.look(step)["READ 32 KiB"] == 0
-
     def test_a_check_for_other_programs_between_two_looks_takes_no_counts_away(
         self, tmp_path: Path, procfs: Procfs
     ) -> None:

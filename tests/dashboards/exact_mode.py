@@ -14,10 +14,8 @@ from tests import exact_recordings, latency_accuracy
 from tools.dashboard_pictures.replay import Labels, Rules, Server
 
 from fss_exporter.catalogue import family
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
-from fss_kernel_counting.sizes.counted_costs import counted_families
 
 STEP_S = 15
 _ADDRESS = "10.80.1.10"
@@ -50,7 +48,7 @@ def _recorded() -> Iterator[Counter]:
     sources = [list(request_families(latency.replayed(), Answer(addresses=addresses)))]
     for recording in exact_recordings.load_all():
         with tempfile.TemporaryDirectory() as folder:
-            sources.append(list(counted_families(recording.counted(recording.sysfs(Path(folder))), NO_OVERRIDES)))
+            sources.append(recording.families(recording.sysfs(Path(folder))))
     for families in sources:
         for counted in families:
             for sample in counted.samples:

@@ -22,10 +22,8 @@ from tools.dashboard_pictures.scenes import panels_of
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue.text import plain
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
-from fss_kernel_counting.sizes.counted_costs import counted_families
 from fss_toolbox.plan import prometheus_api
 from fss_toolbox.plan.history import client_sizes
 from fss_toolbox.plan.load import SizeShare
@@ -79,7 +77,7 @@ def of_exact_mode(folder: Path) -> list[tuple[str, float]]:
     totals = latency.replayed()
     families = [
         *request_families(totals, Answer(addresses={address for address, _ in totals.requests})),
-        *counted_families(recording.counted(recording.sysfs(folder)), NO_OVERRIDES),
+        *recording.families(recording.sysfs(folder)),
     ]
     lines = b"".join(plain(families)).decode().splitlines()
     return [(line, 0.0) if line[0] == "#" else _parted(line) for line in lines]

@@ -92,7 +92,7 @@ def test_an_unexpected_error_in_the_tables_costs_that_tick_its_exactness_only(mo
     host = ready(Host())
     work(host)
     with monkeypatch.context() as broken:
-        broken.setattr("fss_kernel_counting.sizes.size_reader.sort", _boom)
+        broken.setattr("fss_kernel_counting.sizes.size_reader.by_superblock", _boom)
         assert exact(host.tick()) == frozenset()
     assert (host.reader.loop.heartbeat.success, host.reader.loop.heartbeat.errors) == (False, 1)
     estimated = host.cost("READ")[1]

@@ -52,7 +52,6 @@ class Tick(NamedTuple):
 
     changes: Sequence[TransferChange]  # READs and WRITEs of the superblocks with a cost by size
     mounts: Mapping[str, SeriesKey]  # keys by `major:minor` of superblocks with a cost by size, just unmounted ones too
-    unread: frozenset[str]  # `major:minor` of the superblocks whose record could not be read in this tick
     seconds: float  # since the last tick. 0 in the first
     with_series: Collection[SeriesKey]  # every mount with series, unmounted ones included
 
@@ -62,15 +61,13 @@ class TickCosts(NamedTuple):
 
     transfers: Iterable[tuple[str, str, Bounds]]  # superblock (`major:minor`), operation and cost
     lock_io_operations: Mapping[str, float] = _NO_LOCKS  # by address, of counted lock calls
-    # Whether a later tick brings the cost of this one. The accounts then keep records of unmounted superblocks
-    is_deferred: bool = False
 
 
 class CostSource(Protocol):
     """The source of the cost of READs and WRITEs on mounts with a cost by size."""
 
     def tick_costs(self, tick: Tick) -> TickCosts:
-        """Return the costs of one tick. READs and WRITEs of an earlier tick may be among the costs."""
+        """Return the costs of one tick."""
 
 
 class EstimatedCosts:
@@ -134,14 +131,12 @@ class Accounts:
             seconds[read.number] = until - start.at if at > start.at else 0.0
             self._baselines[read.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
         self.superblocks = tuple(superblocks)
-        tick_costs = self._tick_costs(reading, changes, at)
+        tick_costs = self._tick_costs(changes, at)
         self._add_transfer_costs(tick_costs, costs)
         self._add_lock_costs(tick_costs)
-        if not tick_costs.is_deferred:
-            # A deferred cost may belong to a superblock that is gone, so the baselines stay until the costs come.
-            for gone in self._baselines.keys() - reading.present:
-                del self._baselines[gone]
-            self._drop_unmounted(at)
+        for gone in self._baselines.keys() - reading.present:
+            del self._baselines[gone]
+        self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
         mounted = {known.superblock.key.address for known in self._baselines.values()}
@@ -197,15 +192,14 @@ class Accounts:
             self.wire.received_bytes += received
         return operations
 
-    def _tick_costs(self, reading: Reading, changes: Sequence[TransferChange], at: float) -> TickCosts:
+    def _tick_costs(self, changes: Sequence[TransferChange], at: float) -> TickCosts:
         mounts = {
             number: known.superblock.key
             for number, known in self._baselines.items()
             if known.superblock.known.cost == "weighted"
         }
-        unread = reading.present - {superblock.number for superblock in reading.superblocks}
         seconds = 0.0 if self.last_at is None else at - self.last_at
-        return self.costs.tick_costs(Tick(changes, mounts, unread, seconds, self.mounts.keys()))
+        return self.costs.tick_costs(Tick(changes, mounts, seconds, self.mounts.keys()))
 
     def _add_transfer_costs(self, tick_costs: TickCosts, costs: dict[str, float]) -> None:
         """Add the costs of READs and WRITEs to the totals, and to `costs` of the superblocks of this reading."""

@@ -15,19 +15,19 @@ from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import Owner, Owners, possible_owners
 from fss_kernel_counting.durations import request_durations as tables
 from fss_kernel_counting.durations.request_durations import NO_REQUESTS, AddressClass, Requests
-from fss_kernel_counting.instance_tables import TablesLook
+from fss_kernel_counting.hist_tables import Grown
+from fss_kernel_counting.instance_tables import TableName
 
 ByClient = Mapping[tuple[str, str], Requests]  # Requests by RPC client and procedure
 ByProcedure = Mapping[str, int]
 
 
-def requests_between(session: tables.LatencySession, before: TablesLook, now: TablesLook) -> ByClient:
-    """Return the counts of the tables between two looks.
+def requests_of(grown: Mapping[TableName, Grown]) -> ByClient:
+    """Return the requests in the growth of the tables.
 
     Raises:
-        Lost: a table was replaced, was full, or has keys of another layout.
+        Lost: a key has another layout.
     """
-    grown = {place: now.since(before, place) for place in session.places}
     finished = tables.durations(grown[tables.FINISHED])
     answered = tables.durations(grown.get(tables.ANSWERED, ()))
     no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))

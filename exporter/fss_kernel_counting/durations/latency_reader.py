@@ -18,11 +18,11 @@ from fss_kernel_counting.durations.latency_interval import (
     ByClient,
     CallAgreement,
     attributed,
-    requests_between,
+    requests_of,
     with_earlier,
 )
 from fss_kernel_counting.hist_tables import Lost
-from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
+from fss_kernel_counting.instance_tables import MOST_ROWS, InstanceTables, TriggerSetUp
 from fss_kernel_counting.tracefs import NotYet, Sources
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,6 @@ INTERVAL_SECONDS: Final = 10.0
 LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with very many mounts the agent looks less often
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
-_MOST_UNREADABLE: Final = 30
 _FEWEST_ROWS: Final = 2048
 _ROWS_OF_A_MOUNT: Final = 160
 # A busy superblock has 80 to 120 rows.
@@ -68,7 +67,6 @@ class LatencyReader:
         self._retention_s = retention_s
         self._clock = clock
         self._cpu_clock = cpu_clock
-        self._look: TablesLook | None = None
         self._owners = Owners({}, {})
         self._alive: frozenset[str] | None = None
         self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
@@ -77,14 +75,13 @@ class LatencyReader:
         self._cpu_s = 0.0
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: tables.LatencySession(root, rows, rtt=rtt, files=sources.files),
+            lambda root, rows: tables.duration_tables(root, rows, rtt=rtt, files=sources.files),
             sources,
             _FEWEST_ROWS,
             MOST_ROWS,
             clock,
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
-            most_unreadable=_MOST_UNREADABLE,
         )
         self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
 
@@ -106,35 +103,38 @@ class LatencyReader:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
 
     def _begin_anew(self) -> None:
-        self._look, self._hidden = None, {}
+        self._hidden = {}
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
         began = self._cpu_clock()
         reading, session = self._read(), self._triggers.session
-        try:
-            if session is None or self._look is None:
-                self._set_up(reading)
-            else:
-                self._count(session, self._look, reading)
-        except Lost as lost:
-            self._lose(lost)
-            if self._triggers.session is None:
-                try:
-                    self._set_up(reading)
-                except Lost as again:
-                    self._lose(again)
+        if session is not None and self.totals.active:
+            self._try(lambda: self._count(session, reading))
+        if not self.totals.active:
+            self._try(lambda: self._set_up(reading))
         self._forget(reading)
         self._cpu_s = self._cpu_clock() - began
 
-    def _count(self, session: tables.LatencySession, before: TablesLook, reading: Reading) -> None:
-        now = session.tables.look()
-        requests = requests_between(session, before, now)
+    def _try(self, look: Callable[[], None]) -> None:
+        """Take a look at the tables. After a failure the next look is a first look."""
+        try:
+            look()
+        except Lost as lost:
+            self._triggers.lose(lost)
+            self._lose(lost.check)
+
+    def _lose(self, check: str) -> None:
+        self.totals = self.totals.lost(check)
+        self._begin_anew()
+
+    def _count(self, session: InstanceTables, reading: Reading) -> None:
+        grown = session.all_added()
+        requests = requests_of(grown)
         after = self._read()
-        # Nothing can fail from here on, so that a failed look leaves everything as it was.
-        born = self._addresses.learn(now.tables[tables.BORN].rows) if tables.BORN in session.places else {}
+        born = self._addresses.learn(grown.get(tables.BORN, ()))
         previous, alive = self._owners, self._alive
-        linked = self._look_at_clients(now, after)
+        linked = self._look_at_clients(session, after)
         requests = with_earlier(requests, self._hidden, born)
         interval = attributed(requests, (previous, self._owners), born, alive, linked.keys())
         self._hidden = interval.hidden
@@ -145,34 +145,21 @@ class LatencyReader:
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
         self.totals = self.totals.plus(interval.places, paused, checks)
-        self._look, self._triggers.unreadable = now, 0
-        if session.is_nearly_full(now):
+        if session.is_nearly_full:
             log.info("the tables of durations are nearly full and are set up again")
             self._triggers.double()
-            self.totals = self.totals.lost(FULL)
             self._triggers.end()
-            self._begin_anew()
-            self._set_up(after)
+            self._lose(FULL)
 
-    def _look_at_clients(self, look: TablesLook, reading: Reading) -> Mapping[str, str]:
+    def _look_at_clients(self, session: InstanceTables, reading: Reading) -> Mapping[str, str]:
         """Learn the owners of the clients. Return the `major:minor` of superblocks by client, where sysfs has the clients."""
         alive = self._addresses.alive()
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
-        seen = {
-            key[0]
-            for place in (tables.FINISHED, tables.BORN)
-            if place in look.tables
-            for key in look.tables[place].rows
-        }
+        seen = {key[0] for name in session.names & {tables.FINISHED, tables.BORN} for key in session.rows(name)}
         linked = superblock_clients(self._sysfs)
         self._owners = owners(reading, alive | seen, linked, self._addresses.of)
         self._alive = alive or None
         return linked
-
-    def _lose(self, lost: Lost) -> None:
-        self.totals = self.totals.lost(lost.check)
-        if not self._triggers.lose(lost):
-            self._begin_anew()
 
     def _set_up(self, reading: Reading) -> None:
         """Set the triggers, and take the first look for the next comparison.
@@ -186,19 +173,17 @@ class LatencyReader:
                 self.totals = self.totals.lost(REFUSED)
             return
         self._addresses.learn_all()
-        look = session.tables.look()
+        grown = session.added()
         after = self._read()
-        if tables.BORN in look.tables:
-            self._addresses.learn(look.tables[tables.BORN].rows)
-        self._look_at_clients(look, after)
+        self._addresses.learn(grown.get(tables.BORN, ()))
+        self._look_at_clients(session, after)
         self._agreement = CallAgreement()
         self._agreement.check(self._owners, {}, (reading, after))
-        self._look = look
         self.totals = replace(
             self.totals,
             active=True,
-            counts_rtt=tables.ANSWERED in session.places,
-            counts_unanswered=tables.UNANSWERED in session.places,
+            counts_rtt=tables.ANSWERED in session.names,
+            counts_unanswered=tables.UNANSWERED in session.names,
             paused=frozenset(),
         )
         if self._triggers.session is None:  # closed in the meantime

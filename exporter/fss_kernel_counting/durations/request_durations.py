@@ -17,7 +17,7 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
-from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
+from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
 from fss_kernel_counting.tracefs import (
     FILES,
@@ -31,10 +31,16 @@ from fss_kernel_counting.tracefs import (
 )
 
 # The tables, by event and condition. All but the first are optional.
-FINISHED: Final = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
-ANSWERED: Final = (CALLS, 'rtt > 0 && progname == "nfs"')  # answered calls, by the time from transmission to reply
-UNANSWERED: Final = (CALLS, 'rtt == 0 && progname == "nfs"')  # calls without a reply, for example of a soft mount
-BORN: Final = (BIRTHS, 'program == "nfs"')  # new RPC clients
+FINISHED: Final[TableName] = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
+ANSWERED: Final[TableName] = (
+    CALLS,
+    'rtt > 0 && progname == "nfs"',
+)  # answered calls, by the time from transmission to reply
+UNANSWERED: Final[TableName] = (
+    CALLS,
+    'rtt == 0 && progname == "nfs"',
+)  # calls without a reply, for example of a soft mount
+BORN: Final[TableName] = (BIRTHS, 'program == "nfs"')  # new RPC clients
 
 OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
@@ -49,44 +55,29 @@ _FEWER: Final = 8
 # Calls without a reply and new clients are few, so their tables have an eighth of the rows.
 
 
-class LatencySession:
-    """Triggers in place that count durations. `rtt` says whether round-trip times are counted too.
+def duration_tables(root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> InstanceTables:
+    """Set the triggers that count durations. `rtt` says whether round-trip times are counted too.
 
     Raises:
         NotYet: the RPC client is not loaded.
         Unavailable: this kernel cannot, or this process may not.
     """
-
-    def __init__(self, root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> None:
-        check_latency(root, files)
-        self.tables = InstanceTables(Instance(root, OF_LATENCY, files))
-        try:
-            self.tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
-        except OSError as error:
-            self.tables.instance.remove()
-            if error.errno == errno.EINVAL:
-                message = f"{root}: the kernel refuses to count calls by powers of two of their time"
-                raise Unavailable(message) from error
-            raise advice(error, self.tables.instance.path) from error
-        few = max(rows // _FEWER, 128)
-        optional = [
-            (UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart"),
-            (ANSWERED, rows if rtt else 0, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted"),
-            (BORN, few, "client_id,addr", "mounts that come and go may lack their address"),
-        ]
-        self.places = frozenset(
-            (event, condition)
-            for (event, condition), size, keys, otherwise in optional
-            if size and self.tables.try_to_add(event, size, {condition: keys}, otherwise)
-        ) | {FINISHED}
-
-    def end(self) -> None:
-        """Remove the triggers."""
-        self.tables.instance.remove()
-
-    def is_nearly_full(self, look: TablesLook) -> bool:
-        """Whether a table is nearly full, so that a new set-up is due."""
-        return any(look.tables[place].is_nearly_full for place in self.places)
+    check_latency(root, files)
+    instance = Instance(root, OF_LATENCY, files)
+    tables = InstanceTables(instance)
+    try:
+        with instance.removed_on_failure():
+            tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            raise Unavailable(f"{root}: the kernel refuses to count calls by powers of two of their time") from error
+        raise advice(error, instance.path) from error
+    few = max(rows // _FEWER, 128)
+    tables.try_to_add(UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart")
+    if rtt:
+        tables.try_to_add(ANSWERED, rows, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted")
+    tables.try_to_add(BORN, few, "client_id,addr", "mounts that come and go may lack their address")
+    return tables
 
 
 def check_latency(root: Path, files: Files = FILES) -> None:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from fss_kernel_counting import tracefs
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
-from fss_kernel_counting.instance_tables import EventTables
+from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
 from fss_kernel_counting.processes.births import EVENTS, births
@@ -94,7 +94,7 @@ class ProcessSession:
         self._addresses = addresses
         self._join: thread_tables.WriteBackJoin | None = None
         self._looks = 0
-        self._tables: dict[str, EventTables] = {}
+        self._tables: dict[str, InstanceTables] = {}
         self._births: RecordedEvents | None = None
         self._instance = Instance(root, names.instance, files)
         try:
@@ -114,11 +114,14 @@ class ProcessSession:
             raise Unavailable(f"the kernel refuses every trigger: {self.refused[READS]}")
 
     def _add(self, part: str, event: str, rows: int, keys: Mapping[str, str]) -> None:
+        tables = InstanceTables(self._instance)
         try:
-            self._tables[part] = EventTables(self._instance, event, rows, keys)
+            tables.add(event, rows, keys)
         except OSError as error:
             self.refused[part] = str(advice(error, self._instance.path))
             self._instance.clear(event)
+        else:
+            self._tables[part] = tables
 
     def _record_births(self, root: Path, names: Names, files: Files) -> None:
         try:
@@ -151,7 +154,7 @@ class ProcessSession:
             counted.claims.update(self._try(procedure, claims) or {})
         counted.reads = self._try(READS, partial(thread_tables.sent, place_of=device)) or {}
         counted.writes = self._try(WRITES, partial(thread_tables.sent, place_of=device)) or {}
-        self._try(CLIENTS, lambda _: self._addresses.learn(self._tables[CLIENTS].rows(thread_tables.BORN)))
+        self._try(CLIENTS, lambda added: self._addresses.learn(added[thread_tables.BORN]))
         counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
         self._looks += 1
         return counted
@@ -176,7 +179,7 @@ class ProcessSession:
         if tables is None:
             return None
         try:
-            counted = convert(tables.added())
+            counted = convert({condition: grown for (_, condition), grown in tables.added().items()})
         except Lost as error:
             self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
@@ -187,7 +190,8 @@ class ProcessSession:
 
     def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> TransfersBy:
         self._try(DIRTIERS, lambda _: None)
-        dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(thread_tables.NOT_A_DISK))
+        (names,) = self._tables[DIRTIERS].names
+        dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(names))
         return thread_tables.joined(added, dirtiers, device)
 
     def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:

@@ -21,7 +21,7 @@ from typing import Final
 
 from fss_exporter.model.operations import BLOCK_BYTES
 from fss_kernel_counting.hist_tables import Grown, HistRow, Key, number, parts
-from fss_kernel_counting.instance_tables import EventTables
+from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes.attribution import CallsBy, Place, Thread, TransfersBy
 from fss_kernel_counting.sizes.size_counts import CountedTransfers, device_of
 from fss_kernel_counting.sizes.size_triggers import blocks_started, size_conditions
@@ -153,6 +153,7 @@ class WriteBackJoin:
         self._in_order = _in_order(joint, dirtied)
         clear_join(root, name, joint, files)
         self._instance = Instance(root, name, files)
+        self._files_of_writers, self.tables = InstanceTables(self._instance), InstanceTables(self._instance)
         try:
             try:
                 files.append(self._events, f"s:{joint} {_JOIN_FIELDS}")
@@ -160,11 +161,9 @@ class WriteBackJoin:
                 if error.errno != errno.EEXIST:  # a program that was killed has left the event behind
                     raise
             action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"
-            self._by_file = (
-                EventTables(self._instance, dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"}),
-                EventTables(self._instance, WRITES, _MOST_FILES, {_BY_WORKERS: f"fileid:c=count,d=dev:{action}"}),
-            )
-            self.tables = EventTables(self._instance, f"synthetic/{joint}", rows, sizes_by("dv,pid", "cnt"))
+            self._files_of_writers.add(dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"})
+            self._files_of_writers.add(WRITES, _MOST_FILES, {_BY_WORKERS: f"fileid:c=count,d=dev:{action}"})
+            self.tables.add(f"synthetic/{joint}", rows, sizes_by("dv,pid", "cnt"))
         except BaseException:
             self.end()
             raise
@@ -175,9 +174,8 @@ class WriteBackJoin:
         Raises:
             Lost: a table is unreadable.
         """
-        for table in self._by_file:
-            table.added()
-        return any(table.dropped or table.is_nearly_full for table in self._by_file)
+        self._files_of_writers.added()
+        return bool(self._files_of_writers.dropped) or self._files_of_writers.is_nearly_full
 
     def end(self) -> None:
         """Remove the triggers, the instance and the event."""

@@ -1,22 +1,14 @@
-"""The cost source of exact mode: the kernel's counts by size give the cost of READs and WRITEs.
-
-Counters in the kernel's tables are cumulative. If a tick cannot read the tables, the tick is estimated, and the next good
-look has the counts of both ticks. By then the estimate is charged, and a scraped counter must not fall. So the estimate is
-an advance: the counts are charged minus the advance, and not at all if the advance was higher. The totals are then exact
-again, or as far above the truth as the estimate was.
-"""
+"""The cost source of exact mode: the kernel's counts by size give the cost of READs and WRITEs."""
 
 import math
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.estimate import NO_COST, Bounds, TransferChange, estimated_cost
+from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Tick, TickCosts
@@ -111,38 +103,34 @@ def _add_calls(
     totals.update(calls)
 
 
-def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer | None = None) -> Iterator[Family]:
-    """Return the metric families of exact mode. Without an answer, show all counts, in an unknown network.
+def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer) -> Iterator[Family]:
+    """Return the metric families of exact mode.
 
     Mounts and addresses that are new in the answer show zeros. Those that the answer lacks wait for the next.
     """
-    network = answer.network if answer else UNKNOWN_NETWORK
-    seconds = (
-        totals.seconds
-        if answer is None
-        else {key: totals.seconds[key] for key in totals.seconds if key in answer.mounts}
-    )
-    new_mounts, at_zero = (answer.new_mounts, answer.at_zero) if answer else ((), ())
+    network = answer.network
+    seconds = {key: by_mode for key, by_mode in totals.seconds.items() if key in answer.mounts}
     waiting = {key.address for key in totals.seconds} - {key.address for key in seconds}
+    sizes = {place: transfers for place, transfers in totals.sizes.items() if place[0] not in waiting}
     locks, acls = (
-        {place: 0 if place[0] in at_zero else count for place, count in calls.items() if place[0] not in waiting}
+        {place: 0 if place[0] in answer.at_zero else count for place, count in calls.items() if place[0] not in waiting}
         for calls in (totals.locks, totals.acls)
     )
+    lock_costs: dict[str, float] = defaultdict(float)
+    for (address, procedure), count in locks.items():
+        lock_costs[address] += count * overrides.lock_cost(procedure)
     exact = (((network, *key), float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
     yield family("fss_client_cost_exact", exact)
     yield family(
         "fss_client_cost_seconds_total",
         (
-            ((network, *key, mode), 0.0 if key in new_mounts else by_mode[mode])
+            ((network, *key, mode), 0.0 if key in answer.new_mounts else passed)
             for key, by_mode in seconds.items()
-            for mode in ("exact", "estimated")
+            for mode, passed in by_mode.items()
         ),
     )
-    yield _sizes(network, {place: sizes for place, sizes in totals.sizes.items() if place[0] not in waiting}, at_zero)
+    yield _sizes(network, sizes, answer.at_zero)
     yield family("fss_client_lock_operations_total", (((network, *place), count) for place, count in locks.items()))
-    lock_costs: dict[str, float] = defaultdict(float)
-    for (address, procedure), count in locks.items():
-        lock_costs[address] += count * overrides.lock_cost(procedure)
     priced = (((network, address), cost) for address, cost in lock_costs.items())
     yield family("fss_client_lock_io_operations_total", priced)
     yield family("fss_client_acl_operations_total", (((network, *place), count) for place, count in acls.items()))
@@ -163,7 +151,7 @@ def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_z
     for (address, operation), counted in sizes.items():
         transfers = NO_TRANSFERS if address in at_zero else counted
         buckets = [
-            (float(bound * BLOCK_BYTES), sum(n for blocks, n in transfers.by_blocks.items() if blocks <= bound))
+            (float(bound * BLOCK_BYTES), sum(count for blocks, count in transfers.by_blocks.items() if blocks <= bound))
             for bound in _BOUNDS_BLOCKS
         ]
         everything = (math.inf, sum(transfers.by_blocks.values()))
@@ -171,22 +159,18 @@ def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_z
     return result
 
 
-_Transfer = tuple[str, str]
-# Superblock and operation.
-
-
-class _Advance(NamedTuple):
-    """READs or WRITEs estimated ahead of their counts."""
-
-    charged: Bounds = NO_COST  # I/O operations of the estimate
-    retransmissions: int = 0  # without a cost so far, because an estimate has none for them
-
-    def rest(self, counted: Bounds) -> Bounds:
-        """Return the uncharged part of a counted cost."""
-        return Bounds(*(max(0.0, whole - paid) for whole, paid in zip(counted, self.charged, strict=True)))
-
-
-_NO_ADVANCE = _Advance()
+def _counted_cost(operation: str, transfers: CountedTransfers, change: TransferChange | None) -> Bounds:
+    """Return the cost of counted READs or WRITEs. No table counts retransmissions by size, so each costs the mean."""
+    cost = exact_cost(operation, transfers)
+    if change is None or not change.retransmissions:
+        return cost
+    if transfers.operations:
+        mean = cost.point / transfers.operations
+    elif change.operations:
+        mean = estimated_cost(change).point / change.operations
+    else:
+        return cost
+    return Bounds.exact(cost.point + change.retransmissions * mean)
 
 
 class CountedCosts:
@@ -199,66 +183,26 @@ class CountedCosts:
         self._overrides = overrides
         self.totals = CountedTotals()
         self._last_counts = last_counts
-        self._advances: dict[_Transfer, _Advance] = {}
         self._lock = threading.Lock()
 
     def tick_costs(self, tick: Tick) -> TickCosts:
         """Return counted costs, and estimates of superblocks without counts. Add the counts to the totals of exact mode."""
         counts = self._last_counts()
         changes = {(change.superblock, change.operation): change for change in tick.changes}
-        counted = [
-            (number, operation, self._counted((number, operation), changes, by_superblock))
-            for number in tick.mounts
-            if number in counts.superblocks
-            for operation, by_superblock in counts.transfers.items()
-            if number in by_superblock or (number, operation) in changes
-        ]
-        if not counts.deferred:
-            self._settle(counts, tick.unread)
-        estimated = [
-            (number, operation, self._estimated(change, is_advance=counts.deferred))
-            for (number, operation), change in changes.items()
-            if number not in counts.superblocks
-        ]
+        costs = []
+        for operation, by_superblock in counts.transfers.items():
+            for number, transfers in by_superblock.items():
+                if number in counts.superblocks and number in tick.mounts:
+                    change = changes.pop((number, operation), None)
+                    costs.append((number, operation, _counted_cost(operation, transfers, change)))
+        for (number, operation), change in changes.items():
+            is_counted = number in counts.superblocks
+            cost = _counted_cost(operation, NO_TRANSFERS, change) if is_counted else estimated_cost(change)
+            costs.append((number, operation, cost))
         with self._lock:
             self.totals.add(counts, tick.mounts, tick.seconds)
             self.totals.keep(tick.with_series)
-        return TickCosts((*counted, *estimated), self._lock_costs(counts), is_deferred=counts.deferred)
-
-    def _settle(self, counts: Counts, unread: Collection[str]) -> None:
-        """Drop the advances that the counts have settled or made void.
-
-        Advances of an unread record wait for a later reading, unless the tables are new and lack the earlier counts.
-        """
-        waiting = unread if counts.transfers else ()
-        self._advances = {key: advance for key, advance in self._advances.items() if key[0] in waiting}
-
-    def _estimated(self, change: TransferChange, *, is_advance: bool) -> Bounds:
-        cost = estimated_cost(change)
-        if is_advance:
-            transfer = (change.superblock, change.operation)
-            charged, again = self._advances.get(transfer, _NO_ADVANCE)
-            self._advances[transfer] = _Advance(charged.plus(cost), again + change.retransmissions)
-        return cost
-
-    def _counted(
-        self,
-        transfer: _Transfer,
-        changes: Mapping[_Transfer, TransferChange],
-        by_superblock: Mapping[str, CountedTransfers],
-    ) -> Bounds:
-        """Return the cost of counted READs or WRITEs. No table counts retransmissions by size, so each costs the mean."""
-        number, operation = transfer
-        transfers = by_superblock.get(number, NO_TRANSFERS)
-        change = changes.get(transfer)
-        advance = self._advances.get(transfer, _NO_ADVANCE)
-        cost = exact_cost(operation, transfers)
-        again = advance.retransmissions + (change.retransmissions if change else 0)
-        if again and transfers.operations:
-            cost = exact_cost(operation, transfers, again * cost.point / transfers.operations)
-        elif again and change and change.operations:
-            cost = exact_cost(operation, transfers, again * (estimated_cost(change).point / change.operations))
-        return advance.rest(cost)
+        return TickCosts(costs, self._lock_costs(counts))
 
     def _lock_costs(self, counts: Counts) -> Mapping[str, float]:
         costs: dict[str, float] = defaultdict(float)

@@ -6,7 +6,7 @@ this lead, and an interval without calls shows the lead exactly.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -52,13 +52,10 @@ class CountedTransfers(NamedTuple):
 NO_TRANSFERS = CountedTransfers()
 
 
-def exact_cost(operation: str, transfers: CountedTransfers, resent: float = 0.0) -> Bounds:
-    """Return mount-target I/O operations of READs or WRITEs of known sizes, as bounds that coincide.
-
-    `resent` is the cost of retransmissions, which no table counts by size.
-    """
+def exact_cost(operation: str, transfers: CountedTransfers) -> Bounds:
+    """Return mount-target I/O operations of READs or WRITEs of known sizes, as bounds that coincide."""
     factor = WRITE_FACTOR if operation == WRITE else 1
-    return Bounds.exact(float(factor * (transfers.operations + transfers.blocks)) + resent)
+    return Bounds.exact(float(factor * (transfers.operations + transfers.blocks)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +74,6 @@ class Counts:
     has_sizes: bool = False  # whether the distribution of sizes is known, not only the sum of blocks
     failed: tuple[str, ...] = ()  # names of the checks that this interval did not pass
     active: bool = False  # whether the counting is in place
-    deferred: bool = False  # the tables were unreadable, and the counts of a later interval contain this one
-
-
-ByOperation = dict[str, dict[str, CountedTransfers]]  # CountedTransfers by operation and `major:minor`
-
-
-def none_yet() -> ByOperation:
-    """No transfers of either operation."""
-    return {READ: {}, WRITE: {}}
-
-
-@dataclass(slots=True)
-class Sorted:
-    """Transfers of one interval, sorted by the state of the superblock in mountstats."""
-
-    known: ByOperation  # transfers of superblocks with a known cost, just unmounted superblocks included
-    # transfers of superblocks with an unreadable record, for a later look
-    unread: ByOperation = field(default_factory=none_yet)
-    # by operation, of superblocks without a visible mount
-    invisible: dict[str, CountedTransfers] = field(default_factory=dict)
 
 
 def weighted(reading: Reading) -> dict[str, Superblock]:
@@ -104,35 +81,24 @@ def weighted(reading: Reading) -> dict[str, Superblock]:
     return {superblock.number: superblock for superblock in reading.superblocks if superblock.known.cost == "weighted"}
 
 
-def sort(
-    transfers: Mapping[str, Mapping[int, CountedTransfers]],
-    reading: Reading,
-    known: Callable[[str], bool],
-    carried: ByOperation,
-) -> Sorted:
-    """Sort the counts of operations and device numbers by superblock.
+def by_superblock(
+    transfers: Mapping[str, Mapping[int, CountedTransfers]], numbers: Collection[str], present: Collection[str]
+) -> tuple[dict[str, dict[str, CountedTransfers]], dict[str, CountedTransfers]]:
+    """Return the transfers of the superblocks `numbers`, and together those of superblocks without a visible mount, by operation.
 
-    `known` says whether a `major:minor` was a weighted superblock at the last look. `carried` are counts of earlier looks whose
-    record was unreadable. The result contains these counts.
+    `transfers` are by operation and device number. `present` is the `major:minor` of every visible mount.
     """
-    numbers = {device_of(number): number for number in reading.present}
-    mine = weighted(reading)
-    unread = reading.present - {superblock.number for superblock in reading.superblocks}
-    result = Sorted(known=carried)
+    names = {device_of(number): number for number in (*numbers, *present)} if any(transfers.values()) else {}
+    known: dict[str, dict[str, CountedTransfers]] = {operation: {} for operation in transfers}
+    invisible = dict.fromkeys(transfers, NO_TRANSFERS)
     for operation, by_device in transfers.items():
         for device, added in by_device.items():
-            number = numbers.get(device, f"{device >> 20}:{device & 0xFFFFF}")
-            if number in unread:
-                _add(result.unread[operation], number, added)
-            elif number in mine or known(number):
-                _add(result.known[operation], number, added)
-            elif number not in reading.present:
-                _add(result.invisible, operation, added)
-    return result
-
-
-def _add(sums: dict[str, CountedTransfers], key: str, added: CountedTransfers) -> None:
-    sums[key] = sums.get(key, NO_TRANSFERS).plus(added)
+            number = names.get(device)
+            if number is None:
+                invisible[operation] = invisible[operation].plus(added)
+            elif number in numbers:
+                known[operation][number] = added
+    return known, invisible
 
 
 def device_of(number: str) -> int:
@@ -190,10 +156,6 @@ class Agreement:
 
     def __init__(self) -> None:
         self._seen: dict[str, _SeenCounters] = {}
-
-    def known(self, number: str) -> bool:
-        """Whether the last look at the tables included a superblock."""
-        return number in self._seen
 
     def check(
         self, superblocks: Mapping[str, Superblock], transfers: Mapping[str, Mapping[str, CountedTransfers]]

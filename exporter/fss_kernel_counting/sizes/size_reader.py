@@ -9,18 +9,15 @@ from fss_exporter.background import Worker
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
-from fss_kernel_counting.instance_tables import MOST_ROWS, TablesLook, TriggerSetUp
-from fss_kernel_counting.sizes.size_counts import Agreement, ByOperation, Counts, none_yet, sort, weighted
-from fss_kernel_counting.sizes.size_triggers import SizeSession
+from fss_kernel_counting.instance_tables import MOST_ROWS, TriggerSetUp
+from fss_kernel_counting.sizes.size_counts import Agreement, Counts, by_superblock, weighted
+from fss_kernel_counting.sizes.size_triggers import ACLS, BORN, LOCKS, SizeSession, calls_by_address
 from fss_kernel_counting.tracefs import NotYet, Sources
 
 log = logging.getLogger(__name__)
 
 _FEWEST_ROWS = 512
 # Serve 15 superblocks. Every tick the kernel goes through all rows, used or not. A client with more mounts begins with more rows.
-
-_MOST_UNREADABLE = 60
-# Most unreadable looks in a row. A later look has the counts of all, and until then their records take memory.
 
 _CLASSES = 34
 # Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
@@ -29,8 +26,7 @@ _CLASSES = 34
 class ExactReader:
     """Read mountstats, and add the counts since the last reading.
 
-    If the tables are unreadable, a later look is compared with the last good look. No count is lost, because the tables are
-    cumulative. If the tables were replaced or full, the calls since the last look are lost, and the reader sets new triggers.
+    If the tables are unreadable, were replaced or were full, the interval has no counts, and the next begins with a new look.
 
     Attributes:
         counts: counts of the tables between the last two readings.
@@ -61,9 +57,9 @@ class ExactReader:
         self._tick_s = self._interval_s = tick_s
         self._clock = clock
         self._last_at: float | None = None
-        self._look: TablesLook | None = None
+        self._is_counting = False  # whether the last look can be compared with the next
         self._agreement = Agreement()
-        self._carried: ByOperation = none_yet()
+        self._mounts: frozenset[str] = frozenset()  # `major:minor` of the weighted superblocks of the last look
         self._reading = NO_READING
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
@@ -74,7 +70,6 @@ class ExactReader:
             clock,
             counted="READ and WRITE are counted by size",
             otherwise="READ and WRITE are estimated, not counted",
-            most_unreadable=_MOST_UNREADABLE,
         )
         # The looks run in the loop that reads mountstats. The worker is their guard and heartbeat.
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self._interval_s)
@@ -110,20 +105,18 @@ class ExactReader:
         return self._reading
 
     def _round(self) -> None:
-        """Look at the tables. After an unexpected error the next look is a first look, so that no call counts twice."""
-        before, self._look = self._look, None
+        """Look at the tables. After a failure the next look is a first look, so that no call counts twice."""
+        is_counting, self._is_counting = self._is_counting, False
         failed: tuple[str, ...] = ()
         session = self._triggers.session
-        if session is not None and before is not None:
+        if session is not None and is_counting:
             try:
-                self.counts = self._counted(session, before, self._reading)
+                self.counts = self._counted(session, self._reading)
             except Lost as lost:
+                self._triggers.lose(lost)
                 failed = (lost.check,)
-                if self._triggers.lose(lost):
-                    self._look = before
-                    self.counts = Counts(failed=failed, active=True, deferred=True)
-                    return
             else:
+                self._is_counting = True
                 return
         session = self._triggers.ready(len(weighted(self._reading)) * _CLASSES)
         if session is not None:
@@ -134,7 +127,7 @@ class ExactReader:
             except Lost as lost:
                 self._triggers.lose(lost)
                 failed = failed or (lost.check,)
-        self.counts = Counts(failed=failed, active=self._look is not None)
+        self.counts = Counts(failed=failed, active=self._is_counting)
 
     def _begin_anew(self, session: SizeSession, reading: Reading) -> None:
         """Take the first look for the next comparison.
@@ -143,26 +136,30 @@ class ExactReader:
             Lost: the look fails.
         """
         self._addresses.learn_all()
-        self._agreement = Agreement()
-        self._carried = none_yet()
-        self._look = session.tables.look()
-        self._agreement.check(weighted(reading), self._carried)
-
-    def _counted(self, session: SizeSession, before: TablesLook, reading: Reading) -> Counts:
-        now = session.tables.look()
-        transfers, (locks, acls) = session.transfers(before, now), session.calls(before, now, self._addresses)
-        # Nothing can fail from here on, so that a failed look leaves everything as it was.
+        self._addresses.learn(session.tables.added().get(BORN, ()))
         superblocks = weighted(reading)
-        sorted_counts = sort(transfers, reading, self._agreement.known, self._carried)
-        failed = self._agreement.check(superblocks, sorted_counts.known) if session.source.answered else {}
+        self._agreement = Agreement()
+        self._agreement.check(superblocks, {})
+        self._mounts = frozenset(superblocks)
+        self._is_counting = True
+
+    def _counted(self, session: SizeSession, reading: Reading) -> Counts:
+        grown = session.tables.all_added()
+        self._addresses.learn(grown.get(BORN, ()))
+        locks, acls = (calls_by_address(grown.get(calls), self._addresses.of) for calls in (LOCKS, ACLS))
+        superblocks = weighted(reading)
+        # With those that are just unmounted, or whose record mountstats does not show this time.
+        numbers = self._mounts | superblocks.keys()
+        transfers, invisible = by_superblock(session.transfers(grown), numbers, reading.present)
+        failed = self._agreement.check(superblocks, transfers) if session.source.answered else {}
         for number, check in failed.items():
             log.warning("superblock %s: this interval is estimated, tables and mountstats disagree: %s", number, check)
-        gone = {number for operation in sorted_counts.known.values() for number in operation} - superblocks.keys()
-        self._look, self._carried, self._triggers.unreadable = now, sorted_counts.unread, 0
+        unread = reading.present - {superblock.number for superblock in reading.superblocks}
+        self._mounts = self._mounts & unread | superblocks.keys()
         return Counts(
-            superblocks=frozenset(superblocks.keys() - failed.keys() | gone),
-            transfers=sorted_counts.known,
-            invisible=sorted_counts.invisible,
+            superblocks=numbers - failed.keys(),
+            transfers=transfers,
+            invisible=invisible,
             addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,

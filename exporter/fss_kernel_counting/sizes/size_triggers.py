@@ -8,14 +8,13 @@ unknown. mountstats does not show calls of the Network Lock Manager and of NFSAC
 
 import errno
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
-from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Grown, number, parts
-from fss_kernel_counting.instance_tables import InstanceTables, TablesLook
+from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
 from fss_kernel_counting.tracefs import (
     FILES,
@@ -30,9 +29,9 @@ from fss_kernel_counting.tracefs import (
 
 CALLS = "sunrpc/rpc_stats_latency"
 BIRTHS = "sunrpc/rpc_clnt_new"
-LOCKS = 'progname == "lockd"'
-ACLS = 'progname == "nfsacl"'
-BORN = 'program == "lockd" || program == "nfsacl"'
+LOCKS: TableName = (CALLS, 'progname == "lockd"')
+ACLS: TableName = (CALLS, 'progname == "nfsacl"')
+BORN: TableName = (BIRTHS, 'program == "lockd" || program == "nfsacl"')
 
 _NOT_OURS = frozenset(("NULL", "GRANTED", "GRANTED_MSG"))
 # A ping costs nothing, and a server of this host sends the messages about granted locks to its own clients.
@@ -129,12 +128,19 @@ class Ladder:
         return {device: CountedTransfers(count, blocks, payload) for device, (count, blocks, payload) in sums.items()}
 
 
-def calls_by_address(rows: Grown, addresses: ClientAddresses) -> ByAddressAndProcedure:
-    """Return lock or NFSACL calls with a cost, by server address and procedure."""
+def calls_by_address(rows: Grown | None, address_of: Callable[[str], str]) -> ByAddressAndProcedure | None:
+    """Return lock or NFSACL calls with a cost, by server address and procedure. None if the calls are not counted.
+
+    Raises:
+        Lost: a key has another layout.
+    """
+    if rows is None:
+        return None
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
-        if len(key) == 2 and key[1] not in _NOT_OURS:
-            calls[addresses.of(key[0]), key[1]] += row.hits
+        client, procedure = parts(key, 2)
+        if procedure not in _NOT_OURS:
+            calls[address_of(client), procedure] += row.hits
     return calls
 
 
@@ -149,67 +155,41 @@ class SizeSession:
     def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
         self.source = source_of(root, files)
         self.form, self.tables = _size_tables(root, self.source, rows, files)
-        self.counts_calls = self.tables.try_to_add(
-            CALLS, rows, dict.fromkeys((LOCKS, ACLS), "client_id,procname"), "lock calls are estimated"
-        )
-        self.sees_births = self.counts_calls and self.tables.try_to_add(
-            BIRTHS, rows, {BORN: "client_id,addr"}, "lock calls of short-lived mounts may lack their address"
-        )
+        for calls in (LOCKS, ACLS):
+            self.tables.try_to_add(calls, rows, "client_id,procname", "lock calls are estimated")
+        self.tables.try_to_add(BORN, rows, "client_id,addr", "lock calls of short-lived mounts may lack their address")
 
     def end(self) -> None:
         """Remove the triggers."""
-        self.tables.instance.remove()
+        self.tables.end()
 
-    def transfers(self, before: TablesLook, now: TablesLook) -> dict[str, dict[int, CountedTransfers]]:
-        """Return transfers between two looks by operation and device number in the kernel's encoding.
+    def transfers(self, grown: Mapping[TableName, Grown]) -> dict[str, dict[int, CountedTransfers]]:
+        """Return transfers by operation and device number in the kernel's encoding.
 
         Raises:
-            Lost: a table was replaced, was full, or has keys of another layout.
+            Lost: a key has another layout.
         """
-        if now.is_same(before):
-            return {operation: {} for operation in self.source.events}
         return {
-            operation: self.form.transfers({where: now.since(before, (event, where)) for where in self.form.keys})
+            operation: self.form.transfers({condition: grown[event, condition] for condition in self.form.keys})
             for operation, event in self.source.events.items()
         }
-
-    def calls(
-        self, before: TablesLook, now: TablesLook, addresses: ClientAddresses
-    ) -> tuple[ByAddressAndProcedure | None, ByAddressAndProcedure | None]:
-        """Return lock calls and NFSACL calls between two looks. None if the calls are not counted.
-
-        Raises:
-            Lost: a table was replaced, or was full.
-        """
-        if not self.counts_calls:
-            return None, None
-        if self.sees_births:
-            addresses.learn(now.tables[BIRTHS, BORN].rows)
-        locks, acls = (
-            calls_by_address(now.since(before, (CALLS, condition)), addresses) for condition in (LOCKS, ACLS)
-        )
-        return locks, acls
 
 
 def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tuple[Buckets | Ladder, InstanceTables]:
     """Set the triggers of sizes, in the first form that the kernel accepts."""
-    refused: OSError | None = None
     for form in (Buckets(source), Ladder(source)):
-        tables = InstanceTables(Instance(root, OF_SIZES, files))
+        instance = Instance(root, OF_SIZES, files)
+        tables = InstanceTables(instance)
         try:
-            for event in source.events.values():
-                tables.add(event, rows, form.keys)
+            with instance.removed_on_failure():
+                for event in source.events.values():
+                    tables.add(event, rows, form.keys)
         except OSError as error:
-            tables.instance.remove()
             if error.errno != errno.EINVAL:
-                raise advice(error, tables.instance.path) from error
-            refused = error
-        except BaseException:
-            tables.instance.remove()
-            raise
+                raise advice(error, instance.path) from error
         else:
             return form, tables
-    raise Unavailable(f"{root}: the kernel refuses every known form of counting sizes") from refused
+    raise Unavailable(f"{root}: the kernel refuses every known form of counting sizes")
 
 
 def source_of(root: Path, files: Files = FILES) -> SizeEvents:

@@ -56,7 +56,6 @@ class RequestCounts:
         self._read = read
         self._counted = counted
         self._totals: Counter[str] = Counter()
-        self._is_ahead = False
         self.counts_calls = False
         self.sizes_known = False
         self.superblock, _ = self._counted_superblock()
@@ -80,9 +79,7 @@ class RequestCounts:
         before = self.superblock.record.operations
         with _gone_is_an_error_of_the_source():
             self.superblock, counts = self._counted_superblock()
-        self.sizes_known = self._number in counts.superblocks and counts.has_sizes and not self._is_ahead
-        # Counts that come late contain an interval that mountstats has shown already.
-        self._is_ahead = counts.deferred
+        self.sizes_known = self._number in counts.superblocks and counts.has_sizes
         for name, counters in self.superblock.record.operations.items():
             grown = counters.operations - (before[name].operations if name in before else 0)
             if name not in (READ, WRITE):

@@ -349,18 +349,22 @@ def test_a_removed_trigger_costs_the_interval_and_is_set_again(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["garbage", "{ client_id: 1, procname: READ } hitcount: 7\n"])
-def test_an_unreadable_table_loses_nothing(tmp_path: Path, text: str) -> None:
+def test_unreadable_tables_cost_their_intervals_and_the_triggers_stay(tmp_path: Path, text: str) -> None:
     mount = Mount(40)
     host = ready(tmp_path, mount)
+    triggers = host.kernel.triggers(CALLS)
     host.call(Call(40, mount))
     host.kernel.printed = lambda whole: whole[:200] + text
     host.tick()
-    assert host.failed == {"unreadable": 1}
+    assert host.failed == {"unreadable": 2}  # the first look of the next interval fails too
     host.kernel.printed = str
     host.tick()
+    host.call(Call(40, mount))
+    host.tick()
 
-    assert host.failed == {"unreadable": 1}
+    assert host.failed == {"unreadable": 2}
     assert host.requests().finished.calls == 1
+    assert host.kernel.triggers(CALLS) is triggers
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.EACCES, errno.ENOMEM, errno.EPERM])

@@ -108,6 +108,26 @@ def test_a_fault_costs_its_tick_the_exactness_and_nothing_else(
     assert host.cost(READ)[1] == host.truth[READ]
 
 
+def test_unreadable_tables_cost_their_ticks_the_exactness_and_one_line_and_the_triggers_stay(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    host = ready(Host())
+    triggers = host.kernel.triggers(EVENTS[READ])
+    host.kernel.printed = lambda text: text[:-5]
+    for _ in range(100):
+        host.call(40, READ, 64 * KIB)
+        assert exact(host.tick()) == frozenset()
+    assert host.failed == {"unreadable": 100}
+    assert len([line for line in caplog.records if line.levelno >= logging.WARNING]) == 1
+
+    host.kernel.printed = str
+    host.tick()
+    work(host)
+    assert exact(host.tick()) == {"0:40"}
+    assert host.cost(READ)[1] == host.truth[READ]
+    assert host.kernel.triggers(EVENTS[READ]) is triggers
+
+
 def test_a_full_table_is_replaced_by_a_larger_one() -> None:
     host = ready(Host())
     before = host.kernel.triggers(EVENTS[READ])[0].size

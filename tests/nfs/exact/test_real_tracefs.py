@@ -15,7 +15,7 @@ from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.flag_records import TRACEFS_PLACES
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.nfs.superblocks import NO_READING
-from fss_kernel_counting.durations.request_durations import LatencySession
+from fss_kernel_counting.durations.request_durations import duration_tables
 from fss_kernel_counting.hist_tables import HistParser
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_session import OF_COMMAND
@@ -230,7 +230,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
             SizeSession(tracefs, 2048)
     else:
         session = SizeSession(tracefs, 2048)
-        session.tables.look()
+        session.tables.added()
         session.end()
     assert not (tracefs / "instances" / OF_SIZES).exists()
 
@@ -238,17 +238,17 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
 def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_reported(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            LatencySession(find(), 2048)
+            duration_tables(find(), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            LatencySession(tracefs, 2048)
+            duration_tables(tracefs, 2048)
     elif not (tracefs / "events" / "sunrpc").exists():
         with pytest.raises(NotYet, match="ounting begins with the first NFS mount"):
-            LatencySession(tracefs, 2048)
+            duration_tables(tracefs, 2048)
     else:
-        session = LatencySession(tracefs, 2048, rtt=True)
-        assert len(session.places) == 4
-        session.tables.look()
-        session.end()
+        tables = duration_tables(tracefs, 2048, rtt=True)
+        assert len(tables.names) == 4
+        tables.added()
+        tables.end()
     assert not (tracefs / "instances" / OF_LATENCY).exists()

@@ -99,6 +99,11 @@ def show_figures(
     show(out, [figure.column for figure in shown if figure.column], rows, title)
 
 
+def keyed(figures: Iterable[Figure], line: Any) -> dict[str, Any]:
+    """Return the values of the figures with a key, for JSON."""
+    return {figure.key: figure.value(line) for figure in figures if figure.key}
+
+
 def say(out: Console, text: str, style: str = "", hanging: int = 0) -> None:
     """Print a line of text. Folded lines begin `hanging` characters in."""
     text = printable(text)

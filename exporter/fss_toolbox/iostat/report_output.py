@@ -23,7 +23,7 @@ from fss_toolbox.iostat.traffic_report import (
     parts_of,
     targets_of,
 )
-from fss_toolbox.tables import Column, Figure, colour, say, show_figures
+from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
 _CEILINGS = {READ_BANDWIDTH: "read", WRITE_BANDWIDTH: "write", BOTH_DIRECTIONS: "read and write"}
@@ -197,7 +197,7 @@ def _names(part: ReportLine, report: Report, by: str) -> dict[str, Any]:
 
 def _figures(line: ReportLine, *, with_share: bool = True) -> dict[str, Any]:
     figures = (*(() if line.calls is None else _QUANTILES), *_FIGURES)
-    values = {figure.key: figure.value(line) for figure in figures if figure.key}
+    values = keyed(figures, line)
     values |= {key: None for key, value in values.items() if value == math.inf}
     values["estimated_iops"] = line.traffic.iops._asdict() if line.traffic.iops else None
     if with_share:

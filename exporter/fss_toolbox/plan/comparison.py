@@ -1,7 +1,7 @@
 """The table of options of `plan --compare`: shapes and Lustre sizes for one load, with price and date."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from importlib.resources import files
 from math import isfinite
@@ -16,17 +16,53 @@ from fss_toolbox import printed
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
 from fss_toolbox.sizing.options import Option, Price
-from fss_toolbox.tables import Column, Row, colour, say, show as show_table
+from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
-_COLUMNS = (
-    Column("option", left=True),
-    Column("share"),
-    Column("fits", left=True),
-    Column("binds first", 2, left=True),
-    Column("allowed", 3),
-    Column("paid for", 4),
-    Column("USD a month"),
-    Column("full on", 1),
+
+def _name(option: Option) -> str:
+    size = "" if option.capacity_bytes is None else f", {option.capacity_bytes / TIB:,.1f} TiB"
+    return f"{option.count} x {option.name}{size}"
+
+
+def _share(option: Option) -> float | None:
+    return option.binds.ratio if option.binds else None
+
+
+def _known(form: str) -> Callable[[Any], str]:
+    """Return how to print a value in a format, with a dash for an unknown one."""
+    return lambda value: printed.NOT_KNOWN if value is None else form.format(value)
+
+
+_FIGURES = (
+    Figure(Column("option", left=True), _name),
+    Figure(None, lambda option: option.name, key="option"),
+    Figure(None, lambda option: option.count, key="count"),
+    Figure(None, lambda option: option.capacity_bytes, key="capacity_bytes"),
+    Figure(Column("share"), _share, printed.percent, "share"),
+    Figure(
+        Column("fits", left=True),
+        lambda option: option.fits,
+        lambda fits: {True: "yes", False: "no", None: "not known"}[fits],
+        "fits",
+    ),
+    Figure(
+        Column("binds first", 2, left=True),
+        lambda option: option.binds.resource if option.binds else None,
+        lambda resource: resource.partition(",")[0] if resource else printed.NOT_KNOWN,
+        "binds_first",
+    ),
+    Figure(None, lambda option: list(option.unknown), key="unpublished"),
+    Figure(Column("allowed", 3), lambda option: option.service_limit, _known("{}"), "default_service_limit"),
+    Figure(
+        Column("paid for", 4),
+        lambda option: option.commitment_days,
+        lambda days: f"{days} days" if days else printed.NOT_KNOWN,
+        "commitment_days",
+    ),
+    Figure(Column("USD a month"), lambda option: option.usd_per_month, _known("{:,.0f}"), "usd_per_month"),
+    Figure(None, lambda option: option.price and option.price.source, key="price_source"),
+    Figure(None, lambda option: option.price and option.price.date, key="price_date"),
+    Figure(Column("full on", 1), lambda option: option.full_on and f"{option.full_on}", _known("{}"), "full_on"),
 )
 
 
@@ -67,33 +103,15 @@ def _price(where: str, table: Any) -> Price:
 
 def show_options(out: Console, options: Sequence[Option], load: Load) -> None:
     """Print the table, and below it what the prices and dates rest on."""
-    show_table(
-        out,
-        _COLUMNS,
-        map(_row, options),
-        f"What carries this load at {printed.percent(options[0].target)} of every ceiling",
-    )
+    title = f"What carries this load at {printed.percent(options[0].target)} of every ceiling"
+    show_figures(out, _FIGURES, options, _style, title)
     say(out, "")
     for line in _notes(options, load):
         say(out, line, hanging=2)
 
 
-def _row(option: Option) -> Row:
-    share = option.binds.ratio if option.binds else None
-    size = "" if option.capacity_bytes is None else f", {option.capacity_bytes / TIB:,.1f} TiB"
-    return Row(
-        (
-            f"{option.count} x {option.name}{size}",
-            printed.percent(share),
-            {True: "yes", False: "no", None: "not known"}[option.fits],
-            option.binds.resource.partition(",")[0] if option.binds else printed.NOT_KNOWN,
-            printed.NOT_KNOWN if option.service_limit is None else f"{option.service_limit}",
-            f"{option.commitment_days} days" if option.commitment_days else printed.NOT_KNOWN,
-            printed.NOT_KNOWN if option.usd_per_month is None else f"{option.usd_per_month:,.0f}",
-            f"{option.full_on or printed.NOT_KNOWN}",
-        ),
-        colour(share, WARNING_RATIO, CRITICAL_RATIO),
-    )
+def _style(option: Option) -> str:
+    return colour(_share(option), WARNING_RATIO, CRITICAL_RATIO)
 
 
 def _notes(options: Sequence[Option], load: Load) -> Iterator[str]:
@@ -131,21 +149,4 @@ def _history(load: Load) -> str:
 
 def options_document(options: Sequence[Option]) -> list[dict[str, Any]]:
     """Return the options as JSON. Schema: docs/schemas/plan.json."""
-    return [
-        {
-            "option": option.name,
-            "count": option.count,
-            "capacity_bytes": option.capacity_bytes,
-            "share": option.binds.ratio if option.binds else None,
-            "fits": option.fits,
-            "binds_first": option.binds.resource if option.binds else None,
-            "unpublished": list(option.unknown),
-            "default_service_limit": option.service_limit,
-            "commitment_days": option.commitment_days,
-            "usd_per_month": option.usd_per_month,
-            "price_source": option.price.source if option.price else None,
-            "price_date": option.price.date if option.price else None,
-            "full_on": option.full_on.isoformat() if option.full_on else None,
-        }
-        for option in options
-    ]
+    return [keyed(_FIGURES, option) for option in options]

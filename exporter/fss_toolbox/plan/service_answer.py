@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rich.console import Console
 
@@ -16,7 +16,7 @@ from fss_toolbox.plan.answer_sentences import amount
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing import capacity, purchase
-from fss_toolbox.tables import Column, Row, say, show as show_table
+from fss_toolbox.tables import Column, Figure, Row, keyed, say, show as show_table, show_figures
 
 MORE_AT_A_TIME: Final = (
     "latency binds: run more requests at a time, with a deeper queue or more processes. More capacity does not help"
@@ -273,56 +273,57 @@ def _server(case: ServiceCase) -> Iterator[str]:
     )
 
 
+class _Given(NamedTuple):
+    """What a type of a service gives."""
+
+    kind: ServiceType
+    size_bytes: float  # capacity on sale
+    limits: Limits  # ceilings at this capacity
+
+
+_GIVEN: Final = (
+    Figure(Column("type", left=True), lambda given: given.kind.name, key="type"),
+    Figure(Column("capacity"), lambda given: _size(given.kind, given.size_bytes)),
+    Figure(None, lambda given: given.size_bytes, key="capacity_bytes"),
+    Figure(Column("IOPS"), lambda given: given.limits.iops, printed.number, "iops"),
+    Figure(
+        Column("read MB/s"),
+        lambda given: given.limits.read_bytes_per_second,
+        printed.megabytes,
+        "read_bytes_per_second",
+    ),
+    Figure(
+        Column("write MB/s"),
+        lambda given: given.limits.write_bytes_per_second,
+        printed.megabytes,
+        "written_bytes_per_second",
+    ),
+    Figure(Column("MB/s, both"), lambda given: given.limits.bytes_per_second, printed.megabytes, "bytes_per_second"),
+    Figure(Column("requests at a time"), lambda given: given.kind.in_flight, printed.number, "in_flight"),
+)
+
+
 def show_ceilings(out: Console, choice: ServiceChoice) -> None:
     """Print what a capacity gives, by type, and the documents that say so."""
-    titles = ("IOPS", "read MB/s", "write MB/s", "MB/s, both", "requests at a time")
-    columns = (Column("type", left=True), Column("capacity"), *map(Column, titles))
-    rows = [
-        Row(
-            (
-                kind.name,
-                _size(kind, size),
-                printed.number(limits.iops),
-                printed.megabytes(limits.read_bytes_per_second),
-                printed.megabytes(limits.write_bytes_per_second),
-                printed.megabytes(limits.bytes_per_second),
-                printed.number(kind.in_flight),
-            )
-        )
-        for kind, size, limits in _given(choice)
-    ]
-    show_table(out, columns, rows, f"{choice.service.title} gives at most")
+    gives = _given(choice)
+    show_figures(out, _GIVEN, gives, title=f"{choice.service.title} gives at most")
     say(out, "")
-    if any(size != choice.capacity_bytes for _, size, _ in _given(choice)):
+    if any(given.size_bytes != choice.capacity_bytes for given in gives):
         say(out, "a capacity that is not on sale stands for the next larger one", hanging=2)
-    for document, dated in sorted({source for kind, _, _ in _given(choice) for source in kind.sources}):
+    for document, dated in sorted({source for given in gives for source in given.kind.sources}):
         say(out, f"source: {document} ({dated})", hanging=2)
-
-
-def _given(choice: ServiceChoice) -> list[tuple[ServiceType, float, Limits]]:
-    """Return the types of the choice with the capacity on sale and its ceilings."""
-    kinds = choice.service.kinds.values() if choice.kind is None else (choice.kind,)
-    sizes = ((kind, kind.on_sale(choice.capacity_bytes or 0.0)) for kind in kinds)
-    return [(kind, size, kind.ceilings(size)) for kind, size in sizes]
 
 
 def ceilings_document(choice: ServiceChoice) -> dict[str, Any]:
     """Return what a capacity gives as JSON. Schema: docs/schemas/plan.json."""
-    return {
-        "service": choice.service.name,
-        "ceilings": [
-            {
-                "type": kind.name,
-                "capacity_bytes": size,
-                "iops": limits.iops,
-                "read_bytes_per_second": limits.read_bytes_per_second,
-                "written_bytes_per_second": limits.write_bytes_per_second,
-                "bytes_per_second": limits.bytes_per_second,
-                "in_flight": kind.in_flight,
-            }
-            for kind, size, limits in _given(choice)
-        ],
-    }
+    return {"service": choice.service.name, "ceilings": [keyed(_GIVEN, given) for given in _given(choice)]}
+
+
+def _given(choice: ServiceChoice) -> list[_Given]:
+    """Return what the types of the choice give."""
+    kinds = choice.service.kinds.values() if choice.kind is None else (choice.kind,)
+    sizes = ((kind, kind.on_sale(choice.capacity_bytes or 0.0)) for kind in kinds)
+    return [_Given(kind, size, kind.ceilings(size)) for kind, size in sizes]
 
 
 def service_document(case: ServiceCase) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
-_GAP = 2  # between two columns
+GAP = 2
+"""Characters between two columns."""
 _SHORTEST_NAME = 20  # characters of a line that a long name keeps
 _PARTS = re.compile(r"[^\s/.:_-]*[\s/.:_-]?")  # of a path or a host name
 _TERMINAL_WIDTH = 80  # where the terminal does not say
@@ -185,7 +186,7 @@ def as_json(document: Any, *, one_line: bool = False) -> str:
 
 
 def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], of_name: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="", padding=(0, _GAP, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="", padding=(0, GAP, 0, 0))
     for index in kept:
         column = columns[index]
         table.add_column(
@@ -238,7 +239,7 @@ def fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> lis
     """
 
     def fits(kept: Sequence[int]) -> bool:
-        return sum(widths[at] for at in kept) + _GAP * (len(kept) - 1) <= width
+        return sum(widths[at] for at in kept) + GAP * (len(kept) - 1) <= width
 
     kept = list(range(len(columns)))
     by_rank = sorted((index for index in kept if columns[index].rank), key=lambda index: (columns[index].rank, index))

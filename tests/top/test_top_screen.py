@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import DataTable, Static
+from textual.widgets import Static
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_toolbox.top.line_table import LineTable
 from fss_toolbox.top.looks import Looks, Shown
 from fss_toolbox.top.picture import LoadPart, Parts, Picture
 from fss_toolbox.top.top_screen import TopScreen
@@ -30,6 +31,8 @@ class Recorded:
 
     title = "a source"
     period_seconds = 0.2
+    interval = 0.2
+    targets = (target("home", 45_500.0), target("scratch", 100.0))
 
     def __init__(self) -> None:
         self.looked = 0
@@ -40,7 +43,7 @@ class Recorded:
         self.looked += 1
         if self.failure:
             raise SourceError(self.failure)
-        return Picture((target("home", 45_500.0), target("scratch", 100.0)), 2.0)
+        return Picture(self.targets, 2.0)
 
     def parts(self, row: MountTargetRow, kind: str) -> Parts:
         return Parts((LoadPart(f"{kind} of {row.name}", Bounds.exact(10.0)),))
@@ -56,7 +59,7 @@ def play(source: Recorded, steps: Steps) -> None:
     async def run() -> None:
         screen = TopScreen(source)
         async with screen.run_test(size=(120, 20)) as pilot:
-            await until(pilot, lambda: names(screen) == ["home", "scratch"])
+            await until(pilot, lambda: bool(names(screen)))
             await steps(screen, pilot)
 
     asyncio.run(run())
@@ -70,8 +73,17 @@ async def until(pilot: Pilot[Any], condition: Callable[[], bool]) -> None:
 
 
 def names(screen: Any) -> list[str]:
-    table = screen.query_one(DataTable)
-    return [str(table.get_row_at(at)[0]) for at in range(table.row_count)]
+    return [cells[0].text for _, cells in screen.query_one(LineTable).content.rows]
+
+
+def drawn(screen: Any) -> list[str]:
+    """The lines of the table on the screen, the titles first."""
+    table = screen.query_one(LineTable)
+    return [table.render_line(y).text.strip() for y in range(table.size.height)]
+
+
+def under_cursor(screen: Any) -> str:
+    return str(screen.query_one(LineTable).key.split("\n")[1])
 
 
 def head(screen: Any) -> str:
@@ -96,13 +108,84 @@ def test_keys_sort_filter_and_switch_units() -> None:
         await pilot.press("s", "s", "s", "s")
         await until(pilot, lambda: "sorted by name" in head(screen))
         await pilot.press("u")
-        titles = [str(column.label) for column in screen.query_one(DataTable).columns.values()]
-        assert any("MiB/s" in title for title in titles)
+        assert "MiB/s" in drawn(screen)[0]
         await pilot.press("slash", *"scra", "enter")
         await until(pilot, lambda: names(screen) == ["scratch"])
         assert "filter: scra" in head(screen)
         await pilot.press("escape")
         await until(pilot, lambda: names(screen) == ["home", "scratch"])
+
+    play(Recorded(), steps)
+
+
+class Fleet(Recorded):
+    """A source of 500 mount targets, whose loads change with each look."""
+
+    def look(self) -> Picture:
+        super().look()
+        loads = {f"mt-{number:03}": 40_000.0 - 10 * number + 500 * (self.looked % 2) for number in range(500)}
+        return Picture(tuple(target(name, load) for name, load in loads.items()), 2.0)
+
+
+def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
+    source = Fleet()
+
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        table = screen.query_one(LineTable)
+        await pilot.press("pagedown", "pagedown", "down")
+        here, place = under_cursor(screen), table.scroll_offset.y
+        assert any(here in line for line in drawn(screen))
+        seen, looked = set(), source.looked
+        while source.looked < looked + 5:
+            seen.add((under_cursor(screen), table.scroll_offset.y))
+            await pilot.pause(0.02)
+        assert seen == {(here, place)}
+        await pilot.press("end")
+        assert drawn(screen)[-1].startswith("mt-499")
+        assert drawn(screen)[0].startswith("mount target")
+        await pilot.press("home")
+        assert drawn(screen)[1].startswith("mt-000")
+
+    play(source, steps)
+
+
+def test_a_wheel_leaves_the_cursor_behind_until_a_key_moves_it() -> None:
+    source = Fleet()
+
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        table = screen.query_one(LineTable)
+        table.scroll_to(y=100, animate=False, immediate=True)
+        looked = source.looked
+        await until(pilot, lambda: source.looked > looked + 2)
+        assert table.scroll_offset.y == 100
+        await pilot.press("down")
+        assert table.scroll_offset.y <= 1
+
+    play(source, steps)
+
+
+def test_a_cursor_at_the_first_row_stays_at_the_fullest_mount_target() -> None:
+    source = Recorded()
+
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        assert under_cursor(screen) == "home"
+        source.targets = (target("home", 100.0), target("scratch", 49_000.0))
+        await until(pilot, lambda: names(screen) == ["scratch", "home"])
+        assert under_cursor(screen) == "scratch"
+        await pilot.press("down")
+        source.targets = (target("home", 49_500.0), target("scratch", 49_000.0))
+        await until(pilot, lambda: names(screen) == ["home", "scratch"])
+        assert under_cursor(screen) == "home"
+
+    play(source, steps)
+
+
+def test_a_click_moves_the_cursor_and_a_second_one_opens_the_row() -> None:
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await pilot.click(LineTable, offset=(2, 2))
+        assert under_cursor(screen) == "scratch"
+        await pilot.click(LineTable, offset=(2, 2))
+        await until(pilot, lambda: names(screen) == ["mounts of scratch"])
 
     play(Recorded(), steps)
 
@@ -159,8 +242,10 @@ def test_without_colour_only_bold_is_left(monkeypatch: pytest.MonkeyPatch, value
     monkeypatch.setenv("NO_COLOR", value)
 
     async def steps(screen: TopScreen, _: Pilot[None]) -> None:
-        cell = screen.query_one(DataTable).get_row_at(0)[1]
-        assert "91 % of IOPS !" in str(cell)
-        assert (str(cell.style) == "yellow") is not bool(value)
+        assert "91 % of IOPS !" in drawn(screen)[1]
+        styles = [segment.style for segment in screen.query_one(LineTable).render_line(1) if "91 %" in segment.text]
+        assert [style is not None and style.color is not None and style.color.name for style in styles] == [
+            "default" if value else "yellow"
+        ]
 
     play(Recorded(), steps)

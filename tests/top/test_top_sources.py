@@ -126,6 +126,19 @@ def test_a_restart_of_the_exporter_is_no_rate() -> None:
     assert (fullest_usage(target) or SimpleNamespace(value=None)).value == 80.0
 
 
+def test_latencies_of_a_poller_are_read_and_the_rest_about_file_systems_is_not() -> None:
+    of = 'tenancy="t",region="r",mount_target_id="ocid1.mt.a"'
+    text = scrape(0, 100) + (
+        f'fss_file_system_read_latency_seconds{{{of},file_system="fs",size="0B_to_8KiB"}} 0.009\n'
+        f'fss_mount_target_latency_objective_seconds{{{of},kind="read",size="0B_to_8KiB"}} 0.010\n'
+        'fss_oci_datapoint_age_seconds{tenancy="t",region="r",oci_metric="FileSystemReadAverageLatencybySize"} 70\n'
+        "fss_file_system_used_bytes{this line would not be parsed\n"
+    )
+    (target,) = page(iter((text,))).look().targets
+    (latency,) = target.of(Quantity.LATENCY)
+    assert latency.ratio == pytest.approx(0.9)
+
+
 @for_each("text", ["<html>", "", "up 1\n"])
 def test_another_page_than_the_exporters_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="http://host"):
@@ -160,6 +173,7 @@ def fleet(
 
 def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], float]]]:
     return {
+        "group by (region)": [],  # regions whose poller is silent
         "fss_mount_target_info": [(INFO, 1.0)],
         "fss_mount_target_iops_limit": [({"mount_target_id": "a"}, 50_000.0)],
         "utilisation_ratio": [(IOPS_OF_A, 0.9)],
@@ -186,6 +200,16 @@ def test_a_fleet_is_judged_by_what_is_known_now(
     assert usage is not None
     assert usage.ratio == pytest.approx(share)
     assert target.level is level
+
+
+def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(monkeypatch, known(120.0, 0.0))
+    assert source.look().remarks == ()
+    silent = [({"region": region}, 1.0) for region in ("us-ashburn-1", "eu-frankfurt-1")]
+    source, _ = fleet(monkeypatch, known(120.0, 0.0) | {"group by (region)": silent})
+    assert source.look().remarks == (
+        "no poller of eu-frankfurt-1, us-ashburn-1 is scraped now: its last figures are shown",
+    )
 
 
 def test_the_clients_of_a_mount_target_are_asked_by_address_and_network(monkeypatch: pytest.MonkeyPatch) -> None:

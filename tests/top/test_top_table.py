@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
-from fss_toolbox.top.picture import LoadPart, Parts, Picture, key_of
+from fss_toolbox.top.picture import LoadPart, Parts, Picture, aged, is_silent, key_of
 from fss_toolbox.top.top_table import (
     GREY,
     STYLES,
@@ -47,8 +47,8 @@ def styles(table: TopTable) -> set[str]:
     return {cell.style for _, cells in table.rows for cell in cells}
 
 
-def drawn(*targets: MountTargetRow, width: int = 200, silent: float = 0.0, **state: str) -> TopTable:
-    return targets_table(Picture(targets), ViewState(**state), width, silent)  # type: ignore[arg-type]
+def drawn(*targets: MountTargetRow, width: int = 200) -> TopTable:
+    return targets_table(Picture(targets), ViewState(), width)
 
 
 def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None:
@@ -96,17 +96,28 @@ def test_one_known_ceiling_does_not_make_a_bar_green_while_another_is_not_known(
 
 
 def test_a_source_that_is_silent_has_no_verdict() -> None:
-    known = target("mt-home", iops(45_500))
-    table = drawn(known, silent=41.0)
+    picture = aged(Picture((target("mt-home", iops(45_500)),)), 41.0)
+    table = targets_table(picture, ViewState(), 200, is_silent=True)
     assert styles(table) == {GREY}
     assert "measured, 111 s" in lines(table)[0]
-    said = [line.text for line in headline(Picture((known,)), "a page", ViewState(), 41.0, "HTTP 503")]
+    said = [line.text for line in headline(picture, "a page", ViewState(), 41.0, "HTTP 503", is_silent=True)]
     assert said == ["a page", "1 mount targets, nothing is known of now", "no figures for 41 s: HTTP 503"]
+    above_parts = subtitle(picture.targets[0], ViewState(target="x"), PARTS, is_silent=True)
+    assert {line.style for line in above_parts} <= {GREY, "bold", ""}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "interval", "silent"), [(40.0, 2.0, False), (41.0, 2.0, True), (90.0, 60.0, False), (121.0, 60.0, True)]
+)
+def test_a_source_is_silent_after_40_seconds_and_not_before_its_second_picture_is_late(
+    seconds: float, interval: float, silent: bool
+) -> None:
+    assert is_silent(seconds, interval) is silent
 
 
 def test_the_first_line_counts_the_mount_targets_by_verdict() -> None:
     picture = Picture((target("a", iops(48_000)), target("b", iops(41_000)), target("c", iops(10)), target("d")))
-    _, verdict = headline(picture, "a page", ViewState(), 0.0, "")
+    _, verdict = headline(picture, "a page", ViewState(), 0.0, "", is_silent=False)
     assert verdict.text == "4 mount targets: 1 at 95 % or more, 1 at 80 % or more, 1 fine, 1 not known"
 
 

@@ -43,7 +43,7 @@ class HostSource:
     ) -> None:
         self._read = read
         self._judge = judge
-        self._interval = interval
+        self.interval = interval
         self._traffic = HostTraffic(self._read_and_keep, overrides=overrides)
         self._reading = NO_READING
         self._began: float | None = None
@@ -62,7 +62,7 @@ class HostSource:
         now = self._traffic.look()
         self._processes.look(self._reading)
         seconds = now - self._began
-        if seconds < self._interval:
+        if seconds < self.interval:
             return None
         self._began, self._report = now, self._traffic.report(seconds)
         self._processes.end_interval(seconds)

@@ -1,9 +1,10 @@
 """The metrics of a running exporter as a source of `top`: an agent, a poller, or both."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,6 +23,8 @@ from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, pr
 if TYPE_CHECKING:
     from fss_toolbox.iostat.traffic_report import Report
 
+_NOT_SHOWN: Final = re.compile(r"(?m)^fss_(?:export_|file_system_(?!\w*_latency_)).*\n")
+# Half of the page of a poller. It takes a second to parse for each 500 mount targets.
 _PROCESS = ("address", *PROCESS_LABELS)
 _NO_PROCESSES = "no load by process on this page. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
@@ -45,7 +48,7 @@ class PageSource:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.title = title
-        self.period_seconds = interval
+        self.period_seconds = self.interval = interval
         self._get = get
         self._judge = judge
         self._clock = clock
@@ -74,7 +77,7 @@ class PageSource:
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
         try:
-            samples = Samples(text_string_to_metric_families(text))
+            samples = Samples(text_string_to_metric_families(_NOT_SHOWN.sub("", text)))
             scrape = scrape_of(samples)
         except (ValueError, LookupError, OverflowError) as error:
             raise SourceError(

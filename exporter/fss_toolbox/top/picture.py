@@ -1,7 +1,7 @@
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
@@ -12,8 +12,7 @@ from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
 KINDS: Final = ("mounts", "clients", "operations", "processes")
 """What Enter shows behind a mount target. The keys 1 to 4 stand for them."""
 
-SILENT_SECONDS: Final = 40.0
-"""A source that gave no figures for so long says nothing about now."""
+_SILENT_SECONDS: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Picture:
 
     targets: tuple[MountTargetRow, ...]
     seconds: float | None = None  # time that the figures of clients cover. None: the source has its own times
-    remarks: tuple[str, ...] = field(default_factory=tuple)
+    remarks: tuple[str, ...] = ()
 
 
 class PictureSource(Protocol):
@@ -76,6 +75,7 @@ class PictureSource(Protocol):
 
     title: str  # name of the source for the first line
     period_seconds: float  # time between two looks
+    interval: float  # seconds between two pictures
 
     def look(self) -> Picture | None:
         """Read the source once. None: there is nothing new yet. Raises FssError if the source does not answer."""
@@ -92,11 +92,16 @@ def key_of(target: MountTargetRow) -> str:
     return "\n".join((target.region, target.name, target.address))
 
 
+def is_silent(seconds: float, interval: float) -> bool:
+    """Whether a source with a picture each `interval` seconds says nothing about now, after `seconds` without a picture."""
+    return seconds > max(_SILENT_SECONDS, 2 * interval)
+
+
 def usage_of(target: MountTargetRow, quantity: Quantity) -> Usage | None:
     """Return the usage of a quantity to believe. None if nothing is known."""
-    by_figure = {usage.figure: usage for usage in target.of(quantity)}
-    best = best_known(by_figure)
-    return None if best is None else by_figure[best]
+    usages = target.of(quantity)
+    best = best_known(usage.figure for usage in usages)
+    return next((usage for usage in usages if usage.figure is best), None)
 
 
 def fullest_usage(target: MountTargetRow) -> Usage | None:
@@ -106,20 +111,18 @@ def fullest_usage(target: MountTargetRow) -> Usage | None:
     return max(with_ceiling, key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0), default=None)
 
 
-def aged(target: MountTargetRow, seconds: float) -> MountTargetRow:
-    """Return the mount target with figures that are older by `seconds`."""
-    return replace(
-        target, usages=tuple(replace(usage, figure=_older(usage.figure, seconds)) for usage in target.usages)
-    )
+def aged(picture: Picture, seconds: float) -> Picture:
+    """Return a picture whose figures are older by `seconds`."""
+    return replace(picture, targets=tuple(_aged(target, seconds) for target in picture.targets))
+
+
+def _aged(target: MountTargetRow, seconds: float) -> MountTargetRow:
+    usages = (replace(usage, figure=_older(usage.figure, seconds)) for usage in target.usages)
+    return replace(target, usages=tuple(usages))
 
 
 def _older(figure: KnownFigure, seconds: float) -> KnownFigure:
     return figure if figure.age_seconds is None else replace(figure, age_seconds=figure.age_seconds + seconds)
-
-
-def count_of(targets: Iterable[MountTargetRow], level: Level) -> int:
-    """Return how many mount targets are at a level."""
-    return sum(target.level is level for target in targets)
 
 
 def part_of(name: str, traffic: Traffic, detail: str = "") -> LoadPart:

@@ -37,6 +37,7 @@ _CLIENTS: Final = {
 _TARGETS: Final = (
     f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (tenancy, region) group by (tenancy, region) ({_INFO}))"
 )
+_SILENT: Final = f"group by (region) (last_over_time({_INFO}[1h]) unless on (tenancy, region) {_INFO})"
 _AGES: Final = (
     f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
     f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"
@@ -67,7 +68,7 @@ class PrometheusSource:
 
     def __init__(self, prometheus: Prometheus, title: str, judge: Judge, interval: float) -> None:
         self.title = title
-        self.period_seconds = interval
+        self.period_seconds = self.interval = interval
         self._prometheus = prometheus
         self._judge = judge
         self._at = 0.0
@@ -95,15 +96,21 @@ class PrometheusSource:
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in known}))
         self._networks = {_place(target.row): target.network for target in (*known, *unpolled)}
         targets = tuple(target.row for target in (*known, *unpolled))
-        return Picture(targets, None, () if known else (self._without_poller(targets),))
+        return Picture(targets, None, self._remarks(targets, has_poller=bool(known)))
 
-    def _without_poller(self, targets: Collection[MountTargetRow]) -> str:
+    def _remarks(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> tuple[str, ...]:
+        """Return what the reader should know of the pollers."""
+        if has_poller:
+            silent = ", ".join(region for (region,) in sorted(self._by(_SILENT, "region")))
+            return (f"no poller of {silent} is scraped now: its last figures are shown",) if silent else ()
         if targets:
             shape = self._judge.shape
             return (
-                f"no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape {shape}"
+                f"no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape {shape}",
             )
-        return "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients"
+        return (
+            "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients",
+        )
 
     def _unpolled(
         self, clients: Mapping[Quantity, Mapping[tuple[str, ...], float]], polled: Collection[tuple[str, str]]

@@ -14,12 +14,12 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.message import Message
-from textual.widgets import DataTable, Footer, Input, Static
+from textual.widgets import Footer, Input, Static
 
 from fss_exporter.web.status.rows import MountTargetRow
-from fss_toolbox.tables import Column
+from fss_toolbox.top.line_table import LineTable, coloured
 from fss_toolbox.top.looks import Looks, Shown
-from fss_toolbox.top.picture import KINDS, PictureSource, key_of
+from fss_toolbox.top.picture import KINDS, Picture, PictureSource, aged, is_silent, key_of
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
@@ -27,12 +27,10 @@ from fss_toolbox.top.top_table import (
     ceiling_of_parts,
     headline,
     parts_table,
-    shown_targets,
     subtitle,
     targets_table,
 )
 
-_LEFT = Column("", left=True)
 _END_SECONDS = 2.0
 """The kernel's triggers go in this time. A source that hangs for longer ends with the program."""
 
@@ -50,7 +48,7 @@ class TopScreen(App[None]):
     CSS = """
     Screen { background: $background; }
     #head { height: auto; padding: 0 1; }
-    DataTable { height: 1fr; scrollbar-size-vertical: 1; }
+    LineTable { height: 1fr; scrollbar-size-vertical: 1; }
     #search { display: none; height: 1; border: none; padding: 0 1; }
     """
     ENABLE_COMMAND_PALETTE = False
@@ -74,11 +72,9 @@ class TopScreen(App[None]):
 
     def __init__(self, source: PictureSource) -> None:
         super().__init__(ansi_color=True)  # the colours and the background of the terminal
-        self._has_colour = not os.environ.get("NO_COLOR")
-        self._title = source.title
+        self._source = source
         self._state = ViewState()
         self._shown = Shown()
-        self._columns: tuple[str, ...] = ()
         self._looks = Looks(source, self._post)
 
     def _post(self, shown: Shown) -> None:
@@ -88,7 +84,7 @@ class TopScreen(App[None]):
     def compose(self) -> ComposeResult:
         """Return the widgets from top to bottom."""
         yield Static(id="head")
-        yield DataTable(cursor_type="row", cell_padding=1, zebra_stripes=False)
+        yield LineTable()
         yield Input(placeholder="part of a name, Enter keeps it, Escape clears it", id="search")
         yield Footer(show_command_palette=False)
 
@@ -113,8 +109,8 @@ class TopScreen(App[None]):
         os._exit(128 + signal.SIGHUP)
 
     @property
-    def _table(self) -> DataTable[Text]:
-        return self.query_one(DataTable)
+    def _table(self) -> LineTable:
+        return self.query_one(LineTable)
 
     @on(Looked)
     def _take(self, message: Looked) -> None:
@@ -127,72 +123,48 @@ class TopScreen(App[None]):
         self._draw()
 
     def _draw(self) -> None:
-        if not self.query(DataTable):
+        if not self.query(LineTable):
             return  # the screen is being taken down
-        shown, state = self._shown, self._state
-        silent = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
-        lines = headline(shown.picture, self._title, state, silent, shown.failure)
-        if shown.picture is None:
+        shown, state, source = self._shown, self._state, self._source
+        seconds = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
+        silent = is_silent(seconds, source.interval)
+        picture = None if shown.picture is None else aged(shown.picture, seconds)
+        lines = headline(picture, source.title, state, seconds, shown.failure, is_silent=silent)
+        if picture is None:
             self._show_lines(lines)
             return
-        width = self.size.width - 3  # the scroll bar, and the padding of the first column
+        width = self.size.width - 3  # the scroll bar, and a blank at both sides
         if state.target:
-            target = self._target()
-            lines += subtitle(target, state, shown.parts)
+            target = self._target(picture)
+            lines += subtitle(target, state, shown.parts, is_silent=silent)
             ceiling = ceiling_of_parts(target) if target else None
-            parts = parts_table(shown.parts, state, width, ceiling) if shown.parts else None
-            self._fill(parts or TopTable((), ()))
+            content = parts_table(shown.parts, state, width, ceiling) if shown.parts else TopTable()
         else:
-            self._fill(targets_table(shown.picture, state, width, silent))
+            content = targets_table(picture, state, width, is_silent=silent)
+        self._table.show(content)
         opens = "" if state.target else "Enter opens a mount target, "
         order = f"{opens}sorted by {state.sort}" + (f", filter: {state.search}" if state.search else "")
         self._show_lines([*lines, Cell(order, "italic")])
 
     def _show_lines(self, lines: list[Cell]) -> None:
-        self.query_one("#head", Static).update(Text("\n").join(self._text(line) for line in lines))
+        self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in lines))
 
-    def _text(self, cell: Cell, column: Column = _LEFT) -> Text:
-        """Return a cell for Textual. Without colour only bold is left, because the text has the verdict."""
-        style = cell.style if self._has_colour else "bold" * ("bold" in cell.style)
-        return Text(cell.text, style, justify="left" if column.left else "right")
-
-    def _fill(self, content: TopTable) -> None:
-        table = self._table
-        row = table.cursor_row
-        held = (
-            str(table.coordinate_to_cell_key(table.cursor_coordinate).row_key.value)
-            if table.is_valid_row_index(row)
-            else ""
-        )
-        table.clear(columns=True)
-        for column in content.columns:
-            table.add_column(Text(column.title, justify="left" if column.left else "right"))
-        for key, cells in content.rows:
-            texts = (self._text(cell, column) for column, cell in zip(content.columns, cells, strict=True))
-            table.add_row(*texts, key=key)
-        keys = [key for key, _ in content.rows]
-        table.move_cursor(row=keys.index(held) if held in keys else 0, animate=False)
-
-    def _target(self) -> MountTargetRow | None:
-        picture = self._shown.picture
-        targets = shown_targets(picture, replace(self._state, search=""), 0.0) if picture else ()
+    def _target(self, picture: Picture | None) -> MountTargetRow | None:
+        """Return the mount target that is open. None if it is gone, or none is open."""
+        targets = picture.targets if picture else ()
         return next((target for target in targets if key_of(target) == self._state.target), None)
-
-    @on(DataTable.RowSelected)
-    def _open(self, event: DataTable.RowSelected) -> None:
-        if not self._state.target and event.row_key.value is not None:
-            self._go(replace(self._state, target=event.row_key.value, search=""))
 
     def _go(self, state: ViewState) -> None:
         """Change the state. The thread asks for the parts of the mount target that is open now."""
         self._state = state
         self._shown = self._shown._replace(parts=None)
-        self._looks.open(self._target() if state.target else None, state.kind)
+        self._looks.open(self._target(self._shown.picture), state.kind)
         self._draw()
 
     def action_open(self) -> None:
         """Open the mount target under the cursor."""
-        self._table.action_select_cursor()
+        if self._table.key and not self._state.target:
+            self._go(replace(self._state, target=self._table.key, search=""))
 
     def action_leave(self) -> None:
         """Close the filter, or go back to all mount targets."""

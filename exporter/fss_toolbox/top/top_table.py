@@ -3,6 +3,7 @@
 A style only repeats what the text says, so that the view reads the same without colour.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -16,12 +17,9 @@ from fss_toolbox import printed
 from fss_toolbox.tables import Column, with_short_names
 from fss_toolbox.top.picture import (
     KINDS,
-    SILENT_SECONDS,
     LoadPart,
     Parts,
     Picture,
-    aged,
-    count_of,
     fullest_usage,
     key_of,
     usage_of,
@@ -100,10 +98,11 @@ class ViewState:
 
 
 class TopTable(NamedTuple):
-    """A table: columns, and rows of cells by key."""
+    """A table: columns with their widths in characters, and rows of cells by key."""
 
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    columns: tuple[Column, ...] = ()
+    widths: tuple[int, ...] = ()
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
 
 
 def _value(quantity: Quantity) -> Callable[[MountTargetRow], float]:
@@ -276,30 +275,25 @@ def _target_cells(target: MountTargetRow, state: ViewState, width: int) -> tuple
     )
 
 
-def shown_targets(picture: Picture, state: ViewState, silent_seconds: float) -> list[MountTargetRow]:
-    """Return the mount targets to show, in order. Figures are older by the time without an answer of the source."""
+def targets_table(picture: Picture, state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
+    """Return the table of mount targets for a terminal of `width` characters.
+
+    While the source is silent no figure has the colour of a verdict.
+    """
     wanted = state.search.casefold()
     order = list(TARGET_SORTS.values())[state.sorts[0]]
-    targets = [aged(target, silent_seconds) for target in picture.targets if wanted in _searched(target)]
-    return sorted(targets, key=order)  # type: ignore[arg-type]  # every order compares with itself
+    targets = sorted(
+        (target for target in picture.targets if wanted in _searched(target)),
+        key=order,  # type: ignore[arg-type]  # every order compares with itself
+    )
+    rows = [(key_of(target), _target_cells(target, state, width)) for target in targets]
+    if is_silent:
+        rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
+    return _fitted(_target_columns(state), rows, width)
 
 
 def _searched(target: MountTargetRow) -> str:
     return f"{target.name}\n{target.region}\n{target.address}\n{target.shape}".casefold()
-
-
-def targets_table(picture: Picture, state: ViewState, width: int, silent_seconds: float = 0.0) -> TopTable:
-    """Return the table of mount targets for a terminal of `width` characters.
-
-    After `SILENT_SECONDS` without an answer no figure has the colour of a verdict.
-    """
-    rows = [
-        (key_of(target), _target_cells(target, state, width))
-        for target in shown_targets(picture, state, silent_seconds)
-    ]
-    if silent_seconds > SILENT_SECONDS:
-        rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
-    return _fitted(_target_columns(state), rows, width)
 
 
 def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
@@ -376,6 +370,7 @@ def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...
     kept, widths = with_short_names(columns, widths, width)
     return TopTable(
         tuple(columns[at] for at in kept),
+        tuple(widths[at] for at in kept),
         tuple((key, tuple(_short(cells[at], widths[at]) for at in kept)) for key, cells in rows),
     )
 
@@ -389,17 +384,18 @@ def _short(cell: Cell, width: int) -> Cell:
     return cell._replace(text=f"{set_cell_size(cell.text, head).rstrip()}…{cell.text[-tail:]}")
 
 
-def headline(picture: Picture | None, title: str, state: ViewState, silent_seconds: float, failure: str) -> list[Cell]:
+def headline(
+    picture: Picture | None, title: str, state: ViewState, silent_seconds: float, failure: str, *, is_silent: bool
+) -> list[Cell]:
     """Return the lines above the table: the source, the verdict of all mount targets, and why figures are missing."""
     lines = [Cell(f"{title}{_covering(picture)}{'   PAUSED' if state.is_paused else ''}", "bold")]
     if picture is None:
         lines.append(Cell(failure or "reading ...", "red" if failure else GREY))
         return lines
-    targets = shown_targets(picture, replace(state, search=""), silent_seconds)
-    if silent_seconds > SILENT_SECONDS and not state.is_paused:
-        lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
+    if is_silent:
+        lines.append(Cell(f"{len(picture.targets)} mount targets, nothing is known of now", GREY))
     else:
-        lines.append(_verdict(targets))
+        lines.append(_verdict(picture.targets))
     if failure:
         lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
@@ -411,22 +407,28 @@ def _covering(picture: Picture | None) -> str:
 
 
 def _verdict(targets: Sequence[MountTargetRow]) -> Cell:
-    counts = {level: count_of(targets, level) for level in reversed(Level)}
+    of_level = Counter(target.level for target in targets)
+    counts = {level: of_level[level] for level in reversed(Level) if of_level[level]}
     words = {
         Level.CRITICAL: "at 95 % or more",
         Level.WARNING: "at 80 % or more",
         Level.FINE: "fine",
         Level.UNKNOWN: "not known",
     }
-    text = ", ".join(f"{count} {words[level]}" for level, count in counts.items() if count)
-    worst = next((level for level, count in counts.items() if count), Level.UNKNOWN)
+    text = ", ".join(f"{count} {words[level]}" for level, count in counts.items())
+    worst = next(iter(counts), Level.UNKNOWN)
     return Cell(
         f"{len(targets)} mount targets: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst]
     )
 
 
-def subtitle(target: MountTargetRow | None, state: ViewState, parts: Parts | None) -> list[Cell]:
-    """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown."""
+def subtitle(
+    target: MountTargetRow | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
+) -> list[Cell]:
+    """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown.
+
+    While the source is silent the bar has no colour of a verdict.
+    """
     if target is None:
         return [Cell("this mount target is gone. Escape goes back", GREY)]
     name = " ".join(
@@ -435,7 +437,8 @@ def subtitle(target: MountTargetRow | None, state: ViewState, parts: Parts | Non
     tabs = "  ".join(
         f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
-    lines = [Cell(printable(name), "bold"), _ceiling_cell(target, 20), Cell(tabs)]
+    ceiling = _ceiling_cell(target, 20)
+    lines = [Cell(printable(name), "bold"), ceiling._replace(style=GREY) if is_silent else ceiling, Cell(tabs)]
     coverage = _coverage(target)
     if coverage is not None and parts is not None and parts.rows:
         lines.append(Cell(f"the load below is {_percent(coverage)} of its IOPS. The other clients are not seen", GREY))

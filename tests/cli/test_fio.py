@@ -63,6 +63,11 @@ def test_local_storage_has_figures_and_no_verdict() -> None:
     assert "mount-target IOPS" not in out
 
 
+def test_writes_have_no_known_ceiling_where_only_that_of_reads_is_published() -> None:
+    out = ask("fio", REPORTS / "buffered.json", "--shape", "hpmt-20").out
+    assert "no ceiling is known" in out
+
+
 def test_a_ceiling_of_the_configuration_is_the_one_that_is_met(tmp_path: Path) -> None:
     settings = tmp_path / "settings.yml"
     settings.write_text("limits:\n  shapes:\n    standard: {iops: 45000}\n")

@@ -246,6 +246,9 @@ def test_a_report_of_a_service_without_known_ceilings_has_figures_and_no_verdict
 
     assert group["share"] == {}
     assert group["model_error_ratio"] is None
+    out = ask("fio", REPORT, "--service", "lustre").out
+    assert "no ceiling is known" in out
+    assert "no ceiling met" not in out
 
 
 class TestARecordedLoad:

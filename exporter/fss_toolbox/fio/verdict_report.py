@@ -93,9 +93,8 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
     share = ""
     if first is not None:
         of = f"each of {storage.mount_targets} mount targets of {name}" if storage.mount_targets > 1 else name
-        met = verdict.bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
-        share = f"{':' if met else ';'} {printed.percent(first.ratio)} of the {first.resource} of {of}"
-    yield f"{_bottleneck(verdict, storage)}{share}"
+        share = f"{':' if verdict.has_met_a_ceiling else ';'} {printed.percent(first.ratio)} of the {first.resource} of {of}"
+    yield f"{_bottleneck(verdict)}{share}"
     for use in verdict.clients:
         yield f"{use.resource}: {_client_figures(use)}{printed.percent(use.ratio)}"
     if verdict.allowed is not None:
@@ -111,22 +110,27 @@ def _client_figures(use: Use) -> str:
     return f"{printed.number(use.demand)} of {printed.number(use.limit)}, "
 
 
-def _bottleneck(verdict: BenchmarkVerdict, storage: Storage) -> str:
-    sentence = _SENTENCES[verdict.bottleneck]
-    if any(use.resource == CLIENT_REACH and (use.ratio or 0) > ABOVE_RATIO for use in verdict.clients):
-        sentence = sentence.replace("one client was seen to reach no more", "more than one client was seen to reach")
-    return sentence if storage.limits is not None else sentence.replace("no ceiling met", "no ceiling is known")
+def _bottleneck(verdict: BenchmarkVerdict) -> str:
+    if verdict.bottleneck is Bottleneck.CEILING:
+        return "met a ceiling"
+    if verdict.bottleneck is Bottleneck.ABOVE:
+        return "above the ceiling (another shape, a cache in between, or other storage)"
+    # The published ceilings may be none of those that the load meets.
+    is_known = verdict.first is not None or not verdict.traffic.operations
+    pace = _PACES.get(verdict.bottleneck, "")
+    if verdict.bottleneck is Bottleneck.CLIENT_REACH and any(
+        use.resource == CLIENT_REACH and (use.ratio or 0) > ABOVE_RATIO for use in verdict.clients
+    ):
+        pace = ", more than one client was seen to reach: more clients get more"
+    return f"no ceiling {'met' if is_known else 'is known'}{pace}"
 
 
-_SENTENCES = {
-    Bottleneck.CEILING: "met a ceiling",
-    Bottleneck.ABOVE: "above the ceiling (another shape, a cache in between, or other storage)",
-    Bottleneck.SERVICE_QUEUE: "no ceiling met, the service takes no more requests at a time: more depth or jobs get no more",
-    Bottleneck.CLIENT_NETWORK: "no ceiling met, the network of the client is full: more clients or a larger shape get more",
-    Bottleneck.CLIENT_REACH: "no ceiling met, one client was seen to reach no more: more clients get more",
-    Bottleneck.LATENCY: "no ceiling met, latency sets the pace (more depth or jobs get more)",
-    Bottleneck.CLIENT: "no ceiling met, the client does not keep its depth filled",
-    Bottleneck.UNKNOWN: "no ceiling met",
+_PACES = {
+    Bottleneck.SERVICE_QUEUE: ", the service takes no more requests at a time: more depth or jobs get no more",
+    Bottleneck.CLIENT_NETWORK: ", the network of the client is full: more clients or a larger shape get more",
+    Bottleneck.CLIENT_REACH: ", one client was seen to reach no more: more clients get more",
+    Bottleneck.LATENCY: ", latency sets the pace (more depth or jobs get more)",
+    Bottleneck.CLIENT: ", the client does not keep its depth filled",
 }
 
 
@@ -154,9 +158,9 @@ def verdict_document(verdict: BenchmarkVerdict, storage: Storage) -> dict[str, A
         "mount_target_iops": iops._asdict() if iops else None,
         "in_flight": verdict.in_flight,
         "depth": verdict.depth,
-        "share": {use.resource: use.ratio for use in verdict.uses if use.limit is not None},
+        "share": {use.resource: use.ratio for use in verdict.uses},
         "clients": {use.resource: use.ratio for use in verdict.clients},
-        "ceiling": verdict.first.resource if verdict.first and verdict.error is not None else None,
+        "ceiling": verdict.first.resource if verdict.first and verdict.has_met_a_ceiling else None,
         "pace": verdict.bottleneck.value,
         "allowed_operations_per_second": verdict.allowed,
         "model_error_ratio": verdict.error,

@@ -152,44 +152,68 @@ class BenchmarkVerdict:
     name: str  # name of the group, or of the directory if directories are mount targets
     jobs: tuple[Job, ...]  # the jobs
     traffic: Traffic  # load on the storage
-    uses: tuple[Use, ...]  # every ceiling, and the share of one mount target in the load
-    first: Use | None  # the fullest ceiling. None if no ceiling is known
+    uses: tuple[Use, ...]  # every known ceiling, and the share of one mount target in the load
     clients: tuple[Use, ...]  # bounds of the clients, and of the requests that the service takes
     in_flight: float | None  # requests in flight on average; None if the latency of a job is unknown
     depth: int | None  # configured requests in flight. None if a job does not say
-    bottleneck: Bottleneck  # the limit that set the pace
-    allowed: float | None  # operations per second that the model allows at this mix. None if no bound is known
-    # relative error of the model if a ceiling was reached, (allowed - measured) / measured, else None
-    error: float | None
+
+    @property
+    def first(self) -> Use | None:
+        """The fullest ceiling. None if no ceiling is known."""
+        return fullest(self.uses)
+
+    @property
+    def has_met_a_ceiling(self) -> bool:
+        """Whether a ceiling set the pace."""
+        return self.bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """The limit that set the pace."""
+        ratio = (self.first.ratio or 0.0) if self.first else 0.0
+        if ratio > ABOVE_RATIO:
+            return Bottleneck.ABOVE
+        if ratio >= MET_RATIO:
+            return Bottleneck.CEILING
+        for use in self.clients:
+            if (use.ratio or 0.0) >= MET_RATIO:
+                return _OF_CLIENTS[use.resource]
+        if not self.depth or not self.in_flight:
+            return Bottleneck.UNKNOWN
+        return Bottleneck.LATENCY if self.in_flight >= FILLED_RATIO * self.depth else Bottleneck.CLIENT
+
+    @property
+    def allowed(self) -> float | None:
+        """Operations per second that the model allows at this mix. None if no bound is known."""
+        bound = fullest((*self.uses, *(use for use in self.clients if use.resource != SERVICE_QUEUE)))
+        measured = sum(job.reads.operations + job.writes.operations for job in self.jobs)
+        return measured / bound.ratio if bound and bound.ratio else None
+
+    @property
+    def error(self) -> float | None:
+        """Relative error of the model if a ceiling was reached, (allowed - measured) / measured, else None."""
+        return 1 / self.first.ratio - 1 if self.has_met_a_ceiling and self.first and self.first.ratio else None
+
+
+_OF_CLIENTS = {
+    CLIENT_NETWORK: Bottleneck.CLIENT_NETWORK,
+    SERVICE_QUEUE: Bottleneck.SERVICE_QUEUE,
+    CLIENT_REACH: Bottleneck.CLIENT_REACH,
+}
 
 
 def judge(jobs: Iterable[Job], storage: Storage, name: str = "") -> BenchmarkVerdict:
     """Compare jobs that ran together with the storage."""
     jobs = tuple(jobs)
     traffic = together(storage.traffic(job) for job in jobs)
-    used = () if storage.limits is None else known_uses(scaled(traffic, 1 / storage.mount_targets), storage.limits)
-    first = fullest(used)
     waiting = [job.in_flight for job in jobs if job.in_flight is not None]
     in_flight = sum(waiting) if len(waiting) == len(jobs) else None
     depths = [job.depth for job in jobs if job.depth is not None]
     depth = sum(depths) if depths and len(depths) == len(jobs) else None
-    clients = tuple(_client_uses(traffic, in_flight, storage))
-    bottleneck = _bottleneck(first, clients, in_flight, depth)
-    measured = sum(job.reads.operations + job.writes.operations for job in jobs)
-    bound = fullest((*used, *(use for use in clients if use.resource != SERVICE_QUEUE)))
-    met = first is not None and bottleneck in {Bottleneck.CEILING, Bottleneck.ABOVE}
+    each = scaled(traffic, 1 / storage.mount_targets)
+    used = () if storage.limits is None else known_uses(each, storage.limits)
     return BenchmarkVerdict(
-        name=name,
-        jobs=jobs,
-        traffic=traffic,
-        uses=used,
-        first=first,
-        clients=clients,
-        in_flight=in_flight,
-        depth=depth,
-        bottleneck=bottleneck,
-        allowed=measured / bound.ratio if bound and bound.ratio else None,
-        error=1 / first.ratio - 1 if met and first and first.ratio else None,
+        name, jobs, traffic, used, tuple(_client_uses(traffic, in_flight, storage)), in_flight, depth
     )
 
 
@@ -203,24 +227,3 @@ def _client_uses(traffic: Traffic, in_flight: float | None, storage: Storage) ->
     share = clients_share(traffic, kind) if kind is not None else None
     if share is not None:
         yield Use(CLIENT_REACH, "clients", share, storage.clients)
-
-
-_OF_CLIENTS = {
-    CLIENT_NETWORK: Bottleneck.CLIENT_NETWORK,
-    SERVICE_QUEUE: Bottleneck.SERVICE_QUEUE,
-    CLIENT_REACH: Bottleneck.CLIENT_REACH,
-}
-
-
-def _bottleneck(first: Use | None, clients: tuple[Use, ...], in_flight: float | None, depth: int | None) -> Bottleneck:
-    ratio = first.ratio if first else None
-    if ratio is not None and ratio > ABOVE_RATIO:
-        return Bottleneck.ABOVE
-    if ratio is not None and ratio >= MET_RATIO:
-        return Bottleneck.CEILING
-    for use in clients:
-        if use.ratio is not None and use.ratio >= MET_RATIO:
-            return _OF_CLIENTS[use.resource]
-    if not depth or not in_flight:
-        return Bottleneck.UNKNOWN
-    return Bottleneck.LATENCY if in_flight >= FILLED_RATIO * depth else Bottleneck.CLIENT

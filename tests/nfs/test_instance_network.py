@@ -30,7 +30,7 @@ def asked(url: str) -> InstanceNetwork:
 def end_of_request() -> None:
     """Wait for the end of every thread that asks."""
     for thread in threading.enumerate():
-        if thread.name == "instance-metadata":
+        if thread.name == "fss-instance-metadata":
             thread.join(120)
 
 
@@ -81,7 +81,7 @@ def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
     stated = NfsFlags(procfs=tmp_path, network="office", network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
     agent = NfsAgent(stated)
     agent.network.start()
-    assert not [thread for thread in threading.enumerate() if thread.name == "instance-metadata"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "fss-instance-metadata"]
     assert agent.network.name == "office"
     (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
     assert shown.samples[0].value == 1.25e9
@@ -129,6 +129,20 @@ def test_metadata_that_do_not_answer_are_asked_again_and_the_mounts_have_series_
     agent = agent_of(tmp_path, metadata_url="http://127.0.0.1:1/")
     agent.network.start()
     wait_for(lambda: networks(agent) == {"unknown"}, "the first try to end")
+    agent.network.stop()
+
+
+def test_an_unexpected_error_costs_one_try_and_the_mounts_have_series_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("fss_exporter.instance_metadata.read_instance_metadata", fail)
+    agent = agent_of(tmp_path, metadata_url="http://127.0.0.1:1/")
+    agent.network.start()
+    wait_for(lambda: networks(agent) == {"unknown"}, "the first try to end")
+    wait_for(lambda: "instance-metadata: unexpected error" in caplog.text, "the line of the log")
     agent.network.stop()
 
 

@@ -1,11 +1,10 @@
 """The network of this instance, from the instance metadata: the name that joins it to mount targets, and its bandwidth."""
 
-import threading
 from collections.abc import Iterator
 from typing import Final
 
 from fss_exporter.addresses import UNKNOWN_NETWORK
-from fss_exporter.background import Event
+from fss_exporter.background import EndLoop, Worker
 from fss_exporter.catalogue import Family, family
 
 _DEADLINE_S: Final = 5.0
@@ -15,7 +14,7 @@ _NEXT_TRY_S: Final = 60.0
 class InstanceNetwork:
     """Name and bandwidth of the network of this instance. Each is stated, or comes from the metadata service at a URL, if any.
 
-    A thread asks the metadata service until the first answer, because the answer never changes while an instance runs.
+    A loop asks the metadata service until the first answer, because the answer never changes while an instance runs.
     A scrape never waits.
 
     Attributes:
@@ -27,21 +26,16 @@ class InstanceNetwork:
         self._url = url
         self._stated_name = name
         self._bytes_per_second = bandwidth
-        self._stopping = Event()
-        self._thread = threading.Thread(target=self._ask, name="instance-metadata", daemon=True)
+        self._loop = Worker("instance-metadata", self._ask, interval=lambda: _NEXT_TRY_S)
 
     def start(self) -> None:
-        """Start to ask, if there is a URL and the system allows a further thread."""
-        if not self._url:
-            return
-        try:
-            self._thread.start()
-        except RuntimeError:
-            self.name = self.name or UNKNOWN_NETWORK
+        """Start to ask, if there is a URL. For errors see `Worker.start`."""
+        if self._url:
+            self._loop.start()
 
     def stop(self) -> None:
-        """End the waits between two tries."""
-        self._stopping.set()
+        """End the waits between two tries. A try under way is left to its daemon thread."""
+        self._loop.stop(0.0)
 
     def families(self, *_: object) -> Iterator[Family]:
         """Return the metric, the same for each answer to a scrape. Empty if the bandwidth is unknown."""
@@ -51,10 +45,12 @@ class InstanceNetwork:
     def _ask(self) -> None:
         from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
 
-        while (metadata := read_instance_metadata(self._url, _DEADLINE_S)) is None:
-            self.name = self.name or UNKNOWN_NETWORK
-            if self._stopping.wait(_NEXT_TRY_S):
-                return
-        if self._bytes_per_second is None:
-            self._bytes_per_second = metadata.network_bytes_per_second
-        self.name = self._stated_name or metadata.region or UNKNOWN_NETWORK
+        try:
+            metadata = read_instance_metadata(self._url, _DEADLINE_S)
+            if metadata is not None:
+                if self._bytes_per_second is None:
+                    self._bytes_per_second = metadata.network_bytes_per_second
+                self.name = self._stated_name or metadata.region or UNKNOWN_NETWORK
+                raise EndLoop
+        finally:
+            self.name = self.name or UNKNOWN_NETWORK  # also after an unexpected error, so that the mounts have series

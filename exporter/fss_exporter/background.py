@@ -301,15 +301,15 @@ class OneWithin:
         return within(self._seconds, in_turn, self._what)
 
 
-def at_once(ends: Sequence[Callable[[], None]], seconds: float) -> None:
+def at_once(works: Sequence[Callable[[], None]], seconds: float = threading.TIMEOUT_MAX) -> None:
     """Run functions in threads of their own, and return when all have ended or after `seconds`."""
     threads = []
-    for end in ends:
-        thread = threading.Thread(target=end, daemon=True)
+    for work in works:
+        thread = threading.Thread(target=work, daemon=True)
         try:
             thread.start()
         except RuntimeError:  # the system allows no further thread
-            end()
+            work()
         else:
             threads.append(thread)
     until = time.monotonic() + seconds

@@ -18,22 +18,18 @@ from pathlib import Path
 import circuitbreaker
 from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.settings import load
-from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.calls import SelfMetrics
 
 now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now
 settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
-self_metrics = SelfMetrics()
 polling = None
 for number, line in enumerate(sys.stdin):
     now = float(line)
     if polling is None:
-        polling = Polling(settings, self_metrics, now=clock, clock=clock, wait=lambda _: False)
-        account = PolledAccount(
-            polling.board, polling.poller, self_metrics, budget=polling.budget, settings=settings
-        )
-        collector = OciCollector([account], now=clock)
+        polling = Polling(settings, SelfMetrics(), now=clock, clock=clock, wait=lambda _: False)
+        collector = OciCollector(lambda: [polling.polled], now=clock)
     polling.inventory.run_round()
     polling.poller.run_round()
     assert polling.poller.success

@@ -15,7 +15,7 @@ from tests.region import Region, small
 from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
-from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
@@ -98,11 +98,8 @@ class Poller:
             "oci.endpoint": region.url,
             "oci.services": (),
         }
-        settings, self_metrics = load(None, flags), SelfMetrics()
-        self._polling = Polling(settings, self_metrics, now=self.wall, clock=true, wait=true.wait)
-        polling = self._polling
-        account = PolledAccount(polling.board, polling.poller, self_metrics, budget=polling.budget, settings=settings)
-        self._collector = OciCollector([account], now=self.wall)
+        self._polling = Polling(load(None, flags), SelfMetrics(), now=self.wall, clock=true, wait=true.wait)
+        self._collector = OciCollector(lambda: [self._polling.polled], now=self.wall)
 
     def poll(self) -> None:
         """The inventory, if it is due, and one poll."""

@@ -186,11 +186,11 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
 
 def test_a_bad_file_keeps_the_old_settings(regions: Callable[..., Region], tmp_path: Path) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml")
-    before = running.source.accounts[0].settings
+    before = running.source.accounts()[0].settings
     (tmp_path / "c.yml").write_text("oci: [")
     with pytest.raises(ConfigError):
         running.reload()()
-    assert running.source.accounts[0].settings is before
+    assert running.source.accounts()[0].settings is before
 
 
 def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
@@ -207,7 +207,7 @@ def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
         with pytest.raises(OSError, match="Too many"):
             running.reload()()
     running.reload()()
-    assert running.source.accounts[0].budget.calls_per_second == 2.0
+    assert running.source.accounts()[0].budget.calls_per_second == 2.0
 
 
 def test_new_ceilings_are_shown_without_disturbing_the_poller(
@@ -218,7 +218,7 @@ def test_new_ceilings_are_shown_without_disturbing_the_poller(
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
         running.reload()()
-    assert running.source.accounts[0].settings.limits.shapes["standard"].given == {"iops": 7.0}
+    assert running.source.accounts()[0].settings.limits.shapes["standard"].given == {"iops": 7.0}
     assert "polling starts again" not in caplog.text
 
 

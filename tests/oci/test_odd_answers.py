@@ -211,7 +211,7 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
     publisher = Publisher(
         lambda: [snapshot(region) for region in clouds],
         clouds.__getitem__,
-        Settings(),
+        Settings,
         failures=lambda region: FailureLog(region, logging.getLogger()),
         now=lambda: 60.0,
     )

@@ -207,7 +207,7 @@ def test_streams_refused_in_part_are_reported_and_posted_again(
     publisher = Publisher(
         lambda: exporter.polling.board.regions,
         lambda _: PartlyRefused(),
-        exporter.publisher.settings,
+        lambda: exporter.polling.settings,
         failures=lambda _: failures,
         now=lambda: ended,
     )

@@ -87,7 +87,7 @@ def test_limits_follow_the_shape_and_objectives_the_settings(worlds: Callable[..
 def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..., World]) -> None:
     world = worlds()
     home = next(mount_target.id for mount_target in small().mount_targets if mount_target.name == "mt-home")
-    world.account.settings = load(
+    stated = load(
         None,
         {
             "limits.shapes": {"standard": {"encrypted_connections": 64.0}},
@@ -102,6 +102,7 @@ def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..
             "slo_objectives.mount_targets": {"mt-idle": {"latency": 0.9}},
         },
     )
+    world.polling.settings = stated.model_copy(update={"oci": world.settings.oci})
     world.poll()
     limits = world.values("fss_mount_target_encrypted_connections_limit", "mount_target")
     assert limits == {"mt-home": 100, "mt-home-b": 64, "mt-scratch": 64, "mt-media": 4096}

@@ -13,7 +13,7 @@ from fss_exporter.catalogue import Family
 from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
-from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, load
 
 START = NOW + 20.0
@@ -33,10 +33,7 @@ class World:
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
         self.polling = Polling(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait)
         self.poller, self.budget, self.board = self.polling.poller, self.polling.budget, self.polling.board
-        self.account = PolledAccount(
-            self.board, self.poller, self.self_metrics, budget=self.budget, settings=self.settings
-        )
-        self.collector = OciCollector([self.account], now=clock)
+        self.collector = OciCollector(lambda: [self.polling.polled], now=clock)
 
     @property
     def minute(self) -> int:

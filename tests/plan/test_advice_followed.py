@@ -43,8 +43,8 @@ def polled(region: Region) -> PolledRegion:
 def history(poller: PolledRegion, clock: FastClock) -> Iterator[str]:
     """The gauges of the product's own /metrics in each minute, as OpenMetrics with times."""
     budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    account = PolledAccount(poller.board, poller.polls, SelfMetrics(), budget=budget, settings=Settings())
-    collector = OciCollector([account], now=poller.clock)
+    account = PolledAccount(poller.board, poller.polls, SelfMetrics(), budget, Settings())
+    collector = OciCollector(lambda: [account], now=poller.clock)
     lines: dict[str, list[str]] = defaultdict(list)
     for _ in range(MINUTES):
         clock.time = poller.now + 60

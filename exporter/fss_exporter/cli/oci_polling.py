@@ -84,7 +84,7 @@ class Polling:
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
-        settings: limits and objectives; may be replaced while the exporter runs.
+        settings: limits and objectives. May be replaced while the exporter runs.
         ledgers: what is counted, by region.
     """
 
@@ -121,10 +121,15 @@ class Polling:
         self.publisher = Publisher(
             lambda: self.board.regions,
             lambda region: SdkClient(self._sessions[region]),
-            settings,
+            lambda: self.settings,
             failures=failures,
             now=now,
         )
+
+    @property
+    def polled(self) -> PolledAccount:
+        """What is known of the account now."""
+        return PolledAccount(self.board, self.poller, self._self_metrics, self.budget, self.settings)
 
     def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
         self.board.tenancy = self.settings.oci.name or held.tenancy_id
@@ -211,28 +216,29 @@ class PolledCloud:
     ) -> None:
         self._lease = lease
         may_keep = lease.holds_now if lease else lambda: True
-        self._polling_of = partial(Polling, now=now, clock=clock, wait=wait, may_keep=may_keep)
-        self._settings = settings
-        self._self_metrics = SelfMetrics()
-        self._polling = polling = self._polling_of(settings, self._self_metrics)
-        self.account = PolledAccount(
-            polling.board, polling.poller, self._self_metrics, budget=polling.budget, settings=settings
+        self._polling_of = partial(
+            Polling, self_metrics=SelfMetrics(), now=now, clock=clock, wait=wait, may_keep=may_keep
         )
+        self._polling = self._polling_of(settings)
         common: dict[str, Any] = {"of": of, "clock": clock, "wall_clock": now}
         self._inventory = Worker(
             "oci_inventory",
             lambda: self._round(lambda polling: polling.inventory.run_round()),
-            interval=lambda: min(self._settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
+            interval=lambda: min(self._polling.settings.oci.inventory_interval, _LONGEST_INVENTORY_LOOK),
             **common,
         )
         self._polls = Worker(
             "oci",
             lambda: self._round(lambda polling: polling.poller.run_round()),
-            interval=lambda: self._settings.oci.poll_interval,
+            interval=lambda: self._polling.settings.oci.poll_interval,
             **common,
         )
         self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **common)
         self.loops = (self._inventory, self._polls, self._publish)
+
+    def polled(self) -> PolledAccount:
+        """Return what is known of the account now."""
+        return self._polling.polled
 
     def stop(self) -> None:
         """End the loops. A call under way gets a moment to end, and the poller drops the answer of a longer call."""
@@ -245,11 +251,11 @@ class PolledCloud:
 
         Polls go on undisturbed where only limits or objectives changed.
         """
-        if fresh.oci != self._settings.oci:
-            polling = self._polling_of(fresh, self._self_metrics, ledgers=self._polling.ledgers)
+        if fresh.oci != self._polling.settings.oci:
+            polling = self._polling_of(fresh, ledgers=self._polling.ledgers)
 
             def put_in_force() -> None:
-                self._use(fresh, polling)
+                self._use(polling)
                 log.info("the OCI settings changed: polling starts again, and the counters go on")
 
             return put_in_force
@@ -257,19 +263,15 @@ class PolledCloud:
         return partial(self._adjust, fresh)
 
     def _adjust(self, fresh: Settings) -> None:
-        self._settings = self.account.settings = self._polling.settings = fresh
-        self._polling.publisher.settings = fresh
+        self._polling.settings = fresh
         self._polling.inventory.unseen = named_targets(fresh)
 
     def begin_anew(self) -> None:
         """Forget what was polled and counted. The next poll reads the ledger of the last leader."""
-        self._use(self._settings, self._polling_of(self._settings, self._self_metrics))
+        self._use(self._polling_of(self._polling.settings))
 
-    def _use(self, fresh: Settings, polling: Polling) -> None:
+    def _use(self, polling: Polling) -> None:
         old, self._polling = self._polling, polling
-        account = self.account
-        self._settings = account.settings = fresh
-        account.board, account.poller, account.budget = polling.board, polling.poller, polling.budget
         old.stopping.set()
         for loop in self.loops:
             loop.wake()
@@ -279,7 +281,7 @@ class PolledCloud:
         return self._polling.poller.polled
 
     def _publish_round(self) -> None:
-        if self._settings.oci.publish:
+        if self._polling.settings.oci.publish:
             self._round(lambda polling: polling.publisher.run_round())
 
     def _round(self, run: Callable[[Polling], None]) -> None:
@@ -330,7 +332,7 @@ class Cloud:
             )
             for account in accounts
         ]
-        self.source = OciCollector([cloud.account for cloud in self._clouds], now=now, lease=self._lease)
+        self.source = OciCollector(lambda: [cloud.polled() for cloud in self._clouds], now=now, lease=self._lease)
         self.loops = tuple(loop for cloud in self._clouds for loop in cloud.loops)
         if self._lease:
             look = partial(self._look, self._lease)

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -41,6 +41,33 @@ SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
 log = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
+
+
+_Key = tuple[str, ...]
+"""API operation of a listing, with compartment and perhaps availability domain."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """What one inventory has met so far."""
+
+    succeeded: dict[str, bool] = field(default_factory=dict)  # by API operation
+    failed_calls: Counter[tuple[str, str]] = field(default_factory=Counter)  # by API operation and reason
+    refused: set[str] = field(default_factory=set)  # API operations
+    optional: set[str] = field(default_factory=set)  # refused API operations without which monitoring works
+    failed_compartments: set[str] = field(default_factory=set)
+    unreachable_services: set[str] = field(default_factory=set)
+    used: set[_Key] = field(default_factory=set)  # listings that the round has asked for
+    mistakes: int = 0  # compartments of the settings that cannot be made out
+
+    def outcomes(self) -> dict[str, Any]:
+        """Return the fields of `InventoryState` about calls."""
+        return {
+            "succeeded": MappingProxyType(dict(self.succeeded)),
+            "refused": frozenset(self.refused),
+            "optional": frozenset(self.optional),
+            "failed_calls": MappingProxyType(dict(self.failed_calls)),
+        }
 
 
 class InventoryRefresh:
@@ -82,16 +109,9 @@ class InventoryRefresh:
         self.state = InventoryState()
         self.calls = 0
         self.listed = threading.Event()
-        self._succeeded: dict[str, bool] = {}
-        self._failed_calls: Counter[tuple[str, str]] = Counter()
-        self._refused: set[str] = set()
-        self._optional: set[str] = set()
-        self._failed_compartments: set[str] = set()
-        self._mistakes = 0
-        self._last: dict[tuple[str, ...], tuple[float, Any]] = {}
-        self._used: set[tuple[str, ...]] = set()
+        self._round = _Round()
+        self._last: dict[_Key, tuple[float, Any]] = {}  # answers, with their times in epoch seconds
         self._not_watched: set[str] = set()
-        self._unreachable_services: set[str] = set()
         self._tree: dict[str, str] = {}  # names of compartments by OCID
         self._limits: Mapping[str, float] = {}
         self._addresses = AddressLookup(self.client, self._note)
@@ -105,21 +125,17 @@ class InventoryRefresh:
             CloudError: availability domains or compartments are unknown. The earlier state stays.
             EndLoop: the exporter stops.
         """
-        self._succeeded, self._used, self._unreachable_services = {}, set(), set()
-        self._failed_calls = Counter()
-        self._refused, self._optional, self._failed_compartments = set(), set(), set()
+        self._round = _Round()
         try:
             domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
             names = self._compartments()
         except CloudError:
-            state = replace(self.state, succeeded=MappingProxyType(dict(self._succeeded)), compartments_seen=0)
-            failed_calls = MappingProxyType(dict(self._failed_calls))
-            self._set(replace(state, refused=frozenset(self._refused), failed_calls=failed_calls))
+            self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
             raise
         if mount_targets_first:
             self._publish_mount_targets(domains, names, progress)
         listed = self._list_all(domains, tuple(names), progress)
-        self._last = {key: self._last[key] for key in self._used if key in self._last}
+        self._last = {key: self._last[key] for key in self._round.used if key in self._last}
         limits = self._mount_target_limits()
         inventory = records.join(
             listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
@@ -128,7 +144,7 @@ class InventoryRefresh:
         self._show(inventory, scopes)
         self.listed.set()
         self._look_up_addresses(inventory, scopes, progress)
-        succeeded_at = self._now() if all(self._succeeded.values()) else self.state.succeeded_at
+        succeeded_at = self._now() if all(self._round.succeeded.values()) else self.state.succeeded_at
         self._set(replace(self.state, succeeded_at=succeeded_at))
 
     def _publish_mount_targets(
@@ -167,7 +183,7 @@ class InventoryRefresh:
 
     def _resources(self, *key: str) -> Listing:
         """Return a listing by API operation, compartment and perhaps availability domain. A round lists each once."""
-        if key in self._used and key in self._last:
+        if key in self._round.used and key in self._last:
             listing: Listing = self._last[key][1]
             return listing
         return self._asked(key, lambda: self.client.resources(*key), Listing(()))
@@ -176,18 +192,18 @@ class InventoryRefresh:
         key = (operation, compartment_id)
         if service not in self.selection.optional_services or key in self._last:
             return self._resources(*key)
-        if service in self._unreachable_services:
+        if service in self._round.unreachable_services:
             return Listing(())
         try:
             listing = self.client.resources(*key)
         except CloudError as error:
             if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
-                self._unreachable_services.add(service)
+                self._round.unreachable_services.add(service)
             self._note_optional(operation, SERVICES[service].title, error)
-            self._optional.add(operation)
+            self._round.optional.add(operation)
             return Listing(())
         if listing.records:  # from now on the service is watched, and its failures are failures
-            self._used.add(key)
+            self._round.used.add(key)
             self._last[key] = self._now(), listing
             self._note(operation, None)
         return listing
@@ -205,7 +221,7 @@ class InventoryRefresh:
     def _note_optional(self, operation: str, subject: str, error: CloudError) -> None:
         """Note a failed call without which monitoring works."""
         if isinstance(error, NotAuthorized):
-            self._refused.add(operation)
+            self._round.refused.add(operation)
         self._report_optional(operation, error)
         if subject not in self._not_watched:
             self._not_watched.add(subject)
@@ -227,23 +243,23 @@ class InventoryRefresh:
             self._note("ListCompartments", BrokenAnswer(message, operation="ListCompartments"))
         self._tree = tree
         names, mistakes = choose(wanted, self.client.tenancy_id, tree)
-        self._mistakes = len(mistakes)
+        self._round.mistakes = len(mistakes)
         for mistake in mistakes:
             self._note("ListCompartments", UsageError(mistake))
         return names
 
-    def _asked(self, key: tuple[str, ...], ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
+    def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
 
         Raises:
             CloudError: the call failed, and there is no other answer. The error is already reported.
         """
-        self._used.add(key)
+        self._round.used.add(key)
         try:
             answer = ask()
         except CloudError as error:
             self._note(key[0], error)
-            self._failed_compartments.update(key[1:2])
+            self._round.failed_compartments.update(key[1:2])
             if key in self._last:
                 last: _Answer = self._last[key][1]
                 return last
@@ -256,11 +272,12 @@ class InventoryRefresh:
 
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1
-        self._succeeded[operation] = self._succeeded.get(operation, True) and error is None
+        succeeded = self._round.succeeded
+        succeeded[operation] = succeeded.get(operation, True) and error is None
         if isinstance(error, CloudError):
-            self._failed_calls[operation, error.reason] += 1
+            self._round.failed_calls[operation, error.reason] += 1
         if isinstance(error, NotAuthorized):
-            self._refused.add(operation)
+            self._round.refused.add(operation)
         self._report(operation, error)
 
     def _look_up_addresses(
@@ -278,7 +295,7 @@ class InventoryRefresh:
         most = self.look_ups(len(inventory.mount_targets))
         self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
         for operation in LOOK_UPS if inventory.mount_targets else ():
-            self._succeeded.setdefault(operation, True)  # all addresses were known before
+            self._round.succeeded.setdefault(operation, True)  # all addresses were known before
         self._show(inventory, scopes)
 
     def _show(self, inventory: records.Inventory, scopes: tuple[Scope, ...]) -> None:
@@ -286,16 +303,13 @@ class InventoryRefresh:
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(
             InventoryState(
-                replace(inventory, mount_targets=MappingProxyType(located)).of_shard(self.selection.shard),
-                scopes,
-                MappingProxyType(dict(self._succeeded)),
-                frozenset(self._refused),
-                frozenset(self._optional),
-                len(inventory.compartments) + self._mistakes,
-                len(inventory.compartments.keys() - self._failed_compartments),
-                min((listed_at for listed_at, _ in self._last.values()), default=None),
-                self.state.succeeded_at,
-                MappingProxyType(dict(self._failed_calls)),
+                inventory=replace(inventory, mount_targets=MappingProxyType(located)).of_shard(self.selection.shard),
+                scopes=scopes,
+                compartments_expected=len(inventory.compartments) + self._round.mistakes,
+                compartments_seen=len(inventory.compartments.keys() - self._round.failed_compartments),
+                listed_at=min((listed_at for listed_at, _ in self._last.values()), default=None),
+                succeeded_at=self.state.succeeded_at,
+                **self._round.outcomes(),
             )
         )
 

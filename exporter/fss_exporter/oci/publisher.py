@@ -62,7 +62,7 @@ class Publisher:
     Args:
         regions: returns the newest snapshots.
         client: returns the client of a region, by its name.
-        settings: limits of mount targets. May be replaced while the exporter runs.
+        settings: returns limits of mount targets, which may change while the exporter runs.
         failures: returns the log of failed posts of a region, by its name.
         now: returns epoch seconds.
     """
@@ -71,14 +71,14 @@ class Publisher:
         self,
         regions: Callable[[], Sequence[RegionSnapshot]],
         client: Callable[[str], CloudClient],
-        settings: Settings,
+        settings: Callable[[], Settings],
         *,
         failures: Callable[[str], FailureLog],
         now: Callable[[], float],
     ) -> None:
         self._regions = regions
         self._client = client
-        self.settings = settings
+        self._settings = settings
         self._failures = failures
         self._now = now
         self._polled: dict[str, float] = {}
@@ -108,7 +108,7 @@ class Publisher:
 
     def _publish(self, region: RegionSnapshot) -> int:
         name = region.region
-        points = points_of(region, self.settings)
+        points = points_of(region, self._settings())
         taken, is_whole = self._poster.post(points, self._client(name), self._failures(name))
         if is_whole:
             self._incomplete.discard(name)

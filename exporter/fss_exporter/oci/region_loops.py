@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
+from fss_exporter.background import at_once
 from fss_exporter.errors import CloudError, FssError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.calls import FailureLog
@@ -112,9 +114,6 @@ def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> 
     Raises:
         Exception: the first error, after the work of all regions has ended.
     """
-    if len(regions) == 1:
-        work(regions[0])
-        return
     errors: list[BaseException] = []
 
     def guarded(region: _Region) -> None:
@@ -123,17 +122,7 @@ def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> 
         except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
             errors.append(error)
 
-    threads = []
-    for region in regions:
-        thread = threading.Thread(target=guarded, args=(region,), daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the system allows no further thread
-            guarded(region)
-        else:
-            threads.append(thread)
-    for thread in threads:
-        thread.join()
+    at_once([partial(guarded, region) for region in regions])
     if errors:
         raise errors[0]
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import CATALOGUE, Family, family
@@ -16,55 +17,39 @@ from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, S
 from fss_exporter.settings import Settings
 
 
+@dataclass(frozen=True, slots=True)
 class PolledAccount:
-    """What is known of one account. All but the counters may be replaced while the exporter runs.
+    """What is known of one account."""
 
-    Args:
-        board: the newest snapshots.
-        poller: makes them.
-        self_metrics: counters of the poller itself.
-        budget: of calls.
-        settings: age, limits, objectives and addresses.
-    """
-
-    def __init__(
-        self,
-        board: SnapshotBoard,
-        poller: MetricPoller,
-        self_metrics: SelfMetrics,
-        *,
-        budget: CallBudget,
-        settings: Settings,
-    ) -> None:
-        self.board = board
-        self.poller = poller
-        self.self_metrics = self_metrics
-        self.budget = budget
-        self.settings = settings
+    board: SnapshotBoard  # the newest snapshots
+    poller: MetricPoller  # makes the snapshots
+    self_metrics: SelfMetrics  # counters of the poller itself
+    budget: CallBudget  # budget of calls
+    settings: Settings  # age, limits, objectives and addresses
 
 
 class OciCollector:
     """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy.
 
     Args:
-        accounts: what is known of each.
+        accounts: returns what is known of each, which may be replaced while the exporter runs.
         now: epoch seconds.
         lease: tells whether this poller leads. None for a poller that never stands by.
     """
 
     def __init__(
-        self, accounts: Sequence[PolledAccount], *, now: Callable[[], float], lease: Lease | None = None
+        self, accounts: Callable[[], Sequence[PolledAccount]], *, now: Callable[[], float], lease: Lease | None = None
     ) -> None:
         self.accounts = accounts
-        self.now = now
-        self.lease = lease
+        self._now = now
+        self._lease = lease
         # series of the last scrape with their text, by exported name and labels
         self._series: dict[tuple[str, tuple[str, ...]], Series] = {}
 
     @property
     def stands_by(self) -> bool:
         """Whether another poller polls in place of this one."""
-        return self.lease is not None and not self.lease.is_held
+        return self._lease is not None and not self._lease.is_held
 
     @property
     def success(self) -> bool | None:
@@ -72,23 +57,23 @@ class OciCollector:
 
         None for a poller that stands by.
         """
-        return None if self.stands_by else any(account.poller.success for account in self.accounts)
+        return None if self.stands_by else any(account.poller.success for account in self.accounts())
 
     @property
     def duration_seconds(self) -> float:
         """How long the last poll took, all regions of the slowest account together."""
-        return max(account.poller.duration_seconds for account in self.accounts)
+        return max(account.poller.duration_seconds for account in self.accounts())
 
     def collect(self) -> Iterable[Family]:
         """Return families of the newest snapshots. A family without samples is left out."""
-        if self.lease is not None:
-            yield family("fss_oci_leader", [((), float(self.lease.is_held))])
+        if self._lease is not None:
+            yield family("fss_oci_leader", [((), float(self._lease.is_held))])
         if not self.stands_by:
             yield from self._polled()
 
     def _polled(self) -> Iterator[Family]:
-        now = self.now()
-        polled = [(account, account.board.regions) for account in self.accounts]
+        now = self._now()
+        polled = [(account, account.board.regions) for account in self.accounts()]
         places = joined_places(
             (region.region, region.inventory.inventory, account.settings)
             for account, regions in polled

@@ -217,7 +217,7 @@ def test_a_failure_is_reported_once_with_all_it_costs_and_once_more_when_it_is_o
     caplog.set_level(logging.INFO)
     for _ in range(3):
         for name in "ABCDE":
-            failures.failed(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
+            failures.report(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
         failures.end_round()
     failures.end_round()
     assert [record.message for record in caplog.records] == [
@@ -229,7 +229,7 @@ def test_a_failure_is_reported_once_with_all_it_costs_and_once_more_when_it_is_o
 def test_another_failure_of_the_same_call_is_reported_again(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog("eu", logging.getLogger())
     for error in (Throttled("a", operation="X", status=429), NotAuthorized("b", operation="X", status=404)):
-        failures.failed("M", error)
+        failures.report("M", error)
         failures.end_round()
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
         "eu: M: a",
@@ -243,7 +243,7 @@ def test_an_operation_that_fails_in_another_way_does_not_work_again(caplog: pyte
     with caplog.at_level(logging.INFO):
         for statuses in rounds:
             for subject, status in zip("AB", statuses, strict=False):
-                failures.failed(subject, CloudError(f"HTTP {status}", operation="O", status=int(status)))
+                failures.report(subject, CloudError(f"HTTP {status}", operation="O", status=int(status)))
             failures.end_round()
     assert caplog.messages == [
         "eu: A, B: HTTP 503",
@@ -258,6 +258,6 @@ def test_each_mistake_of_the_settings_is_logged(caplog: pytest.LogCaptureFixture
     failures = FailureLog("eu", logging.getLogger())
     for _ in range(2):
         for name in ("nope", "nada"):
-            failures.failed("ListCompartments", UsageError(f"no compartment is called {name}"))
+            failures.report("ListCompartments", UsageError(f"no compartment is called {name}"))
         failures.end_round()
     assert [message.rpartition(" ")[2] for message in caplog.messages] == ["nope", "nada"]

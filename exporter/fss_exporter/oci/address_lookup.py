@@ -16,7 +16,7 @@ _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one li
 Report = Callable[[str, Exception | None], None]
 """Receives the API operation and the error of every call. The error is None after an answer."""
 
-_Found = TypeVar("_Found")
+_Answer = TypeVar("_Answer")
 
 
 class AddressLookup:
@@ -73,7 +73,7 @@ class AddressLookup:
             self._looked_for.add(target.id)
             progress()
 
-    def _look_up(self, operation: str, call: Callable[[str], _Found], ocid: str, known: dict[str, _Found]) -> bool:
+    def _look_up(self, operation: str, call: Callable[[str], _Answer], ocid: str, known: dict[str, _Answer]) -> bool:
         """Look up one OCID. Return whether further lookups in the subnet make sense."""
         try:
             known[ocid] = call(ocid)

@@ -95,15 +95,11 @@ class FailureLog:
         self._round: dict[str, tuple[list[str], Exception]] = {}
         self.failed_calls: Counter[tuple[str, str]] = Counter()  # number in the last round by API operation and reason
 
-    def failed(self, subject: str, error: Exception) -> None:
-        """Note a failed call. `subject` is the operation or metric of the call."""
-        subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
-        subjects.append(subject)
-
-    def report(self, operation: str, error: Exception | None) -> None:
-        """Note the end of a call. `error` is None after an answer."""
+    def report(self, subject: str, error: Exception | None) -> None:
+        """Note the end of a call. `subject` is the operation or metric of the call. `error` is None after an answer."""
         if error is not None:
-            self.failed(operation, error)
+            subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
+            subjects.append(subject)
 
     def end_round(self) -> None:
         """End the round: log new kinds of failures, and kinds that have ended."""

@@ -120,7 +120,7 @@ class MetricQueries:
                 try:
                     names += self._listed(scope, namespace, service)
                 except CloudError as error:
-                    self.failures.failed("ListMetrics", error)
+                    self.failures.report("ListMetrics", error)
                     failed = True
         self._names.learn(names, is_whole=not failed)
         self.names_are_due = failed
@@ -219,11 +219,11 @@ class MetricQueries:
                 if doublings <= _DOUBLINGS_AT_MOST and extent.refused(len(parts)):
                     continue
                 extent.failed()
-                self.failures.failed(metric.name, error)
+                self.failures.report(metric.name, error)
                 return replace(asked, success=False)
             if answer.success and answer.is_unreadable:
                 message = f"none of {answer.streams} streams of {metric.name} in {self.client.region} is as documented"
-                self.failures.failed(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
+                self.failures.report(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
                 extent.answered(answer.streams, minutes)
@@ -247,7 +247,7 @@ class MetricQueries:
             except CloudError as error:
                 if isinstance(error, TooMuchData) or (selects and error.status == 400):
                     raise
-                self.failures.failed(metric.name, error)
+                self.failures.report(metric.name, error)
                 self.is_refused = self.is_refused or isinstance(error, NotAuthorized)
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
                 answer = replace(answer, success=False)

@@ -221,7 +221,7 @@ class MetricNames:
 
     def __init__(self, metrics: Mapping[str, OciMetric] = METRICS) -> None:
         self._documented = {name.lower(): name for name in metrics}
-        self._found: dict[str, list[str]] = {}
+        self._listed: dict[str, list[str]] = {}
         self._is_whole = False
 
     def learn(self, listed: Iterable[str], *, is_whole: bool = True) -> None:
@@ -229,28 +229,28 @@ class MetricNames:
 
         After a listing that is not whole, the names of earlier listings stay.
         """
-        kept = [] if is_whole else [spelling for spellings in self._found.values() for spelling in spellings]
+        kept = [] if is_whole else [spelling for spellings in self._listed.values() for spelling in spellings]
         by_name: dict[str, list[str]] = {}
         for spelling in sorted({*listed, *kept}):
             name = self._documented.get(spelling.lower())
             if name is not None:
                 by_name.setdefault(name, []).append(spelling)
         for name, spellings in by_name.items():
-            first = self._found.get(name, [""])[0]
+            first = self._listed.get(name, [""])[0]
             spellings.sort(key=lambda spelling: spelling != first)
-        self._found, self._is_whole = by_name, is_whole
+        self._listed, self._is_whole = by_name, is_whole
 
     def spelling(self, metric: OciMetric) -> str | None:
         """Return the name to query, or None where the tenancy does not have the metric.
 
         The documented name counts until ListMetrics has answered everywhere.
         """
-        if spellings := self._found.get(metric.name):
+        if spellings := self._listed.get(metric.name):
             return spellings[0]
         return None if self._is_whole or metric.discovered_only else metric.name
 
     def fell_silent(self, metric: OciMetric) -> None:
         """Move to the next spelling of a metric, because the spelling in use brought no new minute."""
-        spellings = self._found.get(metric.name, [])
+        spellings = self._listed.get(metric.name, [])
         if len(spellings) > 1:
             spellings.append(spellings.pop(0))

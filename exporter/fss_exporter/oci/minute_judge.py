@@ -42,6 +42,7 @@ _MEASURED: Final[Mapping[str, Resource]] = {
     WRITE_THROUGHPUT: "write_bandwidth",
     CONNECTIONS: "connections",
 }
+_BETWEEN: Final = "/"
 _KINDS: Final = {READS: "read", WRITES: "write", METADATA: "metadata"}
 
 OBJECTIVES: Final = {"availability": minute_verdict.availability, "latency": minute_verdict.latency}
@@ -71,7 +72,7 @@ class Judged:
 class TargetFigures:
     """What the minutes of one mount target amount to."""
 
-    minutes: Mapping[tuple[str, str], float]  # counted minutes by objective and verdict
+    minutes: Mapping[tuple[str, ...], float]  # counted minutes by objective and verdict
     judged: Judged | None = None
     loads: tuple[ResourceLoad, ...] = ()
     estimate: Estimate | None = None  # estimate of the newest minute
@@ -137,7 +138,7 @@ class MinuteJudge:
         for (target,), account in self._verdicts.items():
             operations = self._operations.get((target,))
             figures[target] = TargetFigures(
-                {(objective, verdict): total for (objective, verdict), total in _split(account.totals)},
+                {tuple(name.split(_BETWEEN)): total for name, total in account.totals.items()},
                 self._latest.get(target),
                 loads.get(target, ()),
                 self._estimates.get(target),
@@ -269,10 +270,5 @@ def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], 
 
 
 def _joined(objective: str, verdict: str) -> str:
-    return f"{objective}/{verdict}"
-
-
-def _split(totals: Mapping[str, float]) -> Iterator[tuple[tuple[str, str], float]]:
-    for name, total in totals.items():
-        objective, _, verdict = name.partition("/")
-        yield (objective, verdict), total
+    """Return the kind of minute as the ledger has it."""
+    return f"{objective}{_BETWEEN}{verdict}"

@@ -43,10 +43,10 @@ def estimate(values: Mapping[Key, float], overrides: CostOverrides = NO_OVERRIDE
         if metric in ESTIMATED_FROM:
             system, *dimensions = place
             systems[system][metric, *dimensions] = value
-    return total_of([_of_one(system, overrides) for system in systems.values()]) if systems else None
+    return total_of([_of_file_system(system, overrides) for system in systems.values()]) if systems else None
 
 
-def _of_one(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:
+def _of_file_system(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:
     """Estimate one file system in one minute, from values by metric and dimension."""
     reads = [values.get(key, 0.0) for key in _READS_BY_SIZE]
     writes = [values.get(key, 0.0) for key in _WRITES_BY_SIZE]

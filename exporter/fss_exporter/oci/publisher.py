@@ -43,12 +43,12 @@ class Poster:
             try:
                 refused = client.post_metric_data([metric_data(point) for point in part])
             except CloudError as error:
-                failures.failed("PostMetricData", error)
+                failures.report("PostMetricData", error)
                 continue
             if refused:  # perhaps a part only; all of them are posted again after the next poll
                 number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
                 message = f"PostMetricData in {client.region}: {number}"
-                failures.failed("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
+                failures.report("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
             else:
                 taken += len(part)
                 self._posted |= {point.key: point.minute for point in part}

@@ -10,7 +10,7 @@ from tests.rules.pack import CORE_FILES, groups_of, promtool
 
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, OCI_FSS, TB
-from fss_exporter.model.traffic import Transfers, workload
+from fss_toolbox.sizing.workload import Transfers, workload
 
 MIB = 1024**2
 MINUTE = 60

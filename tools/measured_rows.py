@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fss_exporter.model.limits import STANDARD
-from fss_exporter.model.traffic import Transfers, workload
 from fss_toolbox.sizing.capacity import ClientHosts, capacity_answer
+from fss_toolbox.sizing.workload import Transfers, workload
 
 KIB = 1024
 

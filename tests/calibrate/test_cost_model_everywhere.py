@@ -20,6 +20,7 @@ from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_famil
 from fss_toolbox.iostat.host_reports import HostTraffic
 from fss_toolbox.plan.history import of_clients
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.sizing.workload import priced
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 NFSIOSTAT = FIXTURES / "nfs-utils" / "k_mixed" / "nfsiostat.txt"
@@ -111,9 +112,9 @@ def test_counted_lock_calls_cost_what_was_measured() -> None:
 
 def test_an_unknown_cost_stays_unknown() -> None:
     traffic = Traffic({"OPEN": OperationTraffic(5.0), "RENAME": OperationTraffic(2.0, Bounds(16, 16, 16))})
-    priced = CostOverrides((RENAME,)).priced(traffic)
-    assert priced.operations["OPEN"].iops is None
-    assert priced.operations["RENAME"].iops == Bounds(19, 19, 19)
+    measured = priced(traffic, CostOverrides((RENAME,)))
+    assert measured.operations["OPEN"].iops is None
+    assert measured.operations["RENAME"].iops == Bounds(19, 19, 19)
 
 
 class TestReadBack:

@@ -3,8 +3,9 @@
 import pytest
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, workload
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
+from fss_toolbox.sizing.workload import Transfers, workload
 
 HOME = TargetLoad(
     "mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 25_000, "projects": 20_000}, {"/a": "homes", "/b": "projects"}

@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.limits import IOPS, READ_BANDWIDTH, STANDARD, Limits
+from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.model.operations import read_io_operations, write_io_operations
 from fss_toolbox.sizing.benchmark import Bottleneck, Direction, Job, Storage, job_traffic, judge
+from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH
 
 KIB = 1024
 MIB = 1024 * KIB

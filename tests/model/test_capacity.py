@@ -6,20 +6,12 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import (
-    CONNECTIONS,
-    IOPS,
-    READ_BANDWIDTH,
-    SHAPES,
-    STANDARD,
-    WRITE_BANDWIDTH,
-    Limits,
-    Use,
-    fullest,
-)
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import READ
-from fss_exporter.model.traffic import OperationTraffic, Traffic, Transfers, scaled, together, workload
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_toolbox.sizing.capacity import CLIENT_NETWORK, LATENCY, TCP_WINDOW, ClientHosts, capacity_answer as plan
+from fss_toolbox.sizing.uses import CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use, fullest
+from fss_toolbox.sizing.workload import Transfers, scaled, workload
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -4,12 +4,14 @@ from datetime import date
 
 import pytest
 
-from fss_exporter.model.limits import READ_BANDWIDTH, SHAPES
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import TIB
-from fss_exporter.model.traffic import Traffic, Transfers, workload
+from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import ClientHosts
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.options import Option, Price, options
+from fss_toolbox.sizing.uses import READ_BANDWIDTH
+from fss_toolbox.sizing.workload import Transfers, workload
 
 TODAY = 20_717.5  # 2026-09-21, days since 1970
 PRICES = {

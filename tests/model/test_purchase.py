@@ -3,10 +3,12 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.limits import Limits, known_uses
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TIB
-from fss_exporter.model.traffic import OperationTraffic, Traffic, plain
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.sizing.purchase import clients_share, in_flight, offers
+from fss_toolbox.sizing.uses import known_uses
+from fss_toolbox.sizing.workload import plain
 
 MIB = 1 << 20
 

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.histograms import TransferClass, classes_io_operations
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
+from fss_toolbox.sizing.size_classes import TransferClass, classes_io_operations
 
 KIB = 1024
 BOUNDS = [blocks * 32 * KIB for blocks in (1, 2, 4, 8, 16, 32)]

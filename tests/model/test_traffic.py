@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.traffic import OperationTraffic, Traffic, added, scaled, together
+from fss_exporter.model.traffic import OperationTraffic, Traffic, added, together
+from fss_toolbox.sizing.workload import scaled
 
 figures = st.floats(0, 1e9)
 costs = st.one_of(st.none(), st.tuples(figures, figures, figures).map(lambda three: Bounds(*sorted(three))))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE, read_io_operations, write_io_operations
-from fss_exporter.model.traffic import Transfers, transfer_cost, workload
+from fss_toolbox.sizing.workload import Transfers, transfer_cost, workload
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -4,13 +4,12 @@ A fixed cost replaces the row of an operation. READ and WRITE depend on sizes, s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import FIXED_COSTS, NLM_IO_OPERATIONS, nlm_io_operations
-from fss_exporter.model.traffic import NLM_PREFIX, OperationTraffic, Traffic
 
 NLM: Final = "NLM"
 """Stands for every lock call but FREE_ALL, in an override."""
@@ -58,24 +57,6 @@ class CostOverrides:
     def lock_cost(self, procedure: str) -> float:
         """I/O operations of one Network Lock Manager call. An override of NLM leaves FREE_ALL alone."""
         return nlm_io_operations(procedure) if procedure == "FREE_ALL" else self.lock_io_operations
-
-    def priced(self, traffic: Traffic) -> Traffic:
-        """Return traffic with the measured costs in place of the table's."""
-        if not self.rows:
-            return traffic
-        operations = {name: self._priced(name, rate) for name, rate in traffic.operations.items()}
-        return replace(traffic, operations=operations)
-
-    def _priced(self, name: str, rate: OperationTraffic) -> OperationTraffic:
-        if rate.iops is None:
-            return rate
-        if name.startswith(NLM_PREFIX):
-            each = self.lock_cost(name.removeprefix(NLM_PREFIX))
-        elif name in self.weights:
-            each = self.weights[name]
-        else:
-            return replace(rate, iops=self.scaled(name, rate.iops))
-        return replace(rate, iops=Bounds.exact(rate.operations * each))
 
 
 NO_OVERRIDES: Final = CostOverrides()  # The white paper's table

@@ -15,11 +15,9 @@ A ceiling without a published figure is None and yields no series. The service d
 for the standard shape. The measurements of the white paper contradict 1 Gbit/s, so the white paper's figure stays.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-
-from fss_exporter.model.traffic import Traffic
 
 NFS_PORT = 2049  # of every mount target
 
@@ -78,48 +76,3 @@ def shape_of(observed_throughput_gbps: int | None) -> Shape:
     gbps = observed_throughput_gbps or STANDARD.observed_throughput_gbps
     known = _BY_THROUGHPUT.get(gbps)
     return known or Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))
-
-
-IOPS = "IOPS"
-READ_BANDWIDTH = "read bandwidth"
-WRITE_BANDWIDTH = "write bandwidth"
-BOTH_DIRECTIONS = "bandwidth, reads and writes together"
-CONNECTIONS = "connections"
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """The use of one resource."""
-
-    resource: str  # name, for example `IOPS`
-    unit: str  # unit of `demand` and `limit`
-    demand: float | None  # amount that the load wants. None if unknown
-    limit: float | None  # amount available. None without a published figure
-
-    @property
-    def ratio(self) -> float | None:
-        """Demand divided by limit. None if demand or limit is unknown."""
-        return self.demand / self.limit if self.demand is not None and self.limit else None
-
-
-def uses(traffic: Traffic, limits: Limits, connections: float | None = None) -> tuple[Use, ...]:
-    """Compare every ceiling of one mount target with `traffic`, whether the ceiling is known or not."""
-    iops = traffic.iops
-    return (
-        Use(IOPS, "IOPS", None if iops is None else iops.point, limits.iops),
-        Use(READ_BANDWIDTH, "B/s", traffic.read_bytes, limits.read_bytes_per_second),
-        Use(WRITE_BANDWIDTH, "B/s", traffic.written_bytes, limits.write_bytes_per_second),
-        Use(CONNECTIONS, "connections", connections, limits.connections),
-    )
-
-
-def known_uses(traffic: Traffic, limits: Limits) -> tuple[Use, ...]:
-    """Compare every known ceiling of a mount target or of another service with `traffic`."""
-    both = Use(BOTH_DIRECTIONS, "B/s", traffic.payload, limits.bytes_per_second)
-    return tuple(use for use in (*uses(traffic, limits), both) if use.limit is not None)
-
-
-def fullest(candidates: Iterable[Use]) -> Use | None:
-    """Return the use with the highest known ratio. None if no ratio is known or all resources are idle."""
-    known = [use for use in candidates if use.ratio]
-    return max(known, key=lambda use: use.ratio or 0.0, default=None)

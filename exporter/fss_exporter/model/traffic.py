@@ -1,25 +1,15 @@
 """Rates of a mount or a mount target by operation and class, and their means.
 
-Every figure is per second, so that mounts with different observation times can be added. `workload` computes the exact
-traffic of known rates and sizes.
+Every figure is per second, so that mounts with different observation times can be added.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.operations import (
-    FIXED_COSTS,
-    LARGEST_TRANSFER_BYTES,
-    READ,
-    WRITE,
-    class_of,
-    nlm_io_operations,
-    read_io_operations,
-    write_io_operations,
-)
+from fss_exporter.model.operations import READ, WRITE, class_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +95,13 @@ class Traffic:
 def added(rates: Iterable[OperationTraffic]) -> OperationTraffic:
     """Add operations. A figure that is unknown for some operations is the sum of the known figures."""
     rates = tuple(rates)
-    return _combined(rates, sum, sum(rate.operations for rate in rates))
+    costs = [rate.iops for rate in rates if rate.iops is not None]
+    figures = {}
+    for name in _FIGURES:
+        known = [value for rate in rates if (value := getattr(rate, name)) is not None]
+        figures[name] = sum(known) if known else None
+    iops = Bounds(*map(sum, zip(*costs, strict=True))) if costs else None
+    return OperationTraffic(sum(rate.operations for rate in rates), iops, **figures)
 
 
 def together(traffics: Iterable[Traffic]) -> Traffic:
@@ -122,31 +118,6 @@ def together(traffics: Iterable[Traffic]) -> Traffic:
     )
 
 
-def scaled(traffic: Traffic, factor: float) -> Traffic:
-    """Return the same mix with `factor` times the load."""
-
-    def more(rates: Mapping[str, OperationTraffic]) -> dict[str, OperationTraffic]:
-        return {
-            name: _combined((rate,), lambda values: values[0] * factor, rate.operations * factor)
-            for name, rate in rates.items()
-        }
-
-    return Traffic(
-        operations=more(traffic.operations),
-        read_bytes=traffic.read_bytes * factor,
-        written_bytes=traffic.written_bytes * factor,
-        lock_iops=None if traffic.lock_iops is None else traffic.lock_iops * factor,
-        classes=more(traffic.classes),
-    )
-
-
-def plain(traffic: Traffic) -> Traffic:
-    """Return READs and WRITEs with cost 1 each, as other services than OCI File Storage count."""
-    transfers = {name: rate for name, rate in traffic.operations.items() if name in (READ, WRITE)}
-    counted = {name: replace(rate, iops=Bounds.exact(rate.operations)) for name, rate in transfers.items()}
-    return Traffic(counted, traffic.read_bytes, traffic.written_bytes)
-
-
 def _grouped(rates: Iterable[tuple[str, OperationTraffic]]) -> dict[str, OperationTraffic]:
     groups: dict[str, list[OperationTraffic]] = defaultdict(list)
     for name, rate in rates:
@@ -154,78 +125,5 @@ def _grouped(rates: Iterable[tuple[str, OperationTraffic]]) -> dict[str, Operati
     return {name: added(group) for name, group in groups.items()}
 
 
-def _combined(
-    rates: Sequence[OperationTraffic], combine: Callable[[Sequence[float]], float], operations: float
-) -> OperationTraffic:
-    """Combine each figure. A figure that is unknown in every rate stays unknown."""
-    costs = [rate.iops for rate in rates if rate.iops is not None]
-    figures = {}
-    for name in _FIGURES:
-        known = [value for rate in rates if (value := getattr(rate, name)) is not None]
-        figures[name] = combine(known) if known else None
-    iops = Bounds(*map(combine, zip(*costs, strict=True))) if costs else None
-    return OperationTraffic(operations, iops, **figures)
-
-
 def _ratio(payload: float, rate: OperationTraffic | None) -> float | None:
     return payload / rate.operations if rate is not None and rate.operations else None
-
-
-NLM_PREFIX = "NLM_"
-NLM_PROCEDURES = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")
-"""Procedures of the Network Lock Manager. `NLM_LOCK` stands for its LOCK (X/Open XNFS, chapter 10)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transfers:
-    """Reads or writes of one size."""
-
-    per_second: float  # transfers that the program requests
-    size_bytes: int  # size of a transfer
-
-
-def transfer_cost(operation: str, size_bytes: int, cap_bytes: int = LARGEST_TRANSFER_BYTES) -> tuple[int, int]:
-    """Return READs or WRITEs on the wire and I/O operations of `size_bytes` at a time. The client splits at the cap."""
-    io_operations = read_io_operations if operation == READ else write_io_operations
-    whole, rest = divmod(size_bytes, cap_bytes)
-    last = io_operations(rest) if rest or not whole else 0
-    return whole + bool(last), whole * io_operations(cap_bytes) + last
-
-
-def workload(
-    reads: Transfers | None,
-    writes: Transfers | None,
-    operations: Mapping[str, float],
-    cap_bytes: int = LARGEST_TRANSFER_BYTES,
-) -> Traffic:
-    """Return the traffic of a stated workload. `cap_bytes` is rsize and wsize.
-
-    `operations` are rates by name: NFSv3 procedures except READ and WRITE, or `NLM_` and a lock procedure.
-
-    Raises:
-        ValueError: an operation has no known cost. The message names the operation.
-    """
-    rates = {name: _fixed(name, per_second) for name, per_second in operations.items()}
-    for name, transfers in ((READ, reads), (WRITE, writes)):
-        if transfers is not None:
-            rates[name] = _rate(transfers.per_second, *transfer_cost(name, transfers.size_bytes, cap_bytes))
-    return Traffic(
-        operations=rates,
-        read_bytes=reads.per_second * reads.size_bytes if reads else 0.0,
-        written_bytes=writes.per_second * writes.size_bytes if writes else 0.0,
-    )
-
-
-def _fixed(name: str, per_second: float) -> OperationTraffic:
-    procedure = name.removeprefix(NLM_PREFIX)
-    if name.startswith(NLM_PREFIX) and procedure in NLM_PROCEDURES:
-        return _rate(per_second, 1, nlm_io_operations(procedure))
-    if name in (READ, WRITE):
-        raise ValueError(f"{name} costs by its size: give it as reads or writes")
-    if name not in FIXED_COSTS:
-        raise ValueError(f"{name} is no operation of NFSv3 and no lock call such as NLM_LOCK")
-    return _rate(per_second, 1, FIXED_COSTS[name])
-
-
-def _rate(per_second: float, calls: int, io_operations: float) -> OperationTraffic:
-    return OperationTraffic(operations=per_second * calls, iops=Bounds.exact(per_second * io_operations))

@@ -14,7 +14,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
 from fss_exporter.flag_records import refuse, takes
 from fss_exporter.model.cost_overrides import CostOverrides
-from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits, fullest
+from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
@@ -41,6 +41,8 @@ from fss_toolbox.plan.service_answer import (
     show_service,
 )
 from fss_toolbox.sizing.options import Option, Price, options
+from fss_toolbox.sizing.uses import fullest
+from fss_toolbox.sizing.workload import priced
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -230,8 +232,8 @@ def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
     report = parse_nfsiostat_output(str(file), text)
     for line in report.notes:
         tables.note(line)
-    priced = ((key.address or key.server, overrides.priced(traffic)) for key, traffic in report.traffic.items())
-    return loads_by_address(str(file), priced)
+    loads = ((key.address or key.server, priced(traffic, overrides)) for key, traffic in report.traffic.items())
+    return loads_by_address(str(file), loads)
 
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.limits import Use
 from fss_exporter.model.operations import READ, WRITE
 from fss_toolbox import printed, tables
 from fss_toolbox.sizing.benchmark import (
@@ -18,6 +17,7 @@ from fss_toolbox.sizing.benchmark import (
     Job,
     Storage,
 )
+from fss_toolbox.sizing.uses import Use
 from fss_toolbox.tables import Column, Figure
 
 

@@ -16,6 +16,7 @@ from fss_toolbox.iostat.rates import traffic
 from fss_toolbox.iostat.saved_files import saved_interval, text_of
 from fss_toolbox.iostat.saved_readings import read_saved, since_mount
 from fss_toolbox.iostat.traffic_report import Report, mount_points
+from fss_toolbox.sizing.workload import priced
 
 if TYPE_CHECKING:
     from fss_exporter.model.service_table import SeriesKey
@@ -33,7 +34,7 @@ def one_file(path: Path, mounts: MountSettings) -> Report:
     if not is_nfsiostat_output(text):
         raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
     report = parse_nfsiostat_output(str(path), text)
-    rates = {key: mounts.overrides.priced(traffic) for key, traffic in report.traffic.items()}
+    rates = {key: priced(traffic, mounts.overrides) for key, traffic in report.traffic.items()}
     return Report(f"{path} (nfsiostat)", None, None, rates, report.mount_points, report.notes)
 
 

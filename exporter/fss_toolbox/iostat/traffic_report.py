@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from fss_exporter.model.histograms import CallsByEdge
-from fss_exporter.model.limits import Use, fullest
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
@@ -15,6 +14,7 @@ from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_toolbox.ceilings import Comparison, Judge
 from fss_toolbox.sizing.capacity import CLIENT_NETWORK
+from fss_toolbox.sizing.uses import Use, fullest
 
 MountPoints = Mapping[SeriesKey, tuple[str, ...]]
 GROUPINGS = ("mount", "mount-target", "operation", "class")

@@ -11,12 +11,14 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.knowledge import KnownFigure
-from fss_exporter.model.limits import Limits, fullest, known_uses
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import ServiceChoice
-from fss_exporter.model.traffic import Traffic, Transfers, scaled, together, workload
+from fss_exporter.model.traffic import Traffic, together
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.sizing.growth import Growth
+from fss_toolbox.sizing.uses import fullest, known_uses
+from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 
 ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
 """Remark of a load that was recorded on a client."""
@@ -115,7 +117,7 @@ def stated_load(
     """
     reads, writes = _transfers(inputs)
     try:
-        traffic = overrides.priced(workload(reads, writes, inputs.operations, cap_bytes))
+        traffic = priced(workload(reads, writes, inputs.operations, cap_bytes), overrides)
     except ValueError as wrong:
         raise UsageError(f"--operation: {wrong}") from wrong
     if inputs.is_job or (inputs.has_rates and not inputs.mix):

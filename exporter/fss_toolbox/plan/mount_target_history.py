@@ -13,15 +13,17 @@ from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.limits import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
-from fss_exporter.model.traffic import OperationTraffic, Traffic, scaled
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
 from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
 from fss_toolbox.sizing.growth import Growth, growth_of
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
+from fss_toolbox.sizing.workload import scaled
 
 LimitsOf = Callable[[str, str, Limits | None], Limits]
 """Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known."""

@@ -7,11 +7,11 @@ import click
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, Limits
-from fss_exporter.model.traffic import scaled
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing import capacity
 from fss_toolbox.sizing.options import Option
+from fss_toolbox.sizing.workload import scaled
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,15 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 
 from fss_exporter.flag_records import refuse
-from fss_exporter.model.limits import ROUNDING, Limits, Use, known_uses
+from fss_exporter.model.limits import ROUNDING, Limits
 from fss_exporter.model.service_table import TIB, ServiceChoice, ServiceType
-from fss_exporter.model.traffic import plain, scaled
 from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import amount
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing import capacity, purchase
+from fss_toolbox.sizing.uses import Use, known_uses
+from fss_toolbox.sizing.workload import plain, scaled
 from fss_toolbox.tables import Column, Figure, Row, keyed, say, show as show_table, show_figures
 
 MORE_AT_A_TIME: Final = (

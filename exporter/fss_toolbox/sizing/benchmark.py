@@ -11,20 +11,14 @@ from enum import Enum
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import estimate_transfers
-from fss_exporter.model.limits import Limits, Use, fullest, known_uses
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE
 from fss_exporter.model.service_table import ServiceChoice
-from fss_exporter.model.traffic import (
-    OperationTraffic,
-    Traffic,
-    Transfers,
-    plain,
-    scaled,
-    together,
-    workload,
-)
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_toolbox.sizing.capacity import CLIENT_NETWORK
 from fss_toolbox.sizing.purchase import clients_share
+from fss_toolbox.sizing.uses import Use, fullest, known_uses
+from fss_toolbox.sizing.workload import Transfers, plain, priced, scaled, workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +136,7 @@ class Storage:
         """Return the traffic of a job, with the costs of OCI File Storage or with cost 1 for each read and write."""
         if self.limits is None or self.choice is not None:
             return plain_traffic(job)
-        return self.overrides.priced(job_traffic(job, self.transfer_size))
+        return priced(job_traffic(job, self.transfer_size), self.overrides)
 
 
 @dataclass(frozen=True, slots=True)

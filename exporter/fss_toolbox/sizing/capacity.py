@@ -13,8 +13,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, ROUNDING, Limits, Use, fullest, uses
-from fss_exporter.model.traffic import Traffic, scaled
+from fss_exporter.model.limits import ROUNDING, Limits
+from fss_exporter.model.traffic import Traffic
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, CONNECTIONS, IOPS, Use, fullest, uses
+from fss_toolbox.sizing.workload import scaled
 
 LATENCY = "latency x concurrency"
 CLIENT_NETWORK = "client network"

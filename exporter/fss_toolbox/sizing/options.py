@@ -5,20 +5,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from fss_exporter.model.limits import (
-    BOTH_DIRECTIONS,
-    HIGH_PERFORMANCE_DAYS,
-    SHAPES,
-    STANDARD,
-    Limits,
-    Use,
-    fullest,
-)
+from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD, Limits
 from fss_exporter.model.service_table import GB, LUSTRE
-from fss_exporter.model.traffic import Traffic, plain
+from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import CONNECTION_BOUNDS, ClientHosts, pieces_for, server_uses
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.purchase import offers
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, Use, fullest
+from fss_toolbox.sizing.workload import plain
 
 _EPOCH: Final = date(1970, 1, 1)
 

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterator
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.limits import BOTH_DIRECTIONS, CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Limits, Use
+from fss_exporter.model.limits import Limits
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.traffic_report import Report, ReportLine, ReportOrder, parts_of, targets_of
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, CONNECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_toolbox.top.picture import LoadPart, Parts, operations_of, part_of
 
 _QUANTITIES = {

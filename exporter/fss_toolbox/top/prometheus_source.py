@@ -13,7 +13,7 @@ from typing import Final
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
-from fss_exporter.model.limits import Limits, known_uses, uses
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
@@ -22,6 +22,7 @@ from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.sizing.uses import known_uses, uses
 from fss_toolbox.top.client_targets import row_of_clients
 from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, operations_of, process_parts
 

@@ -17,7 +17,8 @@ from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
-from fss_exporter.nfs.totals import MountTotals, Peaks, Unanswered
+from fss_exporter.nfs.totals import MountTotals, Peaks
+from fss_exporter.nfs.unanswered import Unanswered
 from fss_exporter.web.collecting import Collectors
 from fss_kernel_counting.sizes.counted_costs import CountedCosts
 

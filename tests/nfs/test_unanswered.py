@@ -7,7 +7,7 @@ from tests.recordings import RECORDINGS, load
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
-from fss_exporter.nfs.totals import Unanswered
+from fss_exporter.nfs.unanswered import Unanswered
 
 SECOND: Names = {"mount_point": "/mnt/b", "device": "10.0.0.3:/b"}
 

@@ -8,7 +8,7 @@ from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import join
-from fss_exporter.nfs.totals import MEMORY_OF_LAST_TRY_SECONDS
+from fss_exporter.nfs.unanswered import MEMORY_OF_LAST_TRY_SECONDS
 from fss_exporter.nfs.verdicts import AddressVerdicts
 
 ADDRESS = "10.0.0.3"

@@ -51,8 +51,7 @@ class NfsAgent:
             self.ticker,
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
-            further=(self.network.families,),
-            network=lambda: self.network.name,
+            network=self.network,
         )
 
     def _new_reader(self) -> Callable[[], Reading]:

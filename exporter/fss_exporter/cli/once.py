@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 
-from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.catalogue.text import plain
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
@@ -23,6 +22,7 @@ from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -128,7 +128,7 @@ class _Run:
             ticker,
             by_operation=self._flags.operations == "all",
             zero_answers=zero_answers,
-            network=lambda: self._network or UNKNOWN_NETWORK,
+            network=InstanceNetwork("", self._network or None),
         )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
         return b"".join(plain(family for family in families if family.metric.name not in _NEED_SECONDS)).decode()

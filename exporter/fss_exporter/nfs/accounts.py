@@ -16,7 +16,8 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
-from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals, Peaks, Unanswered
+from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals, Peaks
+from fss_exporter.nfs.unanswered import Unanswered
 from fss_exporter.nfs.verdicts import AddressVerdicts
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))

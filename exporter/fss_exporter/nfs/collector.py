@@ -5,7 +5,7 @@ numbers. Lines of one operation or class are adjacent, because such text compres
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -14,6 +14,7 @@ from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
 from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.ticker import Ticker, TickResults
@@ -58,8 +59,7 @@ class NfsCollector:
         *,
         by_operation: bool = True,
         zero_answers: int = 1,
-        further: Sequence[Callable[[], Iterable[Family]]] = (),
-        network: Callable[[], str] = lambda: UNKNOWN_NETWORK,
+        network: InstanceNetwork | None = None,
     ) -> None:
         """Collect the totals of a ticker.
 
@@ -67,15 +67,13 @@ class NfsCollector:
             ticker: source of the totals.
             by_operation: whether operations are counted by name, and not only by class.
             zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
-            further: sources of further families of this host.
-            network: returns the name of this host's network. Empty while the name is asked for.
+            network: network of this host. None for an unknown network.
         """
         self.answer = Answer()
         self._ticker = ticker
         self._answered_at = math.inf  # no server has asked yet
         self.zero_answers = zero_answers
-        self._further = further
-        self._network = network
+        self._network = network or InstanceNetwork("")
         self._mount_info = MountInfo()
         self._mount_series = MountSeries(by_operation=by_operation)
 
@@ -108,7 +106,7 @@ class NfsCollector:
         network is asked for, no mount has a series, so that no series begins under another name.
         """
         with self._ticker.lock:
-            accounts, network = self._ticker.accounts, self._network()
+            accounts, network = self._ticker.accounts, self._network.name
             if not network:
                 self.answer = Answer("")
                 return list(_about_ticks(self._ticker.results))
@@ -130,7 +128,7 @@ class NfsCollector:
                 family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
                 *self._objectives(network, superblocks),
                 *_about_ticks(self._ticker.results),
-                *(made for families in self._further for made in families()),
+                *self._network.families(),
             ]
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:

@@ -37,15 +37,15 @@ class InstanceNetwork:
         """End the waits between two tries. A try under way is left to its daemon thread."""
         self._loop.stop(0.0)
 
-    def families(self, *_: object) -> Iterator[Family]:
-        """Return the metric, the same for each answer to a scrape. Empty if the bandwidth is unknown."""
+    def families(self) -> Iterator[Family]:
+        """Return the metric. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
             yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])
 
     def _ask(self) -> None:
-        from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
-
         try:
+            from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
+
             metadata = read_instance_metadata(self._url, _DEADLINE_S)
             if metadata is not None:
                 if self._bytes_per_second is None:

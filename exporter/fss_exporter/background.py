@@ -301,8 +301,10 @@ class OneWithin:
         return within(self._seconds, in_turn, self._what)
 
 
-def at_once(works: Sequence[Callable[[], None]], seconds: float = threading.TIMEOUT_MAX) -> None:
-    """Run functions in threads of their own, and return when all have ended or after `seconds`."""
+def at_once(
+    works: Sequence[Callable[[], None]], seconds: float = threading.TIMEOUT_MAX
+) -> list[Callable[[], None]]:
+    """Run functions in threads of their own until all have ended or `seconds` are over. Return those that have not ended."""
     threads = []
     for work in works:
         thread = threading.Thread(target=work, daemon=True)
@@ -311,7 +313,8 @@ def at_once(works: Sequence[Callable[[], None]], seconds: float = threading.TIME
         except RuntimeError:  # the system allows no further thread
             work()
         else:
-            threads.append(thread)
+            threads.append((work, thread))
     until = time.monotonic() + seconds
-    for thread in threads:
+    for _, thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
+    return [work for work, thread in threads if thread.is_alive()]

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from fss_exporter.cli.runtime import Part, _Running
+from fss_exporter.cli.runtime import Part, _stop
 from fss_exporter.nfs.instance_network import InstanceNetwork
 
 
@@ -16,11 +16,23 @@ def test_parts_stop_without_a_further_thread(monkeypatch: pytest.MonkeyPatch) ->
     stopped: list[str] = []
     parts = [Part(name, None, stop=lambda name=name: stopped.append(name)) for name in ("nfs", "oci")]  # type: ignore[misc]
 
-    with _Running() as running:
-        running.start(parts)
-        monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+
+    _stop(parts)
 
     assert stopped == ["oci", "nfs"]
+
+
+def test_a_part_that_does_not_end_is_named_and_holds_up_no_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("fss_exporter.cli.runtime._STOP_SECONDS", 0.01)
+    never = threading.Event()
+
+    _stop([Part("nfs", None), Part("oci", None, stop=never.wait)])  # type: ignore[arg-type]  # the result is dropped
+
+    assert [record.getMessage() for record in caplog.records] == ["oci has not ended within 0 s"]
+    never.set()
 
 
 def test_the_agent_starts_without_a_thread_for_the_bandwidth_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:

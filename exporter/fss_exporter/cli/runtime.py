@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from fss_exporter import DEFAULT_PORT, __version__
-from fss_exporter.background import Event, HasHeartbeat, stalled_loops
+from fss_exporter.background import Event, HasHeartbeat, at_once, stalled_loops
 from fss_exporter.catalogue import Family
 from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.flag_records import flag, switch
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 8.0
 """The units and the chart kill a process that has not ended 10 s after SIGTERM. A call that hangs is left to its daemon thread."""
-_NOTHING: Reload = lambda: lambda: None  # noqa: E731
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ class Part:
     # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
     waits_for: Callable[[], str] = lambda: ""  # what is missing before the part is ready. Empty if nothing is
-    reload: Reload = _NOTHING  # changes nothing itself
+    reload: Reload = lambda: lambda: None  # changes nothing itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,13 +122,25 @@ def serve(
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
         server = HttpServer(sockets, application, tls=tls)
-        running = undo.enter_context(_Running())
-        running.start(parts)
+        started: list[Part] = []
+        undo.callback(_stop, started)
+        for part in parts:
+            started.append(part)
+            part.start()
         signals.reload_at_hangup(reload)
         for url in urls:
             _LOG.info("listening on %s", url)
         on_listening(urls)
-        server.run(signals.stop, running.begin_stopping)
+        server.run(signals.stop)
+
+
+def _stop(parts: Sequence[Part]) -> None:
+    """Stop all parts at once."""
+    late = at_once([part.stop for part in reversed(parts)], _STOP_SECONDS)
+    for part in parts:
+        if part.stop in late:
+            _LOG.error("%s has not ended within %.0f s", part.name, _STOP_SECONDS)
+    _LOG.info("stopped")
 
 
 def _watching(protection: "WebConfigReload") -> Part:
@@ -170,41 +181,3 @@ def _page(collect: Callable[[], list[Family]], telemetry_path: str) -> Applicati
         return view().response(request)
 
     return show
-
-
-class _Running:
-    """The started parts. Stopping asks all parts at once, also after a failed start."""
-
-    def __init__(self) -> None:
-        self._started: list[Part] = []
-        self._stopping: dict[str, threading.Thread] = {}
-
-    def start(self, parts: Sequence[Part]) -> None:
-        """Start the parts in the given order."""
-        for part in parts:
-            self._started.append(part)
-            part.start()
-
-    def begin_stopping(self) -> None:
-        """Ask each part to stop, in threads of their own; wait for none."""
-        while self._started:
-            part = self._started.pop()
-            thread = threading.Thread(target=part.stop, name=f"stop-{part.name}", daemon=True)
-            try:
-                thread.start()
-            except RuntimeError:  # the system allows no further thread
-                part.stop()
-            else:
-                self._stopping[part.name] = thread
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.begin_stopping()
-        until = time.monotonic() + _STOP_SECONDS
-        for name, thread in self._stopping.items():
-            thread.join(max(0.0, until - time.monotonic()))
-            if thread.is_alive():
-                _LOG.error("%s has not ended within %.0f s", name, _STOP_SECONDS)
-        _LOG.info("stopped")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from fss_exporter.errors import FssError
+from fss_exporter.background import OneWithin
+from fss_exporter.errors import FssError, SourceError
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.one_at_a_time import OneAtATime, TooLong
 
@@ -129,41 +130,28 @@ class Reloading:
 
     def __init__(self, parts: Sequence[Reload], seconds: float = _RELOAD_SECONDS) -> None:
         self._parts = parts
-        self._seconds = seconds
-        self._turn = OneAtATime()
+        self._turn = threading.Lock()  # a signal and a client may ask at the same time
+        self._reading = OneWithin(seconds, "a reload")
 
     def __call__(self) -> str:
         """Return the mistakes, or an empty text."""
-        ended = threading.Event()
-        mistakes: list[str] = []
-
-        def work() -> None:
+        with self._turn:
             try:
-                with self._turn.turn(self._seconds):
-                    mistakes.append(self._read())
-            except TooLong:
-                return
-            finally:
-                ended.set()
-
-        try:
-            threading.Thread(target=work, name="fss-reload", daemon=True).start()
-        except RuntimeError as error:  # the system allows no further thread
-            mistakes.append(_kept(str(error)))
-            ended.set()
-        ended.wait(self._seconds)
-        return mistakes[0] if mistakes else _logged(_HANGS)
+                return self._reading.run(self._read)
+            except SourceError:
+                return _logged(_HANGS)
+            except RuntimeError as error:  # the system allows no further thread
+                return _kept(str(error))
 
     def _read(self) -> str:
         try:
-            put_in_force = [part() for part in self._parts]
+            for put_in_force in [part() for part in self._parts]:
+                put_in_force()
         except FssError as wrong:
             return _kept(str(wrong))
         except Exception as error:  # noqa: BLE001  # an unexpected error costs this reload
             _LOG.error("a reload failed", exc_info=error)
             return _kept(repr(error))
-        for put in put_in_force:
-            put()
         _LOG.info("configuration read again")
         return ""
 

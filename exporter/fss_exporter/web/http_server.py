@@ -87,8 +87,8 @@ class HttpServer:
         self.connections = _Connections(self.limits, self.log_once)
         self._sockets = sockets
 
-    def run(self, stop: Event, on_stop: Callable[[], None] = lambda: None) -> None:
-        """Serve until `stop` is set, then call `on_stop` and give requests in progress half a second."""
+    def run(self, stop: Event) -> None:
+        """Serve until `stop` is set, then give requests in progress half a second."""
         poll = select.poll()
         poll.register(stop, select.POLLIN)
         by_number = {bound.fileno(): bound for bound in self._sockets}
@@ -105,7 +105,6 @@ class HttpServer:
                 break
             for number in ready:
                 self._accept(by_number[number])
-        on_stop()
         for bound in self._sockets:
             bound.close()
         self.connections.shut_down()

@@ -301,9 +301,7 @@ class OneWithin:
         return within(self._seconds, in_turn, self._what)
 
 
-def at_once(
-    works: Sequence[Callable[[], None]], seconds: float = threading.TIMEOUT_MAX
-) -> list[Callable[[], None]]:
+def at_once(works: Sequence[Callable[[], None]], seconds: float = threading.TIMEOUT_MAX) -> list[Callable[[], None]]:
     """Run functions in threads of their own until all have ended or `seconds` are over. Return those that have not ended."""
     threads = []
     for work in works:

@@ -4,7 +4,6 @@ import base64
 from pathlib import Path
 
 import bcrypt
-from tests.web.serving import look_twice
 
 from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -28,7 +27,7 @@ def write(path: Path, content: str) -> Path:
 
 def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, client: str = "::1") -> Response:
     """The response to one request, after one round of the loop that watches the file."""
-    look_twice(web_config)
+    web_config.loop.run_once()
 
     guarded = web_config.guard(application, open_paths=OPEN)
     return guarded(Request("GET", path, "", headers or {}, client))

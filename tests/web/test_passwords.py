@@ -1,12 +1,13 @@
 import base64
 import threading
+from collections.abc import Mapping
 
 import bcrypt
 import pytest
 from tests.processes import wait_for
 
 from fss_exporter.web.one_at_a_time import TooLong
-from fss_exporter.web.passwords import Passwords, Results
+from fss_exporter.web.passwords import Passwords
 
 PASSWORD = "correct horse"
 HASH = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
@@ -42,12 +43,15 @@ def hashing(monkeypatch: pytest.MonkeyPatch) -> Hashing:
     return Hashing(monkeypatch)
 
 
-def verdict(checker: Passwords, header: str) -> str:
-    return "known" if checker.check(header) else "unknown"
+USERS = {"me": HASH}
 
 
-def check(checker: Passwords, *headers: str) -> list[str]:
-    return [verdict(checker, header) for header in headers]
+def verdict(checker: Passwords, header: str, users: Mapping[str, str]) -> str:
+    return "known" if checker.check(users, header) else "unknown"
+
+
+def check(checker: Passwords, *headers: str, users: Mapping[str, str] = USERS) -> list[str]:
+    return [verdict(checker, header, users) for header in headers]
 
 
 @pytest.mark.parametrize(
@@ -70,78 +74,78 @@ def check(checker: Passwords, *headers: str) -> list[str]:
     ],
 )
 def test_only_a_user_with_their_password_is_known(header: str, expected: str) -> None:
-    assert check(Passwords({"me": HASH}), header) == [expected]
+    assert check(Passwords(), header) == [expected]
 
 
 def test_passwords_longer_than_bcrypt_takes_are_compared_up_to_there_as_elsewhere() -> None:
     long = "x" * 72
     stored = bcrypt.hashpw(long.encode(), bcrypt.gensalt(4)).decode()
 
-    assert check(Passwords({"me": stored}), basic("me", long + "more")) == ["known"]
+    assert check(Passwords(), basic("me", long + "more"), users={"me": stored}) == ["known"]
 
 
 def test_every_check_costs_the_most_expensive_hash_of_the_file(hashing: Hashing) -> None:
     users = {f"cost{cost}": bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost)).decode() for cost in (4, 5, 7)}
-    checker = Passwords(users)
+    checker = Passwords()
 
     for user in (*users, "stranger"):
         for password in (PASSWORD, "wrong"):
             hashing.stored.clear()
-            check(checker, basic(user, password))
+            check(checker, basic(user, password), users=users)
             assert sum(2 ** int(stored[4:6]) for stored in hashing.stored) == 2**7
 
 
 def test_the_hash_of_a_stranger_is_worked_through_like_any_other() -> None:
     # bcrypt refuses a malformed hash at once, which would give the missing user away.
-    assert check(Passwords({"me": HASH}), basic("stranger", PASSWORD)) == ["unknown"]
+    assert check(Passwords(), basic("stranger", PASSWORD)) == ["unknown"]
 
 
 def test_results_are_remembered_good_and_bad(hashing: Hashing) -> None:
-    check(Passwords({"me": HASH}), *[basic("me", PASSWORD), basic("me", "wrong"), basic("you", PASSWORD)] * 5)
+    check(Passwords(), *[basic("me", PASSWORD), basic("me", "wrong"), basic("you", PASSWORD)] * 5)
 
     assert len(hashing.stored) == 3
 
 
 def test_guessing_does_not_push_out_those_who_are_known(hashing: Hashing) -> None:
-    checker = Passwords({"me": HASH})
+    checker = Passwords()
 
     check(checker, basic("me", PASSWORD), *(basic("me", f"guess {number}") for number in range(150)))
     hashed = len(hashing.stored)
     check(checker, basic("me", PASSWORD))
 
     assert len(hashing.stored) == hashed
-    assert max(map(len, checker._results._remembered.values())) == 100
+    assert max(map(len, checker._remembered.values())) == 100
 
 
 def test_a_change_of_other_users_costs_a_known_user_no_further_check(hashing: Hashing) -> None:
-    results = Results()
-    first = Passwords({"me": HASH, "you": HASH}, results)
-    check(first, basic("me", PASSWORD), basic("you", PASSWORD))
+    checker = Passwords()
+    check(checker, basic("me", PASSWORD), basic("you", PASSWORD), users={"me": HASH, "you": HASH})
     hashing.stored.clear()
     other = bcrypt.hashpw(b"other", bcrypt.gensalt(4)).decode()
+    changed = {"me": HASH, "you": other, "new": HASH}
 
-    second = Passwords({"me": HASH, "you": other, "new": HASH}, results)
-
-    assert check(second, basic("me", PASSWORD)) == ["known"]
+    assert check(checker, basic("me", PASSWORD), users=changed) == ["known"]
     assert not hashing.stored
-    assert check(second, basic("you", PASSWORD), basic("you", "other")) == ["unknown", "known"]
-    assert check(Passwords({"you": HASH}, results), basic("me", PASSWORD)) == ["unknown"]
+    assert check(checker, basic("you", PASSWORD), basic("you", "other"), users=changed) == ["unknown", "known"]
+    assert check(checker, basic("me", PASSWORD), users={"you": HASH}) == ["unknown"]
 
 
 def test_user_and_password_are_not_confused_with_another_split_of_the_same_letters() -> None:
-    checker = Passwords({"a": bcrypt.hashpw(b"bc", bcrypt.gensalt(4)).decode()})
+    users = {"a": bcrypt.hashpw(b"bc", bcrypt.gensalt(4)).decode()}
 
-    assert check(checker, basic("a", "bc"), basic("ab", "c")) == ["known", "unknown"]
+    assert check(Passwords(), basic("a", "bc"), basic("ab", "c"), users=users) == ["known", "unknown"]
 
 
 def test_one_password_is_hashed_at_a_time_and_a_known_one_does_not_wait(hashing: Hashing) -> None:
-    checker = Passwords({"me": HASH})
+    checker = Passwords()
     check(checker, basic("me", PASSWORD))
     hashing.stored.clear()
     hashing.go.clear()
     guessed: list[str] = []
     guessing = [
-        threading.Thread(target=lambda number=number: guessed.append(verdict(checker, basic("me", f"guess {number}"))))
+        threading.Thread(
+            target=lambda number=number: guessed.append(verdict(checker, basic("me", f"guess {number}"), USERS))
+        )
         for number in range(20)
     ]
     for thread in guessing:
@@ -158,7 +162,7 @@ def test_one_password_is_hashed_at_a_time_and_a_known_one_does_not_wait(hashing:
 
 
 def test_a_password_that_waits_too_long_for_its_check_is_refused(hashing: Hashing) -> None:
-    checker = Passwords({"me": HASH})
+    checker = Passwords()
     hashing.go.clear()
     guess = threading.Thread(target=check, args=(checker, basic("me", "guess")))
     guess.start()
@@ -172,7 +176,7 @@ def test_a_password_that_waits_too_long_for_its_check_is_refused(hashing: Hashin
 
 
 def test_no_password_is_kept_in_memory() -> None:
-    checker = Passwords({"me": HASH})
+    checker = Passwords()
     check(checker, basic("me", PASSWORD))
 
-    assert PASSWORD.encode() not in b"".join(checker._results._remembered[True])
+    assert PASSWORD.encode() not in b"".join(checker._remembered[True])

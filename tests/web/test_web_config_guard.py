@@ -5,6 +5,7 @@ from pathlib import Path
 from tests.clock import Clock
 from tests.web.guarded import HASH, RIGHT, ask, write
 
+from fss_exporter.web.web_config import RateLimit
 from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
 
 
@@ -56,9 +57,9 @@ def test_who_guesses_uses_up_no_share_of_a_scraper_on_the_same_address(tmp_path:
 
 
 def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
-    limiter = RateLimiter(3600.0, 1, Clock(0.0))
+    limiter, rate = RateLimiter(Clock(0.0)), RateLimit(interval=3600.0, burst=1)
 
-    assert all(limiter.take(f"10.0.{number // 250}.{number % 250}") for number in range(2000))
+    assert all(limiter.take(f"10.0.{number // 250}.{number % 250}", rate) for number in range(2000))
 
-    assert not limiter.take("10.0.7.249")
+    assert not limiter.take("10.0.7.249", rate)
     assert len(limiter._buckets) == 1000

@@ -17,54 +17,22 @@ _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
 
 
-class Results:
-    """Remembered results of checks, good and bad apart, so that guesses cannot push out a good result."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
-        self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
-        self._lock = threading.Lock()
-
-    def proof(self, user: str, stored: bytes, password: bytes) -> bytes:
-        """Return the keyed hash that stands for a password. A user with a new hash has another proof."""
-        parts = (user.encode(), stored, password)
-        secret = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
-        return hashlib.blake2b(secret, key=self._key, digest_size=32).digest()
-
-    def recall(self, proof: bytes) -> bool | None:
-        """Return a remembered result, or None."""
-        with self._lock:
-            for known, remembered in self._remembered.items():
-                if proof in remembered:
-                    remembered.move_to_end(proof)
-                    return known
-        return None
-
-    def remember(self, proof: bytes, *, known: bool) -> None:
-        """Remember a result in place of the longest unused result of the same kind."""
-        with self._lock:
-            remembered = self._remembered[known]
-            remembered[proof] = None
-            if len(remembered) > _REMEMBERED:
-                remembered.popitem(last=False)
-
-
 class Passwords:
     """Check users and passwords.
 
     Hashing is slow by design. One password is hashed at a time, and results are remembered. Each check costs as much as the most
     expensive hash of the file, for existing and for unknown users.
-    `users` are bcrypt hashes by user. The results of earlier checks stay true for other users and other hashes.
     """
 
-    def __init__(self, users: Mapping[str, str], results: Results | None = None) -> None:
-        self._users = {name: stored.encode() for name, stored in users.items()}
-        self._cost = max((int(stored[_COST]) for stored in users.values()), default=10)
-        self._results = results or Results()
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        # Good and bad results apart, so that guesses cannot push out a good result.
+        self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
+        self._lock = threading.Lock()
         self._one_at_a_time = OneAtATime(None)  # a scraper waits behind any number of guessers
 
-    def check(self, authorization: str) -> bool:
-        """Whether an Authorization header names a user and their password.
+    def check(self, users: Mapping[str, str], authorization: str) -> bool:
+        """Whether an Authorization header names a user and their password. `users` are bcrypt hashes by user.
 
         Raises:
             TooLong: too many passwords wait for their check.
@@ -73,25 +41,48 @@ class Passwords:
         if given is None:
             return False
         user, password = given
-        proof = self._results.proof(user, self._users.get(user, b""), password)
-        known = self._results.recall(proof)
-        if known is not None:
-            return known
-        with self._one_at_a_time.turn():
-            known = self._hash(user, password[:_BCRYPT_BYTES])
-        self._results.remember(proof, known=known)
+        proof = self._proof(user, users.get(user, ""), password)
+        known = self._recall(proof)
+        if known is None:
+            with self._one_at_a_time.turn():
+                known = _matches(users, user, password[:_BCRYPT_BYTES])
+            self._remember(proof, known=known)
         return known
 
-    def _hash(self, user: str, password: bytes) -> bool:
-        """Compare, then hash until the work is 2^cost for every user: 2^n + (2^n + 2^(n+1) + ...) up to 2^cost."""
-        stored = self._users.get(user)
-        if stored is None:
-            _hash_for_nothing(password, self._cost)
-            return False
-        matches = bcrypt.checkpw(password, stored)
-        for cost in range(int(stored[_COST]), self._cost):
-            _hash_for_nothing(password, cost)
-        return matches
+    def _proof(self, user: str, stored: str, password: bytes) -> bytes:
+        """Return the keyed hash that stands for a password. A user with a new hash has another proof."""
+        parts = (user.encode(), stored.encode(), password)
+        secret = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+        return hashlib.blake2b(secret, key=self._key, digest_size=32).digest()
+
+    def _recall(self, proof: bytes) -> bool | None:
+        with self._lock:
+            for known, remembered in self._remembered.items():
+                if proof in remembered:
+                    remembered.move_to_end(proof)
+                    return known
+        return None
+
+    def _remember(self, proof: bytes, *, known: bool) -> None:
+        """Remember a result in place of the longest unused result of the same kind."""
+        with self._lock:
+            remembered = self._remembered[known]
+            remembered[proof] = None
+            if len(remembered) > _REMEMBERED:
+                remembered.popitem(last=False)
+
+
+def _matches(users: Mapping[str, str], user: str, password: bytes) -> bool:
+    """Compare, then hash until the work is 2^cost for every user: 2^n + (2^n + 2^(n+1) + ...) up to 2^cost."""
+    most = max(int(stored[_COST]) for stored in users.values())
+    stored = users.get(user)
+    if stored is None:
+        _hash_for_nothing(password, most)
+        return False
+    matches = bcrypt.checkpw(password, stored.encode())
+    for cost in range(int(stored[_COST]), most):
+        _hash_for_nothing(password, cost)
+    return matches
 
 
 def _hash_for_nothing(password: bytes, cost: int) -> None:

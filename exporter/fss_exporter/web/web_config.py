@@ -6,7 +6,7 @@ a mistake, as in the toolkit.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -186,31 +186,23 @@ class WebConfiguration(_WebConfigSection):
     rate_limit: Annotated[RateLimit, BeforeValidator(_whole)] = RateLimit()
 
 
-def _protection_gone(content: Mapping[str, object], before: WebConfiguration, after: WebConfiguration) -> list[str]:
-    """Return a line for each protection of `before` that a file no longer mentions, because a half-written file looks
-    alike.
-    """
-    given = after.tls_server_config.model_fields_set
-    gone = {
-        "basic_auth_users": (bool(before.basic_auth_users), "basic_auth_users" not in content, "{}"),
-        "rate_limit": (bool(before.rate_limit.interval), "rate_limit" not in content, "{}"),
-        "tls_server_config.client_auth_type": (
-            before.tls_server_config.client_auth_type != "NoClientCert",
-            "client_auth_type" not in given,
-            "NoClientCert",
-        ),
-        "tls_server_config.client_allowed_sans": (
-            before.tls_server_config.client_allowed_sans is not None
-            and after.tls_server_config.client_auth_type == "RequireAndVerifyClientCert",
-            "client_allowed_sans" not in given,
-            "null",
-        ),
-    }
-    return [
-        f"{key} is gone, and the old one stays. Write `{key.rpartition('.')[2]}: {nothing}` to take it away"
-        for key, (was_there, is_gone, nothing) in gone.items()
-        if was_there and is_gone
-    ]
+_TAKEN_AWAY_BY = {
+    "basic_auth_users": "{}",
+    "rate_limit": "{}",
+    "client_auth_type": "NoClientCert",
+    "client_allowed_sans": "null",
+}
+"""The value that takes a protection away, by key."""
+
+
+def _protection_gone(before: WebConfiguration, after: WebConfiguration) -> Iterator[str]:
+    """Yield a line for each protection of `before` that a file no longer mentions, because a half-written file looks alike."""
+    protections = before.model_dump(exclude_defaults=True) | before.tls_server_config.model_dump(exclude_defaults=True)
+    mentioned = after.model_fields_set | after.tls_server_config.model_fields_set
+    for key, nothing in _TAKEN_AWAY_BY.items():
+        if protections.get(key) and key not in mentioned:
+            section = "tls_server_config." if key.startswith("client_") else ""
+            yield f"{section}{key} is gone, and the old one stays. Write `{key}: {nothing}` to take it away"
 
 
 def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:
@@ -229,8 +221,8 @@ def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration
         read = WebConfiguration.model_validate(document.content)
     except ValidationError as error:
         raise ConfigError(document.source, mistakes_of(error, document, WebConfiguration)) from error
-    if before and (gone := _protection_gone(document.content, before, read)):
-        raise ConfigError(document.source, tuple(gone))
+    if before and (gone := tuple(_protection_gone(before, read))):
+        raise ConfigError(document.source, gone)
     files: dict[str, Any] = {
         name: str(path.parent / getattr(read.tls_server_config, name))
         for name in ("cert_file", "key_file", "client_ca_file")

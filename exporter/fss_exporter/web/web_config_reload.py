@@ -8,45 +8,44 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.one_at_a_time import TooLong
-from fss_exporter.web.passwords import Passwords, Results
+from fss_exporter.web.passwords import Passwords
 from fss_exporter.web.tls import ServerTls, secure
-from fss_exporter.web.web_config import WebConfiguration, load
+from fss_exporter.web.web_config import RateLimit, WebConfiguration, load
 
 _LOG = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
 _REMEMBERED_CLIENTS = 1000  # A forgotten client may send a whole burst again
 
 
+_State = tuple[int, int, int] | None
+"""Value that changes with content, owner and mode of a file. None without the file."""
+
+
 class RateLimiter:
-    """A bucket of tokens for each client, so that a busy client does not block others.
+    """A bucket of tokens for each client, so that a busy client does not block others. `clock` never goes back."""
 
-    Args:
-        interval: seconds until a client may send a further request. 0 is no limit.
-        burst: requests that a client may send at a time.
-        clock: seconds that never go back.
-    """
-
-    def __init__(self, interval: float, burst: int, clock: Callable[[], float]) -> None:
-        self._interval, self._burst, self._clock = interval, burst, clock
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, client: str) -> bool:
+    def take(self, client: str, rate: RateLimit) -> bool:
         """Whether a further request of this client fits."""
-        if not self._interval:
+        if not rate.interval:
             return True
         with self._lock:
             now = self._clock()
-            tokens, at = self._buckets.pop(client, (float(self._burst), now))
-            tokens = min(self._burst, tokens + (now - at) / self._interval)
+            tokens, at = self._buckets.pop(client, (float(rate.burst), now))
+            tokens = min(rate.burst, tokens + (now - at) / rate.interval)
             self._buckets[client] = (tokens - 1 if tokens >= 1 else tokens, now)
             if len(self._buckets) > _REMEMBERED_CLIENTS:
                 self._buckets.popitem(last=False)
@@ -57,8 +56,7 @@ class RateLimiter:
 class _InForce:
     configuration: WebConfiguration
     tls: ServerTls | None
-    passwords: Passwords | None
-    limiter: RateLimiter
+    states: Mapping[Path, _State]  # states of the file and of those that it names, from before the reading
 
 
 class WebConfigReload:
@@ -74,13 +72,9 @@ class WebConfigReload:
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._path = path
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._results = Results()
-        self._mistake: ConfigError | None = None
-        self._watched: tuple[Path, ...] = ()
-        self._when_read: tuple[_State, ...] = ()  # states of the watched files before the last reading
-        self._last_round: tuple[_State, ...] = ()  # states of the watched files in the last round of `loop`
+        self._passwords = Passwords()
+        self._limiter = RateLimiter(clock)
+        self._logged_mistake = ""
         self._in_force = self._read(None)
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
@@ -92,12 +86,26 @@ class WebConfigReload:
         """The application behind users and rate limit, except for the open paths. The headers go on every response."""
 
         def guarded(request: Request) -> Response:
-            in_force = self._in_force
-            refusal = None if request.path in open_paths else _refusal(request, in_force)
+            configuration = self._in_force.configuration
+            refusal = None if request.path in open_paths else self._refusal(request, configuration)
             response = refusal or application(request)
-            return _with_headers(response, in_force.configuration.http_server_config.headers)
+            return _with_headers(response, configuration.http_server_config.headers)
 
         return guarded
+
+    def _refusal(self, request: Request, configuration: WebConfiguration) -> Response | None:
+        """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
+        users = configuration.basic_auth_users
+        try:
+            is_known = not users or self._passwords.check(users, request.headers.get("authorization", ""))
+        except TooLong:
+            return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
+        if not is_known:
+            challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
+            return text(401, "user and password, please", challenge)
+        if not self._limiter.take(request.client, configuration.rate_limit):
+            return text(429, "too many requests. rate_limit in the web configuration sets the limit")
+        return None
 
     def reload(self) -> Callable[[], None]:
         """Read the file again, changed or not. Return the function that puts it in force.
@@ -105,86 +113,40 @@ class WebConfigReload:
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
-        with self._lock:
-            before = self._in_force
-            fresh = self._checked(before)
-
-        def put_in_force() -> None:
-            with self._lock:
-                if self._in_force is before:  # else the loop has read a newer file meanwhile
-                    self._in_force, self._mistake = fresh, None
-
-        return put_in_force
+        return partial(self._use, self._read(self._in_force))
 
     def refresh(self) -> None:
-        """Read the file again if the file or a certificate has changed and then stayed unchanged for one round of `loop`.
-
-        A file with a mistake is read in each round.
+        """Read the file again if the file in force or a certificate has changed: in each round until the files are right.
 
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
-        with self._lock:
-            now, last = tuple(map(_state, self._watched)), self._last_round
-            self._last_round = now
-            mistake = self._mistake
-            is_in_force = now == self._when_read and mistake is None
-            if is_in_force or now != last:  # nothing new, or still being written
-                if mistake:
-                    raise mistake
-                return
-            try:
-                # With a mistake each round, because a broken disk or a full table of files may mend.
-                self._in_force, self._mistake = self._checked(self._in_force), None
-            except ConfigError as wrong:
-                if str(wrong) != str(mistake):
-                    _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
-                raise
-            _LOG.info("web configuration or certificate changed and was read again")
-
-    def _checked(self, before: _InForce) -> _InForce:
+        if all(_state(path) == state for path, state in self._in_force.states.items()):
+            return
         try:
-            return self._read(before)
+            fresh = self._read(self._in_force)
         except ConfigError as wrong:
-            self._mistake = wrong  # the loop is no success until the file is right
+            if str(wrong) != self._logged_mistake:
+                _LOG.error("kept the old web configuration: %s", wrong)  # the operator's mistake, not a bug
+            self._logged_mistake = str(wrong)
             raise
-        except Exception:
-            self._when_read = ()  # the file is not in force yet: the next round reads it again
-            raise
+        self._use(fresh)
+        _LOG.info("web configuration or certificate changed and was read again")
+
+    def _use(self, fresh: _InForce) -> None:
+        self._in_force, self._logged_mistake = fresh, ""
 
     def _read(self, before: _InForce | None) -> _InForce:
-        # Note the state before the reading, so that the next round sees a change in between. Also watch the files that a
-        # wrong configuration names, because a certificate may come later than the configuration.
-        self._watched, self._when_read = (self._path,), (_state(self._path),)
+        states = {self._path: _state(self._path)}  # before the reading, so that the next round sees a change in between
         configuration = load(self._path, before.configuration if before else None)
         server = configuration.tls_server_config
-        files = tuple(Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name)
-        self._watched, self._when_read = (*self._watched, *files), (*self._when_read, *map(_state, files))
+        files = [Path(name) for name in (server.cert_file, server.key_file, server.client_ca_file) if name]
+        states |= {path: _state(path) for path in files}
         if before is not None and (before.tls is not None) != server.enabled:
             raise ConfigError(
                 str(self._path), ("tls_server_config: TLS cannot come or go while running. Restart the exporter",)
             )
-        return _InForce(
-            configuration,
-            secure(str(self._path), server) if server.enabled else None,
-            *self._carried_over(configuration, before),
-        )
-
-    def _carried_over(
-        self, configuration: WebConfiguration, before: _InForce | None
-    ) -> tuple[Passwords | None, RateLimiter]:
-        """Keep hash results and used tokens, unless their part of the file changed."""
-        users, rate = configuration.basic_auth_users, configuration.rate_limit
-        passwords = Passwords(users, self._results) if users else None
-        limiter = RateLimiter(rate.interval, rate.burst, self._clock)
-        if before is not None and before.configuration.basic_auth_users == users:
-            passwords = before.passwords
-        if before is not None and before.configuration.rate_limit == rate:
-            limiter = before.limiter
-        return passwords, limiter
-
-
-_State = tuple[int, int, int] | None
+        return _InForce(configuration, secure(str(self._path), server) if server.enabled else None, states)
 
 
 def _state(path: Path) -> _State:
@@ -194,21 +156,6 @@ def _state(path: Path) -> _State:
     except OSError:
         return None
     return status.st_ino, status.st_ctime_ns, status.st_size
-
-
-def _refusal(request: Request, in_force: _InForce) -> Response | None:
-    """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
-    if in_force.passwords is not None:
-        try:
-            is_known = in_force.passwords.check(request.headers.get("authorization", ""))
-        except TooLong:
-            return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
-        if not is_known:
-            challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
-            return text(401, "user and password, please", challenge)
-    if not in_force.limiter.take(request.client):
-        return text(429, "too many requests. rate_limit in the web configuration sets the limit")
-    return None
 
 
 def _with_headers(response: Response, headers: dict[str, str]) -> Response:

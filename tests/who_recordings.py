@@ -14,24 +14,24 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fss_exporter.model.operations import READ
+from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_kernel_counting.hist_tables import HistParser, HistRow, Key, Table, grown
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import (
+    BYTES,
     KERNEL,
     UNKNOWN_WRITER,
     Attribution,
-    CallsBy,
     Counted,
+    Kind,
     Place,
     Thread,
-    ThreadLoad,
-    TransfersBy,
+    Work,
 )
-from fss_kernel_counting.sizes.size_counts import CountedTransfers, device_of
+from fss_kernel_counting.sizes.size_counts import device_of
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "who"
 
@@ -125,42 +125,32 @@ class WhoRecording:
         tables = HistParser().parse(self.text(name))
         return tables[0] if tables else None
 
-    def loads(self) -> dict[tuple[Place, Thread], ThreadLoad]:
+    def loads(self) -> Work:
         """The load of each thread on each workload's superblock, whose place has the name of the workload."""
         places = {workload: Place(workload, 3, "weighted") for workload in self.devices}
         by_device = {device_of(number): places[workload] for workload, number in self.devices.items()}
         by_client = {client: places[workload] for client, workload in self.clients.items()}
-        counted = self.counted(by_device, by_client)
         attribution = Attribution()
-        loads = attribution.loads(counted)
-        for key, later in attribution.loads(Counted()).items():
-            load = loads.setdefault(key, ThreadLoad())
-            load.writes = load.writes.plus(later.writes)
-            load.calls.update(later.calls)
-        return loads
+        return attribution.loads(self.counted(by_device, by_client)) + attribution.loads(Counted())
 
     def counted(self, by_device: Mapping[int, Place], by_client: Mapping[int, Place]) -> Counted:
         """What the tables counted."""
-        reads, writes = (self._sent(f"nfs__nfs_initiate_{name}-{_SIZES}", by_device) for name in ("read", "write"))
+        reads, writes = (self._sent(procedure, by_device) for procedure in (READ, WRITE))
         dirty = [path.name for path in self.folder.glob(f"h-after-writeback__*-{_DIRTY}.txt*")]
         stem = dirty[0].removeprefix("h-after-").partition(".txt")[0] if dirty else ""
         pairs = thread_tables.dirtiers(key for key, _ in self.grown(stem))
         by_writer = [((*key, "0"), row) for key, row in self.grown(_JOIN)]
-        claims: CallsBy = Counter()
+        joined = thread_tables.joined({"cnt & 32767": by_writer}, pairs, by_device.get)
+        calls = thread_tables.work(thread_tables.calls(self.grown(_CALLS), by_client.get))
+        claims: Work = Counter()
         for procedure, table in _CLAIMS.items():
-            claims.update(thread_tables.claims({"": self.grown(table)}, procedure, by_device.get))
-        return Counted(
-            reads=reads,
-            writes={key: _without_sizes(write) if key[1].is_worker else write for key, write in writes.items()},
-            joined=thread_tables.joined({"cnt & 32767": by_writer}, pairs, by_device.get),
-            calls=thread_tables.calls(self.grown(_CALLS), by_client.get),
-            claims=claims,
-        )
+            claims += thread_tables.work(thread_tables.claims({"": self.grown(table)}, procedure, by_device.get))
+        return Counted(reads + _without_sizes(writes) + calls, thread_tables.work(joined), claims)
 
-    def _sent(self, stem: str, by_device: Mapping[int, Place]) -> TransfersBy:
-        return thread_tables.sent(
-            {"count & 32767": self.grown(f"{stem}-A"), "!(count & 32767)": self.grown(f"{stem}-B")}, by_device.get
-        )
+    def _sent(self, procedure: str, by_device: Mapping[int, Place]) -> Work:
+        stem = f"nfs__nfs_initiate_{procedure.lower()}-{_SIZES}"
+        tables = {"count & 32767": self.grown(f"{stem}-A"), "!(count & 32767)": self.grown(f"{stem}-B")}
+        return thread_tables.work(thread_tables.sent(tables, procedure, by_device.get))
 
     @property
     def owners(self) -> dict[Thread, str]:
@@ -176,9 +166,8 @@ class WhoRecording:
         """By workload: READs, bytes of WRITEs and metadata calls."""
         owners = self.owners
         given: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-        for (place, thread), load in self.loads().items():
-            for kind, amount in _amounts(load).items():
-                given[place.address][kind][_owner(thread, owners)] += amount
+        for (place, thread, kind), count in self.loads().items():
+            given[place.address][_shared(kind)][_owner(thread, owners)] += count
         for workload, truth in self._truth().items():
             yield workload, {kind: _shares(workload, amount, given[workload][kind]) for kind, amount in truth.items()}
 
@@ -209,9 +198,12 @@ def load_all(root: Path = RECORDINGS) -> list[WhoRecording]:
     return [WhoRecording(folder) for folder in sorted(folders)]
 
 
-def _amounts(load: ThreadLoad) -> dict[str, int]:
-    calls = sum(count for name, count in load.calls.items() if name not in _NO_METADATA)
-    return {READS: load.reads.operations, WRITTEN: load.writes.payload_bytes, METADATA: calls}
+def _shared(kind: Kind) -> str:
+    """The load that a number belongs to. Empty for a load that no truth is known of."""
+    if kind.procedure in _NO_METADATA:
+        of_interest = {(READ, False): READS, (WRITE, True): WRITTEN}
+        return of_interest.get((kind.procedure, kind.blocks == BYTES), "")
+    return METADATA
 
 
 def _owner(thread: Thread, owners: Mapping[Thread, str]) -> str:
@@ -226,7 +218,10 @@ def _shares(workload: str, truth: int, given: Counter[str]) -> Shares:
     return Shares(truth, right, given.total() - right - kernel, kernel)
 
 
-def _without_sizes(transfers: CountedTransfers) -> CountedTransfers:
-    """As if all had one size: the join of these recordings was made without sizes."""
-    count = transfers.operations
-    return CountedTransfers(count, count, transfers.payload_bytes, {1: count})
+def _without_sizes(writes: Work) -> Work:
+    """WRITEs of workers as if all had one size: the join of these recordings was made without sizes."""
+    counts: Work = Counter()
+    for (place, thread, kind), count in writes.items():
+        is_sized = thread.is_worker and kind.blocks != BYTES
+        counts[place, thread, Kind(WRITE, 1) if is_sized else kind] += count
+    return counts

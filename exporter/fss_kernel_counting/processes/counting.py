@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_kernel_counting.processes import process_session
-from fss_kernel_counting.processes.attribution import Attribution, Places
+from fss_kernel_counting.processes.attribution import Attribution, Places, Thread, amount
 from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
@@ -120,7 +120,10 @@ class ProcessCounting:
         if session is None:
             self.active = frozenset()
             return []
-        loads = self._attribution.loads(session.look(Places(reading.superblocks)))
+        loads: dict[tuple[str, Thread], Amount] = defaultdict(Amount)
+        for (place, thread, kind), count in self._attribution.loads(session.look(Places(reading.superblocks))).items():
+            load = loads[place.address, thread]
+            loads[place.address, thread] = load.plus(amount(place.rule, kind, count, self._overrides))
         self._family_tree.learn(session.records())
         seen = self._identities.look({thread for _, thread in loads})
         self._note(session)
@@ -132,12 +135,7 @@ class ProcessCounting:
                 self._triggers.double()
             self._triggers.end()
             self._ready()
-        process_loads = []
-        for (place, thread), load in loads.items():
-            cost = load.cost(place.rule, self._overrides) or 0.0
-            amount = Amount(load.operations, cost, load.reads.payload_bytes, load.writes.payload_bytes)
-            process_loads.append(ProcessLoad(place.address, seen[thread], amount))
-        return process_loads
+        return [ProcessLoad(address, seen[thread], load) for (address, thread), load in loads.items()]
 
     def _ready(self) -> ProcessSession | None:
         session, refusal = self._triggers.ready(_FEWEST_ROWS), self._triggers.refusal

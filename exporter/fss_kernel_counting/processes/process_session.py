@@ -2,18 +2,20 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
+from fss_exporter.model.operations import READ, WRITE
 from fss_kernel_counting import tracefs
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
 from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes import thread_tables
-from fss_kernel_counting.processes.attribution import CallsBy, Counted, Place, Places, TransfersBy
+from fss_kernel_counting.processes.attribution import Counted, Place, Places, Work
 from fss_kernel_counting.processes.births import EVENTS, births
+from fss_kernel_counting.processes.thread_tables import Row
 from fss_kernel_counting.sizes import size_triggers
 from fss_kernel_counting.trace_records import Record, RecordedEvents
 from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, event_format
@@ -56,8 +58,6 @@ PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
 
 _LOOKS_AT_FILES = 6
-
-Found = TypeVar("Found")
 
 
 class Names(NamedTuple):
@@ -148,14 +148,14 @@ class ProcessSession:
         """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
         self.troubles = {}
         device = places.by_device.get
-        counted = Counted(joined=self._try(WRITERS, partial(self._joined, device=device)) or {})
+        counted = Counted(joined=self._work(WRITERS, partial(self._joined, device=device)))
         for procedure in thread_tables.CLAIMED_BY:
             claims = partial(thread_tables.claims, procedure=procedure, place_of=device)
-            counted.claims.update(self._try(procedure, claims) or {})
-        counted.reads = self._try(READS, partial(thread_tables.sent, place_of=device)) or {}
-        counted.writes = self._try(WRITES, partial(thread_tables.sent, place_of=device)) or {}
-        self._try(CLIENTS, lambda added: self._addresses.learn(added[thread_tables.BORN]))
-        counted.calls.update(self._try(CALLS, partial(self._calls, places=places)) or {})
+            counted.claims += self._work(procedure, claims)
+        for part, procedure in ((READS, READ), (WRITES, WRITE)):
+            counted.sent += self._work(part, partial(thread_tables.sent, procedure=procedure, place_of=device))
+        self._work(CLIENTS, self._learn)
+        counted.sent += self._work(CALLS, partial(self._calls, places=places))
         self._looks += 1
         return counted
 
@@ -173,32 +173,33 @@ class ProcessSession:
             self.troubles[BIRTHS] = FULL
         return records
 
-    def _try(self, part: str, convert: Callable[[dict[str, Grown]], Found]) -> Found | None:
-        """Return the converted growth of a part's tables. After a failure return None and add to `troubles`."""
+    def _work(self, part: str, rows: Callable[[Mapping[str, Grown]], Iterable[Row]]) -> Work:
+        """Return the work in the growth of a part's tables, by condition. After a failure return none and add to `troubles`."""
         tables = self._tables.get(part)
         if tables is None:
-            return None
+            return Counter()
         try:
-            counted = convert({condition: grown for (_, condition), grown in tables.added().items()})
+            work = thread_tables.work(rows({condition: grown for (_, condition), grown in tables.added().items()}))
         except Lost as error:
             self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
-            return None
+            return Counter()
         if tables.dropped:
             self.troubles[part] = FULL
-        return counted
+        return work
 
-    def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> TransfersBy:
-        self._try(DIRTIERS, lambda _: None)
+    def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> Iterable[Row]:
+        self._work(DIRTIERS, lambda _: ())
         (names,) = self._tables[DIRTIERS].names
-        dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(names))
-        return thread_tables.joined(added, dirtiers, device)
+        return thread_tables.joined(added, thread_tables.dirtiers(self._tables[DIRTIERS].rows(names)), device)
 
-    def _calls(self, added: Mapping[str, Grown], places: Places) -> CallsBy:
-        calls: CallsBy = Counter()
+    def _learn(self, added: Mapping[str, Grown]) -> Iterable[Row]:
+        self._addresses.learn(added[thread_tables.BORN])
+        return ()
+
+    def _calls(self, added: Mapping[str, Grown], places: Places) -> Iterator[Row]:
         for version, condition in thread_tables.VERSIONS.items():
-            calls.update(thread_tables.calls(added[condition], partial(self._place, places, version)))
-        return calls
+            yield from thread_tables.calls(added[condition], partial(self._place, places, version))
 
     def _place(self, places: Places, version: int, client: int) -> Place | None:
         return places.of(self._addresses.of(str(client)), version)

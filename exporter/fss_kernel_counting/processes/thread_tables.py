@@ -13,17 +13,17 @@ visible mount names the superblock. Each function that takes rows raises `Lost` 
 """
 
 import errno
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.model.operations import BLOCK_BYTES
+from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_kernel_counting.hist_tables import Grown, HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables
-from fss_kernel_counting.processes.attribution import CallsBy, Place, Thread, TransfersBy
-from fss_kernel_counting.sizes.size_counts import CountedTransfers, device_of
+from fss_kernel_counting.processes.attribution import BYTES, Kind, Place, Thread, Work
+from fss_kernel_counting.sizes.size_counts import device_of
 from fss_kernel_counting.sizes.size_triggers import blocks_started, size_conditions
 from fss_kernel_counting.tracefs import Files, Instance
 
@@ -39,6 +39,7 @@ BORN: Final = 'program == "nfs"'
 NOT_A_DISK: Final = 'name ~ "[0]:*"'
 # NFS superblocks have major 0. A pattern that begins with a digit would be an index.
 
+_BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
 _BY_WORKERS: Final = 'comm ~ "kworker*"'
 _JOIN_FIELDS: Final = "u64 ino; pid_t pid; u32 cnt; u32 dv"
 _MOST_FILES: Final = 16384
@@ -50,44 +51,59 @@ def sizes_by(keys: str, size: str) -> dict[str, str]:
 
 
 PlaceOf = Callable[[int], Place | None]
+Row = tuple[Place | None, Thread, Kind, HistRow]
 
 
-def sent(tables: Mapping[str, Grown], place_of: PlaceOf) -> TransfersBy:
-    """Return READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
-    rows = []
+def sent(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Iterator[Row]:
+    """Yield READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
     for condition, grown in tables.items():
         for key, row in grown:
             device, name, thread, lower = parts(key, 4)
-            blocks = blocks_started(number(lower), condition)
-            rows.append((place_of(number(device)), Thread(number(thread), name), blocks, row))
-    return _transfers(rows)
+            kind = Kind(procedure, blocks_started(number(lower), condition))
+            yield place_of(number(device)), Thread(number(thread), name), kind, row
 
 
-def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str], place_of: PlaceOf) -> TransfersBy:
-    """Return WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
+def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str], place_of: PlaceOf) -> Iterator[Row]:
+    """Yield WRITEs of workers by the thread that dirtied the file. Keys: device, thread, lower edge of the size.
 
     The join knows the number of a file, not the device. Two files with the same number on two mounts collide. So a row counts
     only if `dirtiers` has the name of the thread by this device and the number of the thread.
     """
-    rows = []
     for condition, grown in tables.items():
         for key, row in grown:
             device, thread, lower = map(number, parts(key, 3))
             name = dirtiers.get((device, thread))
             if name is not None:
-                rows.append((place_of(device), Thread(thread, name), blocks_started(lower, condition), row))
-    return _transfers(rows)
+                yield place_of(device), Thread(thread, name), Kind(WRITE, blocks_started(lower, condition)), row
 
 
-def _transfers(rows: Iterable[tuple[Place | None, Thread, int, HistRow]]) -> TransfersBy:
-    """Add up rows of place, thread and started blocks."""
-    blocks: dict[tuple[Place, Thread], Counter[int]] = defaultdict(Counter)
-    payload: Counter[tuple[Place, Thread]] = Counter()
-    for place, thread, started, row in rows:
+def calls(grown: Grown, place_of: PlaceOf) -> Iterator[Row]:
+    """Yield calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure.
+
+    Calls that the tables of sizes have are left out.
+    """
+    for key, row in grown:
+        client, name, thread, procedure = parts(key, 4)
+        if procedure not in _BY_SIZE:
+            yield place_of(number(client)), Thread(number(thread), name), Kind(procedure), row
+
+
+def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Iterator[Row]:
+    """Yield calls of one procedure by the thread that began the call. Keys: device, name, thread."""
+    for key, row in tables[""]:
+        device, name, thread = parts(key, 3)
+        yield place_of(number(device)), Thread(number(thread), name), Kind(procedure), row
+
+
+def work(rows: Iterable[Row]) -> Work:
+    """Add up rows."""
+    counts: Work = Counter()
+    for place, thread, kind, row in rows:
         if place is not None:
-            blocks[place, thread][started] += row.hits
-            payload[place, thread] += row.value
-    return {key: CountedTransfers.of_sizes(sizes, payload[key]) for key, sizes in blocks.items()}
+            counts[place, thread, kind] += row.hits
+            if kind.blocks:  # a READ or WRITE
+                counts[place, thread, Kind(kind.procedure, BYTES)] += row.value
+    return counts
 
 
 def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
@@ -97,25 +113,6 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
         device, name, thread = parts(key, 3)
         names[device_of(device), number(thread)] = name
     return names
-
-
-def calls(rows: Grown, place_of: PlaceOf) -> CallsBy:
-    """Return calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure."""
-    return _calls(((parts(key, 4), row) for key, row in rows), place_of)
-
-
-def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> CallsBy:
-    """Return calls of one procedure by the thread that began the call. Keys: device, name, thread."""
-    return _calls((((*parts(key, 3), procedure), row) for key, row in tables[""]), place_of)
-
-
-def _calls(rows: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> CallsBy:
-    calls: CallsBy = Counter()
-    for (source, name, thread, procedure), row in rows:
-        place = place_of(number(source))
-        if place is not None:
-            calls[place, Thread(number(thread), name), procedure] += row.hits
-    return calls
 
 
 def _in_order(joint: str, *dirtied: str) -> tuple[str, ...]:

@@ -1,22 +1,25 @@
 """Who gets what was counted, on small numbers."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 from tests.who_recordings import RECORDINGS
 
-from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
+from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_kernel_counting.hist_tables import Grown, HistParser
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import (
+    BYTES,
     KERNEL,
     UNKNOWN_WRITER,
     Attribution,
     Counted,
+    Kind,
     Place,
     Thread,
-    ThreadLoad,
+    Work,
+    amount,
 )
-from fss_kernel_counting.sizes.size_counts import CountedTransfers
+from fss_kernel_counting.processes.costliest import Amount
 
 HERE = Place("10.0.0.3", 3, "weighted")
 DD, WORKER = Thread(7, "dd"), Thread(9, "kworker/u4:0")
@@ -24,78 +27,70 @@ ODD = "& 32767"
 BLOCK = 32768
 
 
-def transfers(count: int, blocks: int = 1) -> CountedTransfers:
+def transfers(thread: Thread, procedure: str, count: int, blocks: int = 1) -> Work:
     """That many, each of whole blocks."""
-    return CountedTransfers(count, count * blocks, count * blocks * BLOCK, {blocks: count})
+    payload = count * blocks * BLOCK
+    return Counter({(HERE, thread, Kind(procedure, blocks)): count, (HERE, thread, Kind(procedure, BYTES)): payload})
+
+
+def calls(thread: Thread, **counts: int) -> Work:
+    """Calls by procedure."""
+    return Counter({(HERE, thread, Kind(procedure)): count for procedure, count in counts.items()})
 
 
 def test_each_reader_gets_its_own_reads() -> None:
-    loads = Attribution().loads(Counted(reads={(HERE, DD): transfers(3), (HERE, WORKER): transfers(2)}))
+    sent = transfers(DD, "READ", 3) + transfers(WORKER, "READ", 2)
 
-    assert loads == {(HERE, DD): ThreadLoad(reads=transfers(3)), (HERE, WORKER): ThreadLoad(reads=transfers(2))}
+    assert Attribution().loads(Counted(sent)) == sent
 
 
 def test_write_back_goes_to_the_thread_that_dirtied_the_file() -> None:
     attribution = Attribution()
-    loads = attribution.loads(Counted(writes={(HERE, WORKER): transfers(5, 32)}, joined={(HERE, DD): transfers(5, 32)}))
+    loads = attribution.loads(Counted(transfers(WORKER, "WRITE", 5, 32), joined=transfers(DD, "WRITE", 5, 32)))
 
-    assert loads == {(HERE, DD): ThreadLoad(writes=transfers(5, 32))}
-    assert attribution.loads(Counted()) == {}
+    assert loads == transfers(DD, "WRITE", 5, 32)
+    assert attribution.loads(Counted()) == Counter()
 
 
 def test_unclaimed_write_back_belongs_to_an_unknown_writer_at_the_next_look() -> None:
     attribution = Attribution()
-    first = attribution.loads(Counted(writes={(HERE, WORKER): transfers(5, 2), (HERE, DD): transfers(1)}))
-    second = attribution.loads(Counted(joined={(HERE, DD): transfers(3, 2)}))
+    first = attribution.loads(Counted(transfers(WORKER, "WRITE", 5, 2) + transfers(DD, "WRITE", 1)))
+    second = attribution.loads(Counted(joined=transfers(DD, "WRITE", 3, 2)))
 
-    assert first == {(HERE, DD): ThreadLoad(writes=transfers(1))}
-    assert second == {
-        (HERE, DD): ThreadLoad(writes=transfers(3, 2)),
-        (HERE, UNKNOWN_WRITER): ThreadLoad(writes=transfers(2, 2)),
-    }
-    assert attribution.loads(Counted()) == {}
+    assert first == transfers(DD, "WRITE", 1)
+    assert second == transfers(DD, "WRITE", 3, 2) + transfers(UNKNOWN_WRITER, "WRITE", 2, 2)
+    assert attribution.loads(Counted()) == Counter()
 
 
 def test_a_claim_seen_before_the_work_is_counted_once() -> None:
     attribution = Attribution()
-    first = attribution.loads(Counted(joined={(HERE, DD): transfers(4)}))
-    second = attribution.loads(Counted(writes={(HERE, WORKER): transfers(4)}))
+    first = attribution.loads(Counted(joined=transfers(DD, "WRITE", 4)))
+    second = attribution.loads(Counted(transfers(WORKER, "WRITE", 4)))
 
-    assert first == {(HERE, DD): ThreadLoad(writes=transfers(4))}
-    assert second == attribution.loads(Counted()) == {}
+    assert first == transfers(DD, "WRITE", 4)
+    assert second == attribution.loads(Counted()) == Counter()
 
 
 def test_metadata_goes_to_the_thread_that_waited() -> None:
-    calls = Counter({(HERE, DD, "LOOKUP"): 3, (HERE, WORKER, "REMOVE"): 2, (HERE, WORKER, "COMMIT"): 1})
+    sent = calls(DD, LOOKUP=3) + calls(WORKER, REMOVE=2, COMMIT=1)
 
-    assert Attribution().loads(Counted(calls=calls)) == {
-        (HERE, DD): ThreadLoad(calls=Counter(LOOKUP=3)),
-        (HERE, WORKER): ThreadLoad(calls=Counter(REMOVE=2, COMMIT=1)),
-    }
-
-
-def test_calls_that_are_counted_by_size_are_not_counted_again() -> None:
-    calls = Counter({(HERE, WORKER, "READ"): 3, (HERE, DD, "WRITE"): 2, (HERE, DD, "READ_PLUS"): 1})
-
-    assert Attribution().loads(Counted(calls=calls)) == {}
+    assert Attribution().loads(Counted(sent)) == sent
 
 
 def test_a_rename_that_a_worker_carried_out_goes_to_the_process_that_asked_for_it() -> None:
     attribution = Attribution()
-    calls = Counter({(HERE, WORKER, "RENAME"): 6})
-    loads = attribution.loads(Counted(calls=calls, claims=Counter({(HERE, DD, "RENAME"): 4})))
+    loads = attribution.loads(Counted(calls(WORKER, RENAME=6), claims=calls(DD, RENAME=4)))
 
-    assert loads == {(HERE, DD): ThreadLoad(calls=Counter(RENAME=4))}
-    assert attribution.loads(Counted()) == {(HERE, KERNEL): ThreadLoad(calls=Counter(RENAME=2))}
+    assert loads == calls(DD, RENAME=4)
+    assert attribution.loads(Counted()) == calls(KERNEL, RENAME=2)
 
 
 def test_a_rename_that_the_process_itself_waited_for_is_counted_once() -> None:
-    key = (HERE, DD, "RENAME")
     attribution = Attribution()
-    loads = attribution.loads(Counted(calls=Counter({key: 4}), claims=Counter({key: 4})))
+    loads = attribution.loads(Counted(calls(DD, RENAME=4), claims=calls(DD, RENAME=4)))
 
-    assert loads == {(HERE, DD): ThreadLoad(calls=Counter(RENAME=4))}
-    assert attribution.loads(Counted()) == {}
+    assert loads == calls(DD, RENAME=4)
+    assert attribution.loads(Counted()) == Counter()
 
 
 def _growth(name: str) -> dict[str, Grown]:
@@ -105,35 +100,45 @@ def _growth(name: str) -> dict[str, Grown]:
 
 def test_the_cost_of_three_recorded_writers_adds_up_to_that_of_the_calls() -> None:
     """448 I/O operations by nfs_writeback_done. The recording has 312, 108 and 22 by writer, and 6 that a writer sent itself."""
-    sent = thread_tables.sent(_growth("nfs_initiate_write.txt"), lambda _: HERE)
-    joined = thread_tables.joined(
-        _growth("nfswho.txt"),
-        {(38, number): "python3" for number in (292, 293, 294)},
-        lambda _: HERE,
-    )
+    writers = {(38, number): "python3" for number in (292, 293, 294)}
     attribution = Attribution()
-    loads = attribution.loads(Counted(writes=sent, joined=joined))
+    loads = attribution.loads(
+        Counted(
+            thread_tables.work(thread_tables.sent(_growth("nfs_initiate_write.txt"), "WRITE", lambda _: HERE)),
+            thread_tables.work(thread_tables.joined(_growth("nfswho.txt"), writers, lambda _: HERE)),
+        )
+    )
+    costs: dict[int, float] = defaultdict(float)
+    for (_, thread, kind), count in loads.items():
+        costs[thread.number] += amount("weighted", kind, count, NO_OVERRIDES).io_operations
 
-    assert {thread.number: load.cost("weighted") for (_, thread), load in loads.items()} == {
-        292: 312,
-        293: 108,
-        294: 28,
-    }
-    assert attribution.loads(Counted()) == {}
+    assert costs == {292: 312, 293: 108, 294: 28}
+    assert attribution.loads(Counted()) == Counter()
 
 
 def test_a_thread_that_dirtied_nothing_on_the_device_gets_nothing_of_it() -> None:
     """Two files with one number on two mounts: the join gives both to the last writer."""
-    assert thread_tables.joined(_growth("nfswho.txt"), {(39, 292): "python3"}, lambda _: HERE) == {}
+    assert not list(thread_tables.joined(_growth("nfswho.txt"), {(39, 292): "python3"}, lambda _: HERE))
 
 
 def test_a_measured_cost_replaces_the_table_of_the_paper() -> None:
-    overrides = CostOverrides(
+    measured = CostOverrides(
         (CostOverride("LOOKUP", 5.0, 1.0, "2026-11-22", "test"), CostOverride("READ", None, 2.0, "", ""))
     )
-    load = ThreadLoad(reads=transfers(2, 3), calls=Counter(LOOKUP=1, ACCESS=1))
+    reads, lookup = Kind("READ", 3), Kind("LOOKUP")
 
-    assert load.cost("weighted") == 8 + 2 + 1
-    assert load.cost("weighted", overrides) == 16 + 5 + 1
-    assert load.cost("plain") == 2
-    assert load.cost("unknown") is None
+    assert amount("weighted", reads, 2, NO_OVERRIDES) == Amount(2, 8.0)
+    assert amount("weighted", lookup, 1, NO_OVERRIDES) == Amount(1, 2.0)
+    assert amount("weighted", reads, 2, measured) == Amount(2, 16.0)
+    assert amount("weighted", lookup, 1, measured) == Amount(1, 5.0)
+
+
+def test_a_service_without_weights_costs_its_reads_and_writes_or_nothing() -> None:
+    assert amount("plain", Kind("WRITE", 3), 2, NO_OVERRIDES) == Amount(2, 2.0)
+    assert amount("plain", Kind("LOOKUP"), 2, NO_OVERRIDES) == Amount(2, 0.0)
+    assert amount("unknown", Kind("READ", 3), 2, NO_OVERRIDES) == Amount(2, 0.0)
+
+
+def test_payload_costs_nothing_beside_its_calls() -> None:
+    assert amount("weighted", Kind("READ", BYTES), 4096, NO_OVERRIDES) == Amount(read_bytes=4096)
+    assert amount("weighted", Kind("WRITE", BYTES), 4096, NO_OVERRIDES) == Amount(written_bytes=4096)

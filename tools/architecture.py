@@ -40,9 +40,10 @@ def room_of(module: str) -> str:
 
 
 def picture(imports: dict[str, set[str]]) -> str:
-    """The rooms as a Mermaid graph, a frame for each root. Arrows to the exporter's ground are left out, because every room has one.
+    """The rooms as a Mermaid graph, a frame for each root. Arrows to the exporter's ground are left out, because every room has one. So are
+    those of a `cli`, which has one to every room.
 
-    Between two roots the picture has an arrow from a room to a root, and inside a root an arrow from a room to a room.
+    An arrow inside a root is from a room to a room, and between two roots from a root to a root.
     """
     lines = ["```mermaid", "graph TD"]
     for root in ROOTS:
@@ -53,9 +54,13 @@ def picture(imports: dict[str, set[str]]) -> str:
         lines.append("    end")
     arrows = set()
     for room, targets in imports.items():
+        root, _, name = room.partition("/")
         for target in targets - {"fss_exporter/ground"}:
-            same = target.partition("/")[0] == room.partition("/")[0]
-            arrows.add(f"    {room} --> {target if same else target.partition('/')[0]}")
+            other = target.partition("/")[0]
+            if other != root:
+                arrows.add(f"    {root} --> {other}")
+            elif name != "cli":
+                arrows.add(f"    {room} --> {target}")
     return "\n".join([*lines, *sorted(arrows), "```", ""])
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from fss_exporter.oci.metric_table import BLOCK, LUSTRE, metrics_of
 from fss_exporter.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs/services.md"
+BETWEEN = {f"vpu-{vpus}" for vpus in range(40, 120, 10)}
+"""Levels of block volumes that a sentence of the page describes in place of a row."""
 UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
 
 
@@ -39,7 +42,7 @@ def rows() -> Iterator[str]:
     yield "| service | type | IOPS | bandwidth | source |"
     yield "|---|---|---|---|---|"
     for service in SERVICES.values():
-        for kind in service.kinds.values():
+        for kind in (kind for kind in service.kinds.values() if kind.name not in BETWEEN):
             lines = [line for line in (kind.iops, kind.both, kind.read, kind.write) if line is not None]
             each = [
                 text
@@ -61,6 +64,18 @@ def test_the_table_of_ceilings_is_the_models() -> None:
 
     assert shown is not None
     assert shown[1].splitlines() == list(rows()), "write the table: python -m tests.artefacts.test_services_page"
+
+
+def test_the_levels_between_two_rows_lie_on_the_line_of_the_page() -> None:
+    sentence = "Each 10 VPU more give 15 IOPS per GB, up to 25,000 IOPS more, and 0.12 MB/s per GB, up to 200 MB/s more"
+    levels = [kind for kind in SERVICES["block-volume"].kinds.values() if kind.name in BETWEEN | {"vpu-30", "vpu-120"}]
+
+    assert sentence in " ".join(PAGE.read_text().split())
+    assert len(levels) == 10
+    for gigabytes, more in ((1, (15, 0.12e6)), (10**6, (25_000, 200e6))):
+        ceilings = [level.ceilings(gigabytes * GB) for level in levels]
+        for lower, higher in pairwise((limits.iops or 0, limits.bytes_per_second or 0) for limits in ceilings):
+            assert (higher[0] - lower[0], higher[1] - lower[1]) == pytest.approx(more)
 
 
 def test_every_service_has_a_row() -> None:

@@ -45,7 +45,7 @@ def _clock(fit: ClockFit) -> dict[str, Any]:
     return {
         "minutes_named_by": fit.clock.named_by if fit.is_certain else "unknown",
         "ahead_seconds": fit.clock.ahead_s,
-        "misfit_iops": round(fit.misfit / 60, 2),
+        "misfit_iops": round(fit.costs.misfit / 60, 2),
         "misfit_iops_of_the_other_naming": None if fit.other_misfit is None else round(fit.other_misfit / 60, 2),
     }
 

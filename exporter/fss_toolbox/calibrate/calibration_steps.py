@@ -44,9 +44,13 @@ class CalibrationStep:
     operation: str  # NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count
     size: int = 0  # bytes of one READ or WRITE; 0 for other operations
     calls: int = 1  # requests of the kind in one round
-    io_operations: float = 0.0  # cost of one request by the table
     extra_io_operations: float = 0.0  # cost by the table of the other requests of one round
     buffered: bool = False  # whether READs and WRITEs go through the page cache
+
+    @property
+    def io_operations(self) -> float:
+        """I/O operations of one request by the table."""
+        return table_cost(self.operation, self.size)
 
     @property
     def round_cost(self) -> float:
@@ -90,7 +94,7 @@ def kind_of(operation: str, size: int = 0) -> str:
 
 
 def _step(operation: str, size: int = 0, *, calls: int = 1, extra: float = 0.0) -> CalibrationStep:
-    return CalibrationStep(kind_of(operation, size), operation, size, calls, table_cost(operation, size), extra)
+    return CalibrationStep(kind_of(operation, size), operation, size, calls, extra)
 
 
 IDLE: Final = CalibrationStep("idle", "")

@@ -73,11 +73,7 @@ def fit_costs(
     kinds = [BACKGROUND, *sorted({kind for counts in requests for kind in counts if kind in table})]
     place = {kind: at for at, kind in enumerate(kinds)}
     prior = [0.0, *(table[kind] for kind in kinds[1:])]
-    scales = [1.0] * len(kinds)
-    for counts in requests:
-        for kind, count in counts.items():
-            if kind in place:
-                scales[place[kind]] = max(scales[place[kind]], abs(count))
+    scales = [1.0, *(max(1.0, *(abs(counts.get(kind, 0.0)) for counts in requests)) for kind in kinds[1:])]
     # A minute has few kinds: its row is the places and scaled counts of those.
     rows = [
         [(0, 1.0), *((place[kind], count / scales[place[kind]]) for kind, count in counts.items() if kind in place)]

@@ -5,7 +5,7 @@ each naming and each clock is tried: the requests that fall into each minute of 
 naming leaves the smallest misfit between these costs and OCI's I/O operations.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -45,16 +45,15 @@ class ClockFit:
     """The clock that fits best, with the costs that follow."""
 
     clock: OciClock
-    misfit: float  # root mean square of the differences, I/O operations of a minute
-    other_misfit: float | None  # of the other naming with its best clock. None where OCI has too few minutes
     costs: CostFit
+    other_misfit: float | None  # misfit of the other naming with its best clock. None where OCI has too few minutes
     minutes: tuple[int, ...]  # minutes of OCI that were compared, by OCI's name
     recorded: Naming | None = None  # naming that an earlier record has. None without a record
 
     @property
     def is_certain(self) -> bool:
         """Whether the minutes tell the naming."""
-        return self.other_misfit is not None and self.other_misfit > 2 * self.misfit + _ALIKE
+        return self.other_misfit is not None and self.other_misfit > 2 * self.costs.misfit + _ALIKE
 
     def __str__(self) -> str:
         other = "start" if self.clock.named_by == "end" else "end"
@@ -65,7 +64,7 @@ class ClockFit:
                 f"taken as the {self.clock.named_by}{source}"
             )
         text = (
-            f"OCI names each minute by its {self.clock.named_by}: the costs fit within {self.misfit / 60:.1f} IOPS, "
+            f"OCI names each minute by its {self.clock.named_by}: the costs fit within {self.costs.misfit / 60:.1f} IOPS, "
             f"and within {(self.other_misfit or 0.0) / 60:.1f} IOPS if it were the {other}"
         )
         if self.recorded not in (None, self.clock.named_by):
@@ -96,29 +95,23 @@ def fit_clock(
         None if OCI has no whole minute.
     """
     best: dict[Naming, ClockFit] = {}
-    tried: dict[tuple[tuple[int, tuple[tuple[str, float], ...]], ...], tuple[float, CostFit]] = {}
     expected = recorded or NAMINGS[0]
     for clock in (OciClock(naming, ahead) for naming in NAMINGS for ahead in AHEAD_SECONDS):
         laid = requests_by_oci_minute(minutes, clock)
         names = tuple(name for name in laid if name in io_operations and name not in refused)
         if not names:
             continue
-        # Within the silence at the edges every clock gives the same requests.
-        key = tuple((name, tuple(sorted(laid[name].items()))) for name in names)
-        if key not in tried:
-            costs = fit_costs([laid[name] for name in names], [io_operations[name] for name in names], table)
-            tried[key] = costs.misfit, costs
-        misfit, costs = tried[key]
+        costs = fit_costs([laid[name] for name in names], [io_operations[name] for name in names], table)
         known = best.get(clock.named_by)
-        if known is None or misfit < known.misfit - _ALIKE:
-            best[clock.named_by] = ClockFit(clock, misfit, None, costs, names)
+        if known is None or costs.misfit < known.costs.misfit - _ALIKE:
+            best[clock.named_by] = ClockFit(clock, costs, None, names, recorded)
     if not best:
         return None
-    chosen = min(best.values(), key=lambda fit: fit.misfit)
-    if expected in best and best[expected].misfit <= chosen.misfit + _ALIKE:
+    chosen = min(best.values(), key=lambda fit: fit.costs.misfit)
+    if expected in best and best[expected].costs.misfit <= chosen.costs.misfit + _ALIKE:
         chosen = best[expected]
-    other = [fit.misfit for naming, fit in best.items() if naming != chosen.clock.named_by]
-    return replace(chosen, other_misfit=min(other, default=None), recorded=recorded)
+    other = next((fit.costs.misfit for naming, fit in best.items() if naming != chosen.clock.named_by), None)
+    return replace(chosen, other_misfit=other)
 
 
 def requests_by_oci_minute(minutes: Sequence[CountedMinute], clock: OciClock) -> dict[int, dict[str, float]]:
@@ -136,13 +129,16 @@ def requests_by_oci_minute(minutes: Sequence[CountedMinute], clock: OciClock) ->
         if start < begin or start + 60 > end:
             continue
         # One minute of this host, or two neighbours
-        touched = [minute for at in (start // 60 + 1, start // 60 + 2) if (minute := by_end.get(at))]
-        requests: Counter[str] = Counter()
-        shares = [(minute, _share(minute, start)) for minute in touched]
-        if all(minute.is_good for minute, share in shares if share):
+        shares = [
+            (minute, share)
+            for end_of_minute in (start // 60 + 1, start // 60 + 2)
+            if (minute := by_end.get(end_of_minute)) and (share := _share(minute, start))
+        ]
+        if all(minute.is_good for minute, _ in shares):
+            requests: defaultdict[str, float] = defaultdict(float)
             for minute, share in shares:
-                for kind, count in minute.counts.items() if share else ():
-                    requests[kind] += count * share  # type: ignore[assignment]
+                for kind, count in minute.counts.items():
+                    requests[kind] += count * share
             laid[name] = dict(requests)
     return laid
 

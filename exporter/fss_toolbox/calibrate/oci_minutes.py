@@ -1,6 +1,6 @@
 """Query the minutes of one mount target from OCI Monitoring until every minute has arrived."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -59,7 +59,7 @@ class OciMinutes:
         """
         wanted = {minute.minute for minute in minutes}
         ask = partial(self._gauge, "MountTargetIOPS", min(wanted) - 1, max(wanted) + 1)
-        points = self._until_complete(ask, wanted, patience_s)
+        points = self._until_answered(ask, patience_s, wanted)
         return {name: iops * 60 for name, iops in points.items()}
 
     def minutes_with_others(self, minutes: Iterable[CountedMinute], own: int, patience_s: float) -> set[int]:
@@ -80,27 +80,23 @@ class OciMinutes:
             if metric and step != PAST_THE_END:
                 of = {"mountTargetId": self._target.id, **where}
                 ask = partial(self._points, metric, "sum", of, min(wanted) - 1, max(wanted) + 1)
-                for name, rate in self._until_complete(ask, wanted, deadline - self._clock.now()).items():
+                for name, rate in self._until_answered(ask, deadline - self._clock.now(), wanted).items():
                     requests[step, name] = rate * 60
         return requests
 
-    def _until_complete(
-        self, ask: Callable[[], dict[int, float]], wanted: set[int], patience_s: float
+    def _until_answered(
+        self, ask: Callable[[], dict[int, float]], patience_s: float, wanted: Collection[int] = ()
     ) -> dict[int, float]:
-        """Return an answer with every wanted minute, or the last answer."""
-        deadline = self._clock.now() + patience_s
-        while True:
-            answer = self._until_answered(ask, deadline - self._clock.now())
-            if answer.keys() >= wanted or self._clock.now() >= deadline:
-                return answer
-            self._clock.wait_until(min(deadline, self._clock.now() + _ASK_EVERY_S))
+        """Return an answer with every wanted minute, or the last answer.
 
-    def _until_answered(self, ask: Callable[[], dict[int, float]], patience_s: float) -> dict[int, float]:
-        """Return the answer. A failed call is repeated, because the work of an hour is done."""
+        A failed call is repeated, because the work of an hour is done.
+        """
         deadline = self._clock.now() + patience_s
         while True:
             try:
-                return ask()
+                answer = ask()
+                if answer.keys() >= set(wanted) or self._clock.now() >= deadline:
+                    return answer
             except CloudError:
                 if self._clock.now() >= deadline:
                     raise

@@ -20,10 +20,9 @@ HEAD = """# Alerts tried
 
 For operators who want to know how fast the alerts are. `make alerts-tried` writes this page.
 
-An incident has hosts, mount targets, pollers, and faults with minutes. The product itself runs on a clock that is turned by hand: agents
-read the counters of a constructed kernel, pollers ask the demo region. promtool runs the rules over what Prometheus would have scraped.
-The routes and the inhibition of [alertmanager.md](alertmanager.md) make messages of the alerts. Data of OCI are one to two minutes old.
-An incident holds if exactly the wanted messages come, in time.
+The product itself runs through each incident, on a clock that is turned by hand. Agents read the counters of a constructed kernel, pollers ask
+the demo region, whose data are one to two minutes old. promtool runs the rules over what Prometheus would have scraped, and the routes and the
+inhibition of [alertmanager.md](alertmanager.md) make messages of the alerts. An incident holds if exactly the wanted messages come, in time.
 
 """
 
@@ -37,23 +36,25 @@ def summary(outcomes: Sequence[Outcome]) -> str:
                 minutes[alert, sent.kind].append(sent.minute)
     quiet = sum(not outcome.sent for outcome in outcomes)
     wrong = [f"- {outcome.incident}: {outcome.wrong}" for outcome in outcomes if outcome.wrong]
-    rows = [
-        f"| {alert} | {kind} | {len(of)} | {min(of):g} | {max(of):g} |" for (alert, kind), of in sorted(minutes.items())
-    ]
+    rows = [f"| {alert} | {kind} | {len(of)} | {_span(of)} |" for (alert, kind), of in sorted(minutes.items())]
     return "\n".join(
         [
             f"{HEAD}{len(outcomes)} incidents were tried, {len(outcomes) - len(wrong)} hold, and {quiet} of them are quiet.",
-            "`make alerts-tried` also writes build/alerts-tried.csv with each incident and its messages. `tests/rules/incidents.py` is the table.",
+            "`tests/rules/incidents.py` has the incidents, and build/alerts-tried.csv their messages. Minutes run from the start of an incident to the message.",
             "",
-            "The last two columns are the fewest and the most minutes from the start of an incident to the message.",
-            "",
-            "| alert | message | incidents | fewest | most |",
-            "|---|---|---|---|---|",
+            "| alert | message | incidents | minutes |",
+            "|---|---|---|---|",
             *rows,
             "",
             *([*wrong, ""] if wrong else []),
         ]
     )
+
+
+def _span(minutes: Sequence[float]) -> str:
+    """The fewest and the most minutes."""
+    fewest, most = min(minutes), max(minutes)
+    return f"{fewest:g}" if fewest == most else f"{fewest:g} to {most:g}"
 
 
 def main(parts: Sequence[str]) -> None:

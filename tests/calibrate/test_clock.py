@@ -197,8 +197,13 @@ def test_a_request_that_outlasts_its_minute_costs_the_minutes_it_touched(region:
     assert_inside_the_stated_errors(rows)
 
 
-def test_minutes_with_connections_of_other_clients_are_left_out(
-    region: Region, fast_clock: FastClock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("connected", [9.0, None], ids=["other clients", "unknown"])
+def test_minutes_with_connections_of_other_clients_or_an_unknown_number_are_left_out(
+    connected: float | None,
+    region: Region,
+    fast_clock: FastClock,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     minutes = minutes_of(PLAN, SimulatedClient(region, "mt-idle", fast_clock, HIDDEN), fast_clock)
     cloud = idle_mount_target(region, fast_clock)
@@ -207,7 +212,10 @@ def test_minutes_with_connections_of_other_clients_are_left_out(
 
     def with_visit(metric: str, first: int, last: int) -> dict[int, float]:
         points = gauge(metric, first, last)
-        return {name: 9.0 if name in visited else 1.0 for name in points} if "Connections" in metric else points
+        if "Connections" not in metric:
+            return points
+        by_minute = {name: connected if name in visited else 1.0 for name in points}
+        return {name: number for name, number in by_minute.items() if number is not None}
 
     monkeypatch.setattr(cloud, "_gauge", with_visit)
     rows, _ = measured_rows(cloud, PLAN, minutes, 1, 900)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Final
 
 from fss_exporter.errors import CloudError
@@ -63,10 +64,12 @@ class OciMinutes:
         return {name: iops * 60 for name, iops in points.items()}
 
     def minutes_with_others(self, minutes: Iterable[CountedMinute], own: int, patience_s: float) -> set[int]:
-        """Return the minutes in which the mount target has more than `own` connections."""
-        names = {minute.minute for minute in minutes}
-        ask = partial(self._gauge, "MountTargetConnections", min(names) - 1, max(names) + 1)
-        return {name for name, connected in self._until_answered(ask, patience_s).items() if connected > own}
+        """Return the minutes in which the mount target has more than `own` connections, or OCI does not say how many."""
+        wanted = {minute.minute for minute in minutes}
+        first, last = min(wanted) - 1, max(wanted) + 1
+        ask = partial(self._gauge, "MountTargetConnections", first, last)
+        connected = self._until_answered(ask, patience_s, wanted)
+        return {name for name in range(first, last + 1) if connected.get(name, inf) > own}
 
     def requests(self, minutes: Iterable[CountedMinute], patience_s: float) -> dict[tuple[str, int], float]:
         """Requests of each step and minute, for steps whose procedure OCI publishes, with a minute before and after."""

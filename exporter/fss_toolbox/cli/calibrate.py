@@ -163,7 +163,7 @@ def measured_rows(
 ) -> tuple[list[CalibrationRow], ClockFit | None]:
     """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric, and then the clock that fits.
 
-    A minute with more than `own_connections` to the mount target is left out. None for connections of other clients.
+    A minute with more than `own_connections` to the mount target, or an unknown number, is left out. None for connections of other clients.
     `recorded` is the naming of minutes that a record has.
 
     Raises:
@@ -174,7 +174,7 @@ def measured_rows(
         io_operations = cloud.io_operations(done, patience_s)
         others = set() if own_connections is None else cloud.minutes_with_others(done, own_connections, patience_s)
         if refused := others & io_operations.keys():
-            tables.note(f"{len(refused)} minutes are left out: other clients were connected")
+            tables.note(f"{len(refused)} minutes are left out: other clients were connected, or OCI does not say")
         rows, fit = rows_by_iops(done, io_operations, plan.steps, refused, recorded)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:

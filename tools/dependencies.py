@@ -17,17 +17,16 @@ _LONGEST = 60  # a longer License field is the text of the licence
 
 _HEAD = """# Dependencies and licences
 
-For security reviewers who approve software for hosts. `make dependencies` writes this page from the lock files `agent.txt`,
-`poller.txt` and `top.txt` in `requirements/` and from the metadata of the installed distributions. A test compares the page with
-the lock files.
+For security reviewers who approve software for hosts. `make dependencies` writes this page from the lock files in `requirements/` and from the metadata of
+the installed distributions.
 
 The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, and the poller {poller}. The container images
 hold nothing else from PyPI. Packages and wheelhouses also hold the {top} distributions that only `fss-exporter top` needs.
 
 {copyleft}
 
-`make advisories` looks up each locked version in the advisory database of PyPI with pip-audit. The target needs a network.
-The target fails if a version is not in the database.
+`make advisories` looks up each locked version in the advisory database of PyPI with pip-audit, over the network. It fails if a version is not in the
+database.
 
 | distribution | version | licence | installed with |
 |---|---|---|---|
@@ -37,7 +36,7 @@ _COPYLEFT = """The poller image holds distributions under copyleft licences. The
 
 {rows}
 
-The OCI SDK requires these distributions. Images carry the files from PyPI without a change."""
+The OCI SDK requires them. Images carry the files from PyPI without a change."""
 
 
 def licence_of(about: Message) -> str:

@@ -99,7 +99,7 @@ def test_saved_files_are_judged_by_the_measured_costs(overrides: CostOverrides) 
     mounts = (folder / "mountinfo.txt").read_text()
     before, after = (read_saved(name, text, mounts) for name, text in zip(("before", "after"), texts, strict=True))
     costs = [
-        next(iter(between(before, after, None, costs).accounts.mounts.values())).operations["RENAME"].cost
+        next(iter(between(before, after, None, costs).traffic.values())).operations["RENAME"].iops
         for costs in (NO_OVERRIDES, overrides)
     ]
     assert costs[0]

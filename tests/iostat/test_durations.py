@@ -22,7 +22,7 @@ from fss_toolbox.iostat.traffic_report import Report, ReportOrder
 
 KEY = SeriesKey(HERE, "server", "/export")
 ORDER = ReportOrder("mount", "iops", None)
-REPORT = Report("this host", None, 5.0, {KEY: Traffic({"READ": OperationTraffic(2.0)})}, {}, ())
+REPORT = Report("this host", {KEY: Traffic({"READ": OperationTraffic(2.0)})}, {}, seconds=5.0)
 
 
 def cells(calls: CallsByEdge) -> tuple[str, ...]:

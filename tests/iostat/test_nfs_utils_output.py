@@ -15,7 +15,6 @@ from fss_toolbox.iostat.nfs_utils_output import (
     parse_mountstats_output,
     parse_nfsiostat_output,
 )
-from fss_toolbox.iostat.rates import traffic
 from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
 
 OUTPUTS = Path(__file__).parents[1] / "fixtures" / "nfs-utils"
@@ -122,27 +121,31 @@ def earlier(text: str) -> str:
 def test_two_outputs_of_mountstats_are_an_interval_whose_bounds_hold_the_truth(scenario: str) -> None:
     text = output(scenario, "mountstats")
     before, after = read_saved("before", earlier(text), None), read_saved("after", text, None)
-    interval = between(before, after)
+    counted = between(before, after, seconds=1.0)
     truth = load(RECORDINGS / scenario).exact
-    (only,) = traffic({}, interval.accounts.mounts, 1.0).values()
+    (only,) = counted.traffic.values()
 
-    assert interval.seconds == max(superblock.record.age_s for superblock in after.reading.superblocks)
+    assert between(before, after).seconds == max(superblock.record.age_s for superblock in after.reading.superblocks)
     for name in (READ, WRITE):
         iops = only.operations[name].iops
         assert iops is not None
         assert iops.lower <= truth[name] <= iops.upper
     metadata = sum(rate.iops.point for name, rate in only.operations.items() if rate.iops and name not in (READ, WRITE))
     assert metadata == truth["metadata"]
-    assert any("prints no bytes on the wire" in note for note in interval.notes)
+    assert any("prints no bytes on the wire" in note for note in counted.notes)
 
 
 def test_one_output_of_mountstats_is_a_mean_since_the_mount() -> None:
     saved = read_saved("saved.txt", output("k_mixed", "mountstats"), None)
-    (totals,) = since_mount(saved.reading).mounts.values()
+    (superblock,) = saved.reading.superblocks
+    (rates,) = since_mount("saved.txt", saved.reading).traffic.values()
+    lookups, age = rates.operations["LOOKUP"], superblock.record.age_s
 
-    assert totals.operations["LOOKUP"].operations == 1688
-    assert totals.operations["LOOKUP"].errors == 679
-    assert totals.operations["LOOKUP"].rtt_ms == pytest.approx(1632)
+    assert lookups.operations * age == pytest.approx(1688)
+    assert lookups.errors is not None
+    assert lookups.errors * age == pytest.approx(679)
+    assert lookups.rtt_seconds is not None
+    assert lookups.rtt_seconds * age == pytest.approx(1.632)
 
 
 def test_nfsiostat_output_is_given_alone() -> None:

@@ -24,8 +24,7 @@ from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page
-from fss_toolbox.iostat.saved_files import SavedFlags
-from fss_toolbox.iostat.saved_reports import ALONE, one_file, two_files
+from fss_toolbox.iostat.saved_files import ALONE, SavedFlags, one_file, two_files
 from fss_toolbox.iostat.traffic_report import GROUPINGS, SORTS, Report, ReportOrder
 
 _SCRAPE_INTERVAL_S = 5.0
@@ -131,7 +130,7 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.url is not None:
         url = check_url("--url", flags.url)
         count = flags.count if flags.interval else 1
-        return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count, tables.note)
+        return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count)
     read = _source(flags, mounts).read_in_time
     if flags.interval is None:
         return (since_each_mount(reading, mounts.overrides) for reading in (read(),))

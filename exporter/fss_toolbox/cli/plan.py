@@ -21,8 +21,7 @@ from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.iostat.rates import traffic as traffic_between
-from fss_toolbox.iostat.saved_files import saved_interval, text_of
+from fss_toolbox.iostat.saved_files import text_of, two_files
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
@@ -215,13 +214,12 @@ def _between(
     files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
 ) -> dict[str, Load]:
     """Return loads by address, of the mounts of a service. Without any, all mounts count, as if they moved there."""
-    between = saved_interval(*files, inputs.mountinfo, inputs.seconds, mounts)
-    for line in between.notes:
+    report = two_files(*files, inputs.mountinfo, inputs.seconds, mounts)
+    for line in report.notes:
         tables.note(line)
-    every = traffic_between({}, between.accounts.mounts, between.seconds)
-    own = {key: load for key, load in every.items() if service is not None and key.service == service.name}
-    source = f"{files[0]} to {files[1]}, {between.seconds:g} s"
-    return loads_by_address(source, ((key.address, load) for key, load in (own or every).items()))
+    own = {key: load for key, load in report.traffic.items() if service is not None and key.service == service.name}
+    source = f"{report.source}, {report.seconds:g} s"
+    return loads_by_address(source, ((key.address, load) for key, load in (own or report.traffic).items()))
 
 
 def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:

@@ -13,14 +13,13 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.traffic import together
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.durations.latency_reader import LatencyReader
 from fss_kernel_counting.durations.request_durations import NO_REQUESTS, RequestTotals, edge_seconds
 from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.iostat.rates import traffic
-from fss_toolbox.iostat.saved_readings import left_out
-from fss_toolbox.iostat.saved_reports import since_mount_report
+from fss_toolbox.iostat.saved_readings import left_out, since_mount
 from fss_toolbox.iostat.traffic_report import Report, mount_points
 
 if TYPE_CHECKING:
@@ -37,12 +36,13 @@ _COUNT_THEM = (
 
 def since_each_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
     """Return a report of the means since each mount, with notes about the records that are left out."""
-    report = since_mount_report(reading, overrides)
-    return replace(report, notes=(*report.notes, *left_out(THIS_HOST, reading.skipped)))
+    report = since_mount(f"{THIS_HOST} since mount", reading, overrides)
+    notes = (*report.notes, *left_out(THIS_HOST, reading.skipped))
+    return replace(report, time=datetime.now(UTC), notes=notes)
 
 
 class HostTraffic:
-    """The traffic of this host between looks at its counters.
+    """The traffic of this host between looks at its counters. `reading` is the last look.
 
     `read` reads mountstats once. `counted` are READs and WRITEs by size, if the kernel counts them.
     """
@@ -55,15 +55,14 @@ class HostTraffic:
     ) -> None:
         self._read, self._counted = read, counted
         self._accounts = Accounts(counted, overrides=overrides)
-        self._skipped: tuple[str, ...] = ()
+        self.reading = NO_READING
         self._before: dict[SeriesKey, MountTotals] = {}
         self._estimated_before = math.nan
 
     def look(self) -> float:
         """Read the counters, and return the monotonic time of the reading in seconds."""
-        reading, now = self._read(), time.monotonic()
-        self._accounts.apply(reading, now)
-        self._skipped = reading.skipped
+        self.reading, now = self._read(), time.monotonic()
+        self._accounts.apply(self.reading, now)
         return now
 
     def begin(self) -> float:
@@ -79,11 +78,10 @@ class HostTraffic:
         """Return the report of the interval that ends with the last look, and begin the next interval."""
         report = Report(
             THIS_HOST,
-            datetime.now(UTC),
-            seconds,
             traffic(self._before, self._accounts.mounts, seconds),
             mount_points(self._accounts.superblocks),
-            (),
+            time=datetime.now(UTC),
+            seconds=seconds,
             counted=self._estimated_seconds == self._estimated_before,
         )
         self._begin_interval()
@@ -98,7 +96,7 @@ class HostTraffic:
     def _notes(self, report: Report) -> tuple[str, ...]:
         iops = together(report.traffic.values()).iops
         is_far_apart = self._counted is None and iops is not None and iops.upper > _FAR_APART * iops.lower
-        return (*((_COUNT_THEM,) if is_far_apart else ()), *left_out(THIS_HOST, self._skipped))
+        return (*((_COUNT_THEM,) if is_far_apart else ()), *left_out(THIS_HOST, self.reading.skipped))
 
     @property
     def _estimated_seconds(self) -> float:

@@ -6,8 +6,8 @@ Layouts: nfs-utils 1.3.0 to 2.6.2, tools/mountstats/mountstats.py and tools/nfs-
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.estimate import Bounds, estimate_transfers
@@ -16,6 +16,7 @@ from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, options
+from fss_toolbox.iostat.traffic_report import Report
 
 RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"
 
@@ -38,14 +39,6 @@ _HEADERS_BYTES: Final = (200, 240, 500)
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
 
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, 0)
-
-
-class NfsiostatReport(NamedTuple):
-    """The last report of a saved nfsiostat output."""
-
-    traffic: Mapping[SeriesKey, Traffic]  # by mount
-    mount_points: Mapping[SeriesKey, tuple[str, ...]]  # by mount
-    notes: tuple[str, ...]  # facts that the output lacks
 
 
 def is_mountstats_output(text: str) -> bool:
@@ -115,7 +108,7 @@ def _operations(text: str) -> Iterator[tuple[str, OperationCounters]]:
         yield name, OperationCounters(operations, transmissions, timeouts, 0, 0, queue, rtt, execute, errors)
 
 
-def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
+def parse_nfsiostat_output(source: str, text: str) -> Report:
     """Parse the last report of saved nfsiostat output. Messages name the source.
 
     Raises:
@@ -146,7 +139,7 @@ def parse_nfsiostat_output(source: str, text: str) -> NfsiostatReport:
             )
     if len(traffic) > len({(key.address, str(traffic_of_mount)) for key, traffic_of_mount in traffic.items()}):
         notes.append(f"{source}: mounts with the same figures may be one file system, which then counts twice")
-    return NfsiostatReport(traffic, mount_points, tuple(notes))
+    return Report(f"{source} (nfsiostat)", traffic, mount_points, tuple(notes))
 
 
 def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:

@@ -1,7 +1,7 @@
 """Reports of `iostat` about the metrics of a running exporter."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from fss_exporter.client_scrape import (
@@ -15,12 +15,13 @@ from fss_exporter.client_scrape import (
 from fss_exporter.errors import SourceError
 from fss_exporter.fetch import get, shown
 from fss_toolbox.iostat.traffic_report import Report
+from fss_toolbox.tables import note
 
 
-def reports_of_page(url: str, interval: float, count: int | None, note: Callable[[str], None]) -> Iterator[Report]:
+def reports_of_page(url: str, interval: float, count: int | None) -> Iterator[Report]:
     """Yield `count` reports (None: no end) about a page of metrics, one each `interval` seconds.
 
-    `note` gets a remark about each interval that is left out.
+    A note tells of each interval that is left out.
 
     Raises:
         SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval.
@@ -45,11 +46,10 @@ def report_between(source: str, old: Scraped, new: Scraped, seconds: float) -> R
     """Return the report between two scrapes of an exporter."""
     return Report(
         source,
-        datetime.now(UTC),
-        seconds,
         traffic_between(old, new, seconds),
         new.mount_points,
-        (),
+        time=datetime.now(UTC),
+        seconds=seconds,
         counted=new.estimated_seconds == old.estimated_seconds,
         # Series that come back after a pause have every request since the start of the agent.
         durations={

@@ -114,14 +114,14 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
 
 def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
     """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
-    targets = [target for target in targets_of(report, ceilings, sort) if target.mount is not None]
-    assumed = [target.name for target in targets if target.mount and ceilings.source(target.mount) is JudgedBy.SHAPE]
+    targets = targets_of(report, ceilings, sort)
+    assumed = [target.name for target in targets if target.judged_by is JudgedBy.SHAPE]
     if ceilings.shape != NO_SHAPE and (assumed or not ceilings.served):
         of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
         yield f"Share{of}: of the ceilings of {ceilings.shape}, by this client alone"
     for target in targets:
         served = ceilings.served.get(target.name)
-        if served is not None and target.mount and ceilings.source(target.mount) is JudgedBy.PAGE:
+        if served is not None and target.judged_by is JudgedBy.PAGE:
             names = " ".join(filter(None, (served.name, served.shape)))
             whole = f". {_whole(served.whole, target)}" if served.whole else ""
             yield f"Share of {target.name}: of the ceilings of {names} on the page, by this client alone{whole}"
@@ -168,12 +168,11 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
 def _ceilings(target: ReportLine, ceilings: Judge) -> dict[str, Any]:
     """Return the source of the ceilings of a mount target, and the IOPS of all clients as far as OCI knows them."""
     served = ceilings.served.get(target.name)
-    source = ceilings.source(target.mount) if target.mount else JudgedBy.SHAPE
     whole, own = served.whole if served else None, target.traffic.iops
     return {
         "mount_target": served.name or None if served else None,
-        "shape": served.shape or None if served and source is JudgedBy.PAGE else ceilings.shape,
-        "ceilings_from": source.value,
+        "shape": served.shape or None if served and target.judged_by is JudgedBy.PAGE else ceilings.shape,
+        "ceilings_from": target.judged_by.value,
         "all_clients": whole
         and {
             "iops": whole.value,
@@ -190,10 +189,10 @@ def _listed(report: Report, target: ReportLine, order: ReportOrder) -> list[dict
 
 
 def _names(part: ReportLine, report: Report, by: str) -> dict[str, Any]:
-    if part.key is None:
+    if part.mount is None:
         return {by: part.name}
-    points = list(report.mount_points.get(part.key, ()))
-    return {"server": part.key.server, "export": part.key.export, "mount_points": points}
+    points = list(report.mount_points.get(part.mount, ()))
+    return {"server": part.mount.server, "export": part.mount.export, "mount_points": points}
 
 
 def _figures(line: ReportLine, *, with_share: bool = True) -> dict[str, Any]:

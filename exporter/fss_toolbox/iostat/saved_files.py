@@ -1,14 +1,18 @@
-"""Saved readings of mountstats, as files that an operator names."""
+"""Reports of `iostat` about files that an operator names: saved readings of mountstats, and saved output of nfs-utils."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FiniteRange, flag
 from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.procfs import decode
-from fss_toolbox.iostat.saved_readings import SavedInterval, between, read_saved
+from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
+from fss_toolbox.iostat.traffic_report import Report
+from fss_toolbox.sizing.workload import priced
 
+ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
 
@@ -23,10 +27,27 @@ class SavedFlags:
     )
 
 
-def saved_interval(
+def one_file(path: Path, mounts: MountSettings) -> Report:
+    """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount.
+
+    Raises:
+        UsageError: the file cannot be read, or is another file.
+    """
+    text = text_of(path)
+    if is_mountstats_output(text):
+        saved = read_saved(str(path), text, None, mounts.address_map, mounts.services)
+        means = since_mount(f"{path} (mountstats)", saved.reading, mounts.overrides)
+        return replace(means, notes=(*saved.notes, *means.notes))
+    if not is_nfsiostat_output(text):
+        raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
+    report = parse_nfsiostat_output(str(path), text)
+    return replace(report, traffic={key: priced(load, mounts.overrides) for key, load in report.traffic.items()})
+
+
+def two_files(
     before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
-) -> SavedInterval:
-    """Return the interval between two saved readings, with addresses and services of the configuration.
+) -> Report:
+    """Return the report of the interval between two saved readings, with addresses and services of the configuration.
 
     Raises:
         UsageError: a file cannot be read, or they are not two looks at one host in this order.

@@ -5,15 +5,17 @@ files of two hosts, files in the wrong order and files with a restart in between
 plausible and be wrong.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from statistics import median_low
+from typing import TYPE_CHECKING
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
@@ -28,6 +30,11 @@ from fss_exporter.nfs.superblocks import (
     join,
 )
 from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
+from fss_toolbox.iostat.rates import traffic
+from fss_toolbox.iostat.traffic_report import Report, mount_points
+
+if TYPE_CHECKING:
+    from fss_exporter.model.service_table import SeriesKey
 
 _AGE_SLACK_S = 1
 # Ages are whole seconds, each rounded for itself.
@@ -39,16 +46,6 @@ class SavedReading:
 
     source: str  # the operator's name of the file
     reading: Reading  # the parsed reading
-    notes: tuple[str, ...]  # remarks for the reader
-
-
-@dataclass(frozen=True, slots=True)
-class SavedInterval:
-    """The interval between two saved readings."""
-
-    accounts: Accounts  # totals of the interval by mount
-    reading: Reading  # the later reading
-    seconds: float  # length of the interval
     notes: tuple[str, ...]  # remarks for the reader
 
 
@@ -113,8 +110,8 @@ def _counters(source: str, text: str) -> Mountstats:
 
 def between(
     before: SavedReading, after: SavedReading, seconds: float | None = None, overrides: CostOverrides = NO_OVERRIDES
-) -> SavedInterval:
-    """Return the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the mounts.
+) -> Report:
+    """Return the report of the interval between two saved readings. `seconds` is for an operator who knows better than the ages of the mounts.
 
     Raises:
         UsageError: the readings are not of one host in this order.
@@ -139,20 +136,33 @@ def between(
         if superblock.number not in common and superblock.record.age_s > aged + _AGE_SLACK_S
     }
     known = tuple(superblock for superblock in after.reading.superblocks if superblock.number not in unknown)
-    later = replace(after.reading, superblocks=known)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
-    accounts.apply(later, aged + _AGE_SLACK_S)
-    notes = [*before.notes, *(note for note in after.notes if note not in before.notes)]
-    return SavedInterval(accounts, later, elapsed, (*notes, *_mounts_and_umounts(before, after, pairs, unknown)))
+    accounts.apply(replace(after.reading, superblocks=known), aged + _AGE_SLACK_S)
+    notes = dict.fromkeys((*before.notes, *after.notes, *_mounts_and_umounts(before, after, pairs, unknown)))
+    return Report(
+        f"{before.source} to {after.source}",
+        traffic({}, accounts.mounts, elapsed),
+        mount_points(accounts.superblocks),
+        tuple(notes),
+        seconds=elapsed,
+    )
 
 
-def since_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Accounts:
-    """Return accounts with the whole life of every mount."""
-    accounts = Accounts(overrides=overrides)
-    accounts.apply(NO_READING, 0.0)
-    accounts.apply(reading, max((superblock.record.age_s for superblock in reading.superblocks), default=0) + 1.0)
-    return accounts
+def since_mount(source: str, reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
+    """Return a report of the means since each mount."""
+    parts: dict[SeriesKey, list[Traffic]] = defaultdict(list)
+    for superblock in reading.superblocks:  # each for itself, because superblocks of one export differ in age
+        age = superblock.record.age_s
+        accounts = Accounts(overrides=overrides)
+        accounts.apply(NO_READING, 0.0)
+        accounts.apply(replace(reading, superblocks=(superblock,)), age + _AGE_SLACK_S)
+        parts[superblock.key].append(traffic({}, accounts.mounts, max(age, 1))[superblock.key])
+    rates = {key: together(several) for key, several in parts.items()}
+    notes = (
+        ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
+    )
+    return Report(source, rates, mount_points(reading.superblocks), notes)
 
 
 def _elapsed(

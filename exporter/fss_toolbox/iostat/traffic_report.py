@@ -12,7 +12,7 @@ from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.served_ceilings import ServedCeilings
-from fss_toolbox.ceilings import Comparison, Judge
+from fss_toolbox.ceilings import Comparison, Judge, JudgedBy
 from fss_toolbox.sizing.capacity import CLIENT_NETWORK
 from fss_toolbox.sizing.uses import Use, fullest
 
@@ -25,11 +25,11 @@ class Report:
     """One interval."""
 
     source: str  # where the figures come from
-    time: datetime | None  # end of the interval, UTC. None if unknown
-    seconds: float | None  # length of the interval. None if each mount has its own
     traffic: Mapping[SeriesKey, Traffic]  # by mount
     mount_points: MountPoints  # by mount
-    notes: tuple[str, ...]  # remarks for the reader
+    notes: tuple[str, ...] = ()  # remarks for the reader
+    time: datetime | None = None  # end of the interval, UTC. None if unknown
+    seconds: float | None = None  # length of the interval. None if unknown, or if each mount has its own
     counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
     # requests by address and class; empty if unknown
     durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
@@ -67,10 +67,10 @@ class ReportLine:
     name: str
     traffic: Traffic
     compare: Comparison = lambda _: ()  # with the ceilings of the mount target
-    key: SeriesKey | None = None  # of a mount
+    mount: SeriesKey | None = None  # key of a mount. None for any other line
     calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
     is_part: bool = False  # whether the line is below a mount target
-    mount: SeriesKey | None = None  # one mount of a mount target, which decides about the ceilings
+    judged_by: JudgedBy = JudgedBy.SHAPE  # where the ceilings of a mount target come from
 
     @property
     def every(self) -> OperationTraffic:
@@ -110,7 +110,7 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
             together(own.values()),
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
-            mount=next(iter(own)),
+            judged_by=ceilings.source(next(iter(own))),
         )
         for address, own in mounts.items()
     ]

@@ -65,9 +65,9 @@ def _mounts(report: Report, target: ReportLine) -> tuple[LoadPart, ...]:
     lines = parts_of(report, target, ReportOrder("mount", "iops", None))
     return tuple(
         part_of(
-            line.key.export if line.key else line.name,
+            line.mount.export if line.mount else line.name,
             line.traffic,
-            ", ".join(report.mount_points.get(line.key, ())) if line.key else "",
+            ", ".join(report.mount_points.get(line.mount, ())) if line.mount else "",
         )
         for line in lines
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fss_exporter.errors import FssError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.nfs.superblocks import NO_READING, Reading
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
@@ -41,18 +41,12 @@ class HostSource:
         counting: ProcessCounting,
         overrides: CostOverrides,
     ) -> None:
-        self._read = read
         self._judge = judge
         self.interval = interval
-        self._traffic = HostTraffic(self._read_and_keep, overrides=overrides)
-        self._reading = NO_READING
+        self._traffic = HostTraffic(read, overrides=overrides)
         self._began: float | None = None
         self._report: Report | None = None
         self._processes = HostProcesses(counting)
-
-    def _read_and_keep(self) -> Reading:
-        self._reading = self._read()
-        return self._reading
 
     def look(self) -> Picture | None:
         """Read the counters. A picture comes with the end of an interval."""
@@ -60,7 +54,7 @@ class HostSource:
             self._began = self._traffic.begin()
             return None
         now = self._traffic.look()
-        self._processes.look(self._reading)
+        self._processes.look(self._traffic.reading)
         seconds = now - self._began
         if seconds < self.interval:
             return None
@@ -76,7 +70,7 @@ class HostSource:
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind an address in the last interval."""
         if kind == "processes":
-            return self._processes.parts(target.address, self._reading)
+            return self._processes.parts(target.address, self._traffic.reading)
         return Parts() if self._report is None else client_parts(self._report, self._judge, target.address, kind)
 
     def close(self) -> None:

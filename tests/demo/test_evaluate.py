@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_toolbox.demo.region.evaluate import RawStream, evaluate
+from fss_toolbox.demo.region.evaluate import MetricStream, evaluate
 from fss_toolbox.mql import QueriedMetric, parse
 
 HOSTS: Mapping[str, Mapping[int, float]] = {
@@ -15,15 +15,18 @@ HOSTS: Mapping[str, Mapping[int, float]] = {
 }
 
 
-def streams(data: Mapping[str, Mapping[int, float]], rack: str = "r1") -> list[RawStream]:
+def streams(data: Mapping[str, Mapping[int, float]], rack: str = "r1") -> list[MetricStream]:
     def raw(values: Mapping[int, float]) -> Any:
         return lambda minute: ((values[minute], 1),) if minute in values else ()
 
-    return [RawStream("M", "c", {"host": host, "rack": rack}, {}, raw(values)) for host, values in data.items()]
+    return [
+        MetricStream("n", None, "c", "M", {"host": host, "rack": rack}, {}, raw(values))
+        for host, values in data.items()
+    ]
 
 
 def results(query: str, minutes: range = range(1, 7)) -> dict[str, dict[int, float]]:
-    def source(metric: QueriedMetric) -> list[RawStream]:
+    def source(metric: QueriedMetric) -> list[MetricStream]:
         wanted = {selector.dimension: selector.value for selector in metric.selectors}
         return [stream for stream in streams(HOSTS) if wanted.items() <= stream.dimensions.items()]
 
@@ -62,7 +65,7 @@ class TestStatistics:
         assert results("M[1m].rate()")["b,r1"] == {2: 0.0}
 
     def test_observations_count_as_often_as_they_were_made(self) -> None:
-        weighted = RawStream("M", "c", {"host": "w"}, {}, lambda _: ((1.0, 3), (5.0, 1)))
+        weighted = MetricStream("n", None, "c", "M", {"host": "w"}, {}, lambda _: ((1.0, 3), (5.0, 1)))
         for statistic, expected in (("mean", 2.0), ("sum", 8.0), ("count", 4.0), ("percentile", 1.0)):
             argument = "0.75" if statistic == "percentile" else ""
             lines = evaluate(parse(f"M[1m].{statistic}({argument})"), lambda _: [weighted], range(1, 2))

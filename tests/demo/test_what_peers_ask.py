@@ -98,7 +98,7 @@ def test_an_alarm_that_cannot_trigger_is_refused(region: Region, query: str, why
 
 
 def test_each_stream_of_a_filesystem_names_its_mount_target(region: Region) -> None:
-    every = region.store.definitions(region.minute, region.tenancy.compartment_ids)
+    every = region.store.listed(region.tenancy.compartment_ids, region.minute * 60, first_only=False)
 
     assert all(
         "mountTargetId" in stream.dimensions

@@ -157,7 +157,7 @@ def test_a_mistake_of_the_region_itself_is_a_500_and_a_log_line(
         raise ZeroDivisionError
 
     region = regions(now=time.time)
-    monkeypatch.setattr(region.store, "documented", broken)
+    monkeypatch.setattr(region.store, "selected", broken)
     with refused(500, "InternalServerError"):
         clients(region).summarize("MountTargetIOPS[1m].mean()")
     assert "summarizeMetricsData failed" in caplog.text

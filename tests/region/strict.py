@@ -15,6 +15,7 @@ from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
 from fss_toolbox.demo.region.demo_tenancy import RequestMix
 from fss_toolbox.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
 from fss_toolbox.demo.region.metric_streams import published_metrics
+from fss_toolbox.demo.region.point_store import PointStore
 from fss_toolbox.demo.region.wire import ApiRequest
 
 SPOILT: Mapping[str, bytes | None] = {
@@ -38,6 +39,13 @@ KINDS = FaultKinds(
 )
 
 
+class SpeltPoints(PointStore):
+    """Points of metrics whose names another spelling may have."""
+
+    def spelling(self, name: str, now: float) -> str:
+        return name.replace("bySize", "BySize") if self._faults.spoiling("name-case", int(now // 60)) else name
+
+
 class Region(DemoRegion):
     """A region that believes no request without the account's signature.
 
@@ -53,6 +61,7 @@ class Region(DemoRegion):
     table: ClassVar[OperationTable] = OperationTable(
         files(__package__).joinpath("operations.yml"), files("fss_toolbox.demo.region").joinpath("operations.yml")
     )
+    point_store: ClassVar[type[PointStore]] = SpeltPoints
     alarms_api: ClassVar[type[DemoAlarmsApi]] = AlarmsApi
 
     def __init__(
@@ -67,7 +76,6 @@ class Region(DemoRegion):
         super().__init__(tenancy, limits=limits or RegionLimits(), **options)
         self._wall = wall
         self._throttle = Throttle(calls_per_second)
-        self.store.spelling = self._spelling
 
     def truth(self, metric: str, resource: str, minute: int, **dimensions: str) -> float | None:
         """The value of one stream and minute, whenever it arrives; None for a point that is never published.
@@ -96,9 +104,6 @@ class Region(DemoRegion):
     def record(self, mount_target: str, minute: int, requests: RequestMix) -> None:
         """Add requests of one minute to the first export of a mount target."""
         self._activity.charge(self.tenancy.named(mount_target), minute, requests)
-
-    def _spelling(self, name: str, minute: int) -> str:
-        return name.replace("bySize", "BySize") if self.fault_board.spoiling("name-case", minute) else name
 
     def admit(self, operation: ApiOperation, request: ApiRequest) -> None:
         """Check the signature and the calls of the last second."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 
 from tests.region import Account, shared_account
 from tests.region.in_memory import InMemoryRegion
+from tests.region.strict import SpeltPoints
 from tests.rules import faults
 
 from fss_toolbox.demo.region import Tenancy, large, small
@@ -93,7 +94,7 @@ class IncidentActivity(Activity):
         return self.factor(link.mount_target_id, minute)
 
 
-class IncidentPoints(PointStore):
+class IncidentPoints(SpeltPoints):
     """Points with the values and the delays of an incident."""
 
     value: Callable[[str, PublishedStream, int], float | None] = staticmethod(

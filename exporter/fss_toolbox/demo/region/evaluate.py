@@ -28,32 +28,32 @@ Raw = Callable[[int], Sequence[Observation]]  # Observations (value, count) of a
 
 
 @dataclass(frozen=True, slots=True)
-class _StreamNames:
-    """The names of a stream."""
+class MetricStream:
+    """A stream as ListMetrics shows it, with every point before a statistic."""
 
-    name: str
+    namespace: str
+    resource_group: str | None
     compartment_id: str
+    name: str
     dimensions: Mapping[str, str]
     metadata: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class RawStream(_StreamNames):
-    """A stream with every published point, before a statistic."""
-
     raw: Raw
 
 
 @dataclass(frozen=True, slots=True)
-class ResultStream(_StreamNames):
+class ResultStream:
     """A stream of results: value by minute."""
 
+    compartment_id: str
+    name: str
+    dimensions: Mapping[str, str]
+    metadata: Mapping[str, str]
     points: dict[int, float]
 
 
-T = TypeVar("T", RawStream, ResultStream)
+T = TypeVar("T", MetricStream, ResultStream)
 
-Source = Callable[[QueriedMetric], Iterable[RawStream]]  # The streams a metric with its selectors stands for
+Source = Callable[[QueriedMetric], Iterable[MetricStream]]  # The streams a metric with its selectors stands for
 
 
 def _mean(observed: Sequence[Observation]) -> float:
@@ -177,17 +177,14 @@ def _query(query: Query, source: Source, minutes: Sequence[int]) -> list[ResultS
 
 
 def _first_stage(
-    metric: QueriedMetric, stage: Stage, streams: list[RawStream], minutes: Sequence[int]
+    metric: QueriedMetric, stage: Stage, streams: list[MetricStream], minutes: Sequence[int]
 ) -> list[ResultStream]:
     lines = []
     for dimensions, members in _merged(streams, stage.group_by):
-        taken = _Window([member.raw for member in members], metric.interval_minutes)
-        points = {}
-        for minute in minutes:
-            value = taken.statistic(stage.statistic, minute)
-            if value is not None:
-                points[minute] = value
-        lines.append(ResultStream(metric.name, members[0].compartment_id, dimensions, members[0].metadata, points))
+        window = _Window([member.raw for member in members], metric.interval_minutes)
+        values = ((minute, window.statistic(stage.statistic, minute)) for minute in minutes)
+        points = {minute: value for minute, value in values if value is not None}
+        lines.append(ResultStream(members[0].compartment_id, metric.name, dimensions, members[0].metadata, points))
     return lines
 
 

@@ -4,16 +4,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
-from functools import partial
+from math import ceil
 from typing import Any
 
 from fss_exporter.errors import MqlError
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler
-from fss_toolbox.demo.region.evaluate import RawStream, ResultStream, evaluate
+from fss_toolbox.demo.region.evaluate import MetricStream, ResultStream, evaluate
 from fss_toolbox.demo.region.inventory_api import epoch, rfc3339
-from fss_toolbox.demo.region.point_store import Definition, PointStore
+from fss_toolbox.demo.region.point_store import PointStore
 from fss_toolbox.demo.region.posted_metrics import PostedMetrics
 from fss_toolbox.demo.region.wire import paged
 from fss_toolbox.mql import UNIT_MINUTES, Expression, QueriedMetric, Selector, metrics, parse
@@ -79,38 +79,29 @@ class MonitoringApi:
             raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
         return known if subtree else frozenset({compartment_id})
 
-    @property
-    def minute(self) -> int:
-        """The current epoch minute."""
-        return int(self.now() // 60)
-
     # -- ListMetrics
 
     def list_metrics(self, call: Call) -> ApiAnswer:
         """ListMetrics. Deleted resources stay listed, documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        entries = self.definitions(
-            scope, wanted.name, first_only=bool(wanted.group_by) and not wanted.dimension_filters
-        )
+        first_only = bool(wanted.group_by) and not wanted.dimension_filters
         listed = [
-            entry
-            for entry in entries
-            if wanted.namespace in (None, entry.namespace)
-            and wanted.name in (None, entry.name)
-            and wanted.resource_group in (None, entry.resource_group)
-            and (wanted.dimension_filters or {}).items() <= entry.dimensions.items()
+            stream
+            for stream in (
+                *self.store.listed(scope, self.now(), first_only=first_only),
+                *(stream for stream in self.posted.streams() if stream.compartment_id in scope),
+            )
+            if wanted.namespace in (None, stream.namespace)
+            and wanted.name in (None, stream.name)
+            and wanted.resource_group in (None, stream.resource_group)
+            and (wanted.dimension_filters or {}).items() <= stream.dimensions.items()
         ]
-        bodies = _grouped(listed, wanted.group_by) if wanted.group_by else [_metric(entry) for entry in listed]
+        bodies = _grouped(listed, wanted.group_by) if wanted.group_by else [_metric(stream) for stream in listed]
         if wanted.sort_by:
             field = _SORTED_BY[wanted.sort_by]
             bodies.sort(key=lambda body: body[field] or "", reverse=wanted.sort_order == "DESC")
         return paged(bodies, query, self.limits.page)
-
-    def definitions(self, scope: frozenset[str], name: str | None, *, first_only: bool) -> Iterator[Definition]:
-        """Yield the streams of some compartments, of one metric or of all. `first_only`: one of each metric is enough."""
-        yield from self.store.definitions(self.minute, scope, name, first_only=first_only)
-        yield from self.posted.definitions(scope)
 
     # -- SummarizeMetricsData
 
@@ -148,7 +139,7 @@ class MonitoringApi:
 
     def selected_streams(
         self, metric: QueriedMetric, namespace: str, group: str | None, scope: frozenset[str]
-    ) -> Iterator[RawStream]:
+    ) -> Iterator[MetricStream]:
         """Yield streams that a metric of a query selects, by exact name.
 
         A null resource group matches only metrics without one. Documented: MetricData.
@@ -159,15 +150,14 @@ class MonitoringApi:
             if stream.compartment_id in scope and all(fits(stream.dimensions) for fits in chosen):
                 yield stream
 
-    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
+    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[MetricStream]:
         """Yield the streams of a metric. The region's own metrics have no resource group."""
-        yield from self.posted.streams(namespace, group, name)
-        published = self.store.documented(namespace, name, self.minute) if group is None else None
-        if published is not None:
-            now = self.now()
-            for stream in self.store.streams(published):
-                arrived = partial(self.store.arrived, stream, now)
-                yield RawStream(name, stream.compartment_id, stream.dimensions, published.metadata, arrived)
+        wanted = namespace, group, name
+        for stream in self.posted.streams():
+            if (stream.namespace, stream.resource_group, stream.name) == wanted:
+                yield stream
+        if group is None:
+            yield from self.store.selected(namespace, name, self.now())
 
     def _window(self, details: Any, expression: Expression) -> range:
         """Return minutes of the points: start inclusive, end exclusive, on whole multiples of the resolution.
@@ -175,9 +165,9 @@ class MonitoringApi:
         The default resolution is the interval, documented: "Monitoring Query Language (MQL) Reference".
         """
         shortest = min((metric.interval_minutes for metric in metrics(expression)), default=1)
-        if details.resolution is not None and not _RESOLUTION.fullmatch(details.resolution):
-            raise refusal.invalid(f"field resolution: {details.resolution!r} is not 1m to 60m, 1h to 24h or 1d")
         given = details.resolution
+        if given is not None and not _RESOLUTION.fullmatch(given):
+            raise refusal.invalid(f"field resolution: {given!r} is not 1m to 60m, 1h to 24h or 1d")
         step = shortest if given is None else int(given[:-1]) * UNIT_MINUTES[given[-1]]
         if step > shortest:
             raise refusal.invalid(f"field resolution: {given} is longer than the interval of the query")
@@ -187,8 +177,9 @@ class MonitoringApi:
         if start >= end:
             raise refusal.invalid("field startTime must be before endTime")
         days = next(days for least, days in HISTORY_DAYS if step >= least)
-        first = max(-int(-start // 60), self.minute - days * 1440)
-        last = min(-int(-end // 60), self.minute + 1)
+        minute = int(now // 60)
+        first = max(ceil(start / 60), minute - days * 1440)
+        last = min(ceil(end / 60), minute + 1)
         return range(first + -first % step, last, step)
 
 
@@ -207,20 +198,22 @@ def _selects(selector: Selector) -> Callable[[Mapping[str, str]], bool]:
     return lambda dimensions: name in dimensions and fits(dimensions[name])
 
 
-def _metric(entry: Definition) -> dict[str, Any]:
+def _metric(stream: MetricStream) -> dict[str, Any]:
     return {
-        "name": entry.name,
-        "namespace": entry.namespace,
-        "resourceGroup": entry.resource_group,
-        "compartmentId": entry.compartment_id,
-        "dimensions": dict(entry.dimensions),
+        "name": stream.name,
+        "namespace": stream.namespace,
+        "resourceGroup": stream.resource_group,
+        "compartmentId": stream.compartment_id,
+        "dimensions": dict(stream.dimensions),
     }
 
 
-def _grouped(entries: Iterable[Definition], fields: Iterable[str]) -> list[dict[str, Any]]:
+def _grouped(streams: Iterable[MetricStream], fields: Iterable[str]) -> list[dict[str, Any]]:
     """Return one entry for each combination of the fields. The other fields are null."""
     kept = set(fields)
-    shown = {tuple((name, value) for name, value in _metric(entry).items() if name in kept): None for entry in entries}
+    shown = {
+        tuple((name, value) for name, value in _metric(stream).items() if name in kept): None for stream in streams
+    }
     blank = dict.fromkeys(("name", "namespace", "resourceGroup", "compartmentId", "dimensions"))
     return [blank | dict(entry) for entry in shown]
 

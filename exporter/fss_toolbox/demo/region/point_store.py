@@ -1,39 +1,26 @@
 """The points that Monitoring holds at a moment: points of the tenancy, late or missing on demand."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 
 from fss_toolbox.demo.region.activity import Activity, chance
-from fss_toolbox.demo.region.evaluate import Observation
+from fss_toolbox.demo.region.evaluate import MetricStream, Observation
 from fss_toolbox.demo.region.faults import FaultBoard
 from fss_toolbox.demo.region.metric_streams import PublishedMetric, PublishedStream, published_metrics
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """One stream as ListMetrics shows it."""
-
-    namespace: str
-    resource_group: str | None
-    compartment_id: str
-    name: str
-    dimensions: Mapping[str, str]
-    metadata: Mapping[str, str]
-
-
 class PointStore:
-    """Every stream of a region. `spelling` returns the spelling of a documented metric name in a minute."""
+    """Every stream of a region. Moments are epoch seconds."""
 
     def __init__(self, activity: Activity, faults: FaultBoard) -> None:
         self._activity = activity
         self._faults = faults
         self._streams: dict[tuple[str, str], list[PublishedStream]] = {}
-        self.spelling: Callable[[str, int], str] = lambda name, _minute: name
 
-    def documented(self, namespace: str, name: str, minute: int) -> PublishedMetric | None:
-        """Return the metric of a namespace with this exact name now."""
-        metrics = (metric for metric in published_metrics() if metric.namespace == namespace)
-        return next((metric for metric in metrics if self.spelling(metric.name, minute) == name), None)
+    def spelling(self, name: str, _now: float) -> str:
+        """Return the spelling of a documented metric name at a moment."""
+        return name
 
     def streams(self, metric: PublishedMetric) -> list[PublishedStream]:
         """Return the streams of a metric."""
@@ -41,6 +28,34 @@ class PointStore:
         if key not in self._streams:
             self._streams[key] = list(metric.streams(self._activity))
         return self._streams[key]
+
+    def selected(self, namespace: str, name: str, now: float) -> Iterator[MetricStream]:
+        """Yield the streams of the metric of a namespace with this exact name."""
+        for metric in published_metrics():
+            if metric.namespace == namespace and self.spelling(metric.name, now) == name:
+                yield from (self._held(metric, stream, now) for stream in self.streams(metric))
+
+    def listed(self, scope: frozenset[str], now: float, *, first_only: bool) -> Iterator[MetricStream]:
+        """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
+
+        With `first_only` one stream of each metric is enough.
+        """
+        for metric in published_metrics():
+            # A large tenancy need not have all streams to list a few.
+            streams = self._streams.get((metric.namespace, metric.name)) or metric.streams(self._activity)
+            inside = (self._held(metric, stream, now) for stream in streams if stream.compartment_id in scope)
+            yield from islice(inside, 1 if first_only else None)
+
+    def _held(self, metric: PublishedMetric, stream: PublishedStream, now: float) -> MetricStream:
+        return MetricStream(
+            metric.namespace,
+            None,
+            stream.compartment_id,
+            self.spelling(metric.name, now),
+            stream.dimensions,
+            metric.metadata,
+            partial(self._arrived, stream, now),
+        )
 
     def _end(self, minute: int) -> int:
         """Return the end of the minute with a name, in epoch minutes."""
@@ -57,7 +72,7 @@ class PointStore:
         return stream.value(minute)
 
     def arrival(self, stream: PublishedStream, minute: int) -> float:
-        """Return epoch seconds from which the point of a minute can be read."""
+        """Return the moment from which the point of a minute can be read."""
         minute = self._end(minute)
         late = self._faults.spoiling("late", minute)
         if late is None:
@@ -65,28 +80,8 @@ class PointStore:
         pair_complete = minute + 1 - minute % 2
         return pair_complete * 60.0 + chance(stream.seed, minute // 2, 2) * max(0.0, late.seconds - 60)
 
-    def arrived(self, stream: PublishedStream, now: float, minute: int) -> Sequence[Observation]:
-        """Return the observations of a minute that have arrived at a moment, epoch seconds."""
+    def _arrived(self, stream: PublishedStream, now: float, minute: int) -> Sequence[Observation]:
         if self.arrival(stream, minute) > now:
             return ()
         value = self.published(stream, minute)
         return () if value is None else ((value, 1),)
-
-    def definitions(
-        self, minute: int, scope: frozenset[str], wanted: str | None = None, *, first_only: bool = False
-    ) -> Iterator[Definition]:
-        """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
-
-        The minute decides the spelling of names. With `first_only` one stream of each metric is enough.
-        """
-        for metric in published_metrics():
-            name = self.spelling(metric.name, minute)
-            if wanted not in (None, name):
-                continue
-            known = self._streams.get((metric.namespace, metric.name))
-            for stream in metric.streams(self._activity) if known is None else known:
-                if stream.compartment_id in scope:
-                    where = metric.namespace, None, stream.compartment_id
-                    yield Definition(*where, name, stream.dimensions, metric.metadata)
-                    if first_only:
-                        break

@@ -1,32 +1,18 @@
 """Custom metrics: what PostMetricData takes, kept in memory. Documented: PostMetricData."""
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from math import ceil
 from threading import Lock
 from typing import Any
 
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call
-from fss_toolbox.demo.region.evaluate import Observation, RawStream
+from fss_toolbox.demo.region.evaluate import MetricStream, Observation
 from fss_toolbox.demo.region.inventory_api import epoch
-from fss_toolbox.demo.region.point_store import Definition
 
 MOST_POSTED_STREAMS = 50  # in one PostMetricData, documented: PostMetricData
 RETENTION_MINUTES = 90 * 1440  # Longest history of any resolution. Documented: MetricData.
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """A custom metric stream and the posted observations by minute."""
-
-    definition: Definition
-    observations: dict[int, list[Observation]]
-
-    def __call__(self, minute: int) -> Sequence[Observation]:
-        """Return observations of a minute."""
-        return self.observations.get(minute, ())
 
 
 class PostedMetrics:
@@ -38,22 +24,14 @@ class PostedMetrics:
     def __init__(self, compartment_ids: frozenset[str], now: Callable[[], float]) -> None:
         self.compartment_ids = compartment_ids
         self.now = now
-        self._posted: dict[tuple[object, ...], Posted] = {}
+        self._streams: dict[tuple[object, ...], MetricStream] = {}
+        self._observations: dict[tuple[object, ...], dict[int, list[Observation]]] = {}
         self._lock = Lock()
 
-    def definitions(self, scope: frozenset[str]) -> Iterator[Definition]:
-        """Yield the streams of some compartments."""
+    def streams(self) -> list[MetricStream]:
+        """Return every stream."""
         with self._lock:
-            posted = list(self._posted.values())
-        yield from (entry.definition for entry in posted if entry.definition.compartment_id in scope)
-
-    def streams(self, namespace: str, group: str | None, name: str) -> Iterator[RawStream]:
-        """Yield the streams of a metric."""
-        with self._lock:
-            posted = [posted for key, posted in self._posted.items() if key[:3] == (namespace, group, name)]
-        for metric in posted:
-            entry = metric.definition
-            yield RawStream(name, entry.compartment_id, entry.dimensions, entry.metadata, metric)
+            return list(self._streams.values())
 
     def post(self, call: Call) -> ApiAnswer:
         """PostMetricData: streams without a mistake are taken, the others are named. ATOMIC takes all or nothing."""
@@ -96,16 +74,15 @@ class PostedMetrics:
 
     def _take(self, entry: Any) -> None:
         where = entry.namespace, entry.resource_group, entry.compartment_id, entry.name
-        definition = Definition(*where, entry.dimensions, entry.metadata or {})
-        for point in entry.datapoints:
-            self._add(definition, -int(-epoch(point.timestamp) // 60), (point.value, point.count))
-
-    def _add(self, definition: Definition, minute: int, observation: Observation) -> None:
-        """Add one observation of a custom metric."""
-        dimensions = tuple(sorted(definition.dimensions.items()))
-        key = definition.namespace, definition.resource_group, definition.name, definition.compartment_id, dimensions
+        key = (*where, *sorted(entry.dimensions.items()))
         with self._lock:
-            posted = self._posted.setdefault(key, Posted(definition, defaultdict(list)))
-            posted.observations[minute].append(observation)
-            for old in [at for at in posted.observations if at < minute - RETENTION_MINUTES]:
-                del posted.observations[old]
+            observations = self._observations.setdefault(key, {})
+            stream = MetricStream(
+                *where, entry.dimensions, entry.metadata or {}, lambda minute: observations.get(minute, ())
+            )
+            self._streams.setdefault(key, stream)
+            for point in entry.datapoints:
+                minute = ceil(epoch(point.timestamp) / 60)
+                observations.setdefault(minute, []).append((point.value, point.count))
+                for old in [at for at in observations if at < minute - RETENTION_MINUTES]:
+                    del observations[old]

@@ -253,7 +253,7 @@ def test_requests_of_minutes_named_by_their_start_are_compared_with_the_right_mi
 def test_a_cost_agrees_only_if_all_it_can_be_is_within_three_percent(
     measured_cost: float, uncertainty: float, verdict: str
 ) -> None:
-    assert FittedCost("RENAME", 8.0, measured_cost, uncertainty).verdict == verdict
+    assert FittedCost(8.0, measured_cost, uncertainty).verdict == verdict
 
 
 def test_kinds_that_always_come_together_are_uncertain_and_not_shared_out(

@@ -114,7 +114,7 @@ def test_minutes_that_never_arrive_are_left_out_after_the_patience(region: Regio
 
 @pytest.mark.parametrize("step", ["READ 1 MiB buffered", "READ past the end"])
 def test_a_difference_that_no_override_can_say_is_said(step: str) -> None:
-    rows = [CalibrationRow(step, 10, 1, 1, FittedCost(step, 33, 17, 0.1))]
+    rows = [CalibrationRow(step, 10, 1, 1, FittedCost(33, 17, 0.1))]
     assert overrides(rows, "2026-11-22") == f"# {step}: 0.515 of the table, which no override can say.\n"
 
 

@@ -53,6 +53,22 @@ def test_it_is_gone_at_the_end_and_after_an_exception(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(OSError(errno.EDQUOT, "Disk quota exceeded"), UsageError), (KeyboardInterrupt(), KeyboardInterrupt)],
+)
+def test_it_is_gone_if_its_mark_cannot_be_written(
+    failure: BaseException, told: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise failure
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(told), own_directory(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ctrl_c_removes_it(tmp_path: Path) -> None:
     with working(tmp_path) as (process, own):
         assert own.is_dir()

@@ -78,7 +78,7 @@ def rows_by_requests(
         if sent := _sent(step, compared):
             by_table = table.get(step, 0.0) * sent / (60.0 * len(compared))
             ratio = sum(published[step, clock.name_of(minute.minute)] for minute in compared) / sent
-            cost = FittedCost(step, 1.0, ratio, 2 * 30.0 / sent)
+            cost = FittedCost(1.0, ratio, 2 * 30.0 / sent)
             rows.append(CalibrationRow(step, _sent(step, own), by_table, None, cost))
     return rows
 

@@ -32,7 +32,6 @@ class FittedCost:
     wrong costs of inseparable kinds can do.
     """
 
-    kind: str
     table: float
     measured: float
     uncertainty: float
@@ -104,7 +103,7 @@ def fit_costs(
         rounding = _ROUNDING * sum(abs(_dot(row, line)) for row in rows)
         inseparable = _PULL * sum(abs(value) * doubt for value, doubt in zip(line, doubts, strict=True))
         uncertainty = (rounding + 2 * sqrt(max(0.0, line[at]) * noise) + inseparable) / scales[at]
-        costs[kind] = FittedCost(kind, prior[at], prior[at] + change[at] / scales[at], uncertainty)
+        costs[kind] = FittedCost(prior[at], prior[at] + change[at] / scales[at], uncertainty)
     return CostFit(costs, sqrt(squares / max(1, len(rows))))
 
 

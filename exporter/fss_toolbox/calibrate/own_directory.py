@@ -27,7 +27,13 @@ def own_directory(parent: Path) -> Iterator[Path]:
     made = parent / f"{PREFIX}{secrets.token_hex(4)}"
     try:
         made.mkdir(mode=0o700)
-        (made / MARK).write_text(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}))
+        try:
+            (made / MARK).write_text(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}))
+        except BaseException:
+            # Without a mark the next run does not recognise the directory.
+            (made / MARK).unlink(missing_ok=True)
+            made.rmdir()
+            raise
     except OSError as error:
         raise UsageError(f"{parent}: cannot make a directory: {error.strerror or error}") from error
     try:

@@ -212,6 +212,15 @@ def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch)
     )
 
 
+def test_a_poller_that_oci_does_not_answer_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ("the last poll of r failed, and its figures grow older. fss-exporter doctor says why",)
+    source, _ = fleet(monkeypatch, known(70.0, 0.0) | {"fss_oci_poll_success": [({"region": "r"}, 0.0)]})
+    assert source.look().remarks == said
+    poll = 'fss_oci_poll_success{{tenancy="t",region="r"}} {}\n'
+    on_page = page(scrape(1000 * at, 100) + poll.format(success) for at, success in enumerate((1, 0, 1)))
+    assert [on_page.look().remarks for _ in range(3)] == [("rates of clients follow with the next scrape",), said, ()]
+
+
 def test_the_clients_of_a_mount_target_are_asked_by_address_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
     source, asked = fleet(
         monkeypatch,

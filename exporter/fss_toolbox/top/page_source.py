@@ -18,7 +18,7 @@ from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
 from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
-from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, process_parts
+from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, failed_polls, process_parts
 
 if TYPE_CHECKING:
     from fss_toolbox.iostat.traffic_report import Report
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _NOT_SHOWN: Final = re.compile(r"(?m)^fss_(?:export_|file_system_(?!\w*_latency_)).*\n")
 # Half of the page of a poller. It takes a second to parse for each 500 mount targets.
 _PROCESS = ("address", *PROCESS_LABELS)
+_LATER = "rates of clients follow with the next scrape"
 _NO_PROCESSES = "no load by process on this page. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
 
@@ -61,19 +62,21 @@ class PageSource:
         text, at = self._get(), self._clock()
         samples, scrape = self._read(text)
         before, self._last = self._last, (at, scrape, samples)
+        polls = samples.by("fss_oci_poll_success", "region").items()
+        failed = failed_polls(region for (region,), success in polls if not success)
         if before is None:
-            return Picture(mount_target_rows(samples, {}), remarks=("rates of clients follow with the next scrape",))
+            return Picture(mount_target_rows(samples, {}), remarks=(*failed, _LATER))
         seconds = at - before[0]
         if went_back(before[1], scrape):
             self._report, self._processes = None, {}
-            return Picture(mount_target_rows(samples, {}), remarks=(RESTARTED,))
+            return Picture(mount_target_rows(samples, {}), remarks=(*failed, RESTARTED))
         self._report = report_between(self.title, before[1], scrape, seconds)
         self._judge = replace(self._judge, served=scrape.ceilings)
         self._processes = dict(_processes(before[2], samples, seconds))
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
         targets = mount_target_rows(samples, iops_by_address(costs))
         named = set(mount_targets_of_host(samples))
-        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds)
+        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed)
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
         try:
@@ -93,7 +96,7 @@ class PageSource:
             rows = tuple(part for key, part in self._processes.items() if key[0] == target.address)
             return Parts(rows, "" if rows else NO_LOAD if self._processes else _NO_PROCESSES)
         if self._report is None:
-            return Parts(remark="rates of clients follow with the next scrape")
+            return Parts(remark=_LATER)
         return client_parts(self._report, self._judge, target.address, kind)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -68,6 +68,14 @@ class Picture:
     targets: tuple[MountTargetRow, ...]
     seconds: float | None = None  # time that the figures of clients cover. None: the source has its own times
     remarks: tuple[str, ...] = ()
+
+
+def failed_polls(regions: Iterable[str]) -> tuple[str, ...]:
+    """Return a remark about regions whose last poll failed. None without such a region."""
+    named = ", ".join(sorted(regions))
+    return (
+        (f"the last poll of {named} failed, and its figures grow older. fss-exporter doctor says why",) if named else ()
+    )
 
 
 class PictureSource(Protocol):

@@ -4,7 +4,6 @@ A poller that died leaves its last figures with their age, for an hour. The reco
 only clients know is a line too, against the ceilings of its service or of the shape that the flags state.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,10 +20,19 @@ from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import client_traffic
-from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate
 from fss_toolbox.sizing.uses import known_uses, uses
 from fss_toolbox.top.client_targets import row_of_clients
-from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, operations_of, process_parts
+from fss_toolbox.top.picture import (
+    PROCESS_LABELS,
+    LoadPart,
+    Parts,
+    Picture,
+    failed_polls,
+    key_of,
+    operations_of,
+    process_parts,
+)
 
 _INFO: Final = "fss_mount_target_info"
 _AGE: Final = "fss_mount_target_data_age_seconds"
@@ -39,17 +47,17 @@ _TARGETS: Final = (
     f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (tenancy, region) group by (tenancy, region) ({_INFO}))"
 )
 _SILENT: Final = f"group by (region) (last_over_time({_INFO}[1h]) unless on (tenancy, region) {_INFO})"
+_FAILED: Final = "max by (region) (fss_oci_poll_success) == 0"
 _AGES: Final = (
     f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
     f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"
 )
-_MOUNT: Final = "instance, network, address, server, export, service, class"
 _FIGURES: Final = {
-    "iops": ("fss_client_estimated_io_operations_total", _MOUNT),
-    "operations": ("fss_client_requests_total", _MOUNT),
-    "read_bytes": ("fss_client_read_bytes_total", _MOUNT),
-    "written_bytes": ("fss_client_written_bytes_total", _MOUNT),
-    "rtt": ("fss_client_rtt_seconds_total", _MOUNT),
+    "iops": "fss_client_estimated_io_operations_total",
+    "operations": "fss_client_requests_total",
+    "read_bytes": "fss_client_read_bytes_total",
+    "written_bytes": "fss_client_written_bytes_total",
+    "rtt": "fss_client_rtt_seconds_total",
 }
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
@@ -73,7 +81,7 @@ class PrometheusSource:
         self._prometheus = prometheus
         self._judge = judge
         self._at = 0.0
-        self._networks: dict[tuple[str, str, str], str] = {}
+        self._places: dict[str, NetworkAddress] = {}
 
     def look(self) -> Picture:
         """Ask for every mount target."""
@@ -95,15 +103,17 @@ class PrometheusSource:
                 shares[target].append(Usage(quantity, figure, limit))
         known = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in known]
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in known}))
-        self._networks = {_place(target.row): target.network for target in (*known, *unpolled)}
-        targets = tuple(target.row for target in (*known, *unpolled))
+        lines = (*known, *unpolled)
+        self._places = {key_of(target.row): NetworkAddress(target.network, target.row.address) for target in lines}
+        targets = tuple(target.row for target in lines)
         return Picture(targets, None, self._remarks(targets, has_poller=bool(known)))
 
     def _remarks(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> tuple[str, ...]:
         """Return what the reader should know of the pollers."""
         if has_poller:
             silent = ", ".join(region for (region,) in sorted(self._by(_SILENT, "region")))
-            return (f"no poller of {silent} is scraped now: its last figures are shown",) if silent else ()
+            remarks = (f"no poller of {silent} is scraped now: its last figures are shown",) if silent else ()
+            return (*remarks, *failed_polls(region for (region,) in self._by(_FAILED, "region")))
         if targets:
             shape = self._judge.shape
             return (
@@ -162,10 +172,10 @@ class PrometheusSource:
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind a mount target, as far as its clients are scraped."""
-        if not target.address:
+        place = self._places.get(key_of(target))
+        if place is None or not place.address:
             return Parts(remark="the address of this mount target is not known, so its clients are not known")
-        place = NetworkAddress(self._networks.get(_place(target), ""), target.address)
-        of = _matchers(place.address, place.network)
+        of = at_place(place)
         if kind == "operations":
             rows = operations_of(client_traffic(self._prometheus, place, self._at))
             return Parts(rows, "" if rows else _NO_CLIENTS)
@@ -176,10 +186,10 @@ class PrometheusSource:
         return Parts(rows, "" if rows else _NO_CLIENTS)
 
     def _grouped(self, of: str, label: str) -> Iterator[LoadPart]:
-        """Yield the load by a label. Copies of a series from several agents or replicas count once."""
+        """Yield the load by a label."""
         figures = {
-            field: self._by(f"sum by ({label}) (max by ({labels}) (rate({name}{of}[5m])))", label)
-            for field, (name, labels) in _FIGURES.items()
+            field: self._by(f"sum by ({label}) ({client_rate(name, of, 'class')})", label)
+            for field, name in _FIGURES.items()
         }
         for key, operations in figures["operations"].items():
             iops, rtt = figures["iops"].get(key), figures["rtt"].get(key)
@@ -193,15 +203,13 @@ class PrometheusSource:
             )
 
     def _processes(self, of: str) -> Iterator[LoadPart]:
-        names = ", ".join(PROCESS_LABELS)
-        every = f"instance, network, address, {names}"
-        costs = f"sum by ({names}) (max by ({every}) (rate(fss_client_process_io_operations_total{of}[5m])))"
-        calls = self._by(costs.replace("io_operations", "operations"), *PROCESS_LABELS)
-        payload = (
-            f"sum by ({names}, direction) (max by ({every}, direction) (rate(fss_client_process_bytes_total{of}[5m])))"
-        )
-        payloads = self._by(payload, *PROCESS_LABELS, "direction")
-        return (part for _, part in process_parts(self._by(costs, *PROCESS_LABELS), calls, payloads))
+        def rates(counter: str, *labels: str) -> dict[tuple[str, ...], float]:
+            rate = client_rate(f"fss_client_process_{counter}_total", of, *labels)
+            return self._by(f"sum by ({', '.join(labels)}) ({rate})", *labels)
+
+        payload = rates("bytes", *PROCESS_LABELS, "direction")
+        loads = process_parts(rates("io_operations", *PROCESS_LABELS), rates("operations", *PROCESS_LABELS), payload)
+        return (part for _, part in loads)
 
     def close(self) -> None:
         """Leave nothing behind."""
@@ -209,15 +217,6 @@ class PrometheusSource:
 
 def _last(selector: str) -> str:
     return f"last_over_time({selector}[1h])"
-
-
-def _place(row: MountTargetRow) -> tuple[str, str, str]:
-    return row.region, row.name, row.address
-
-
-def _matchers(address: str, network: str) -> str:
-    of_network = f",network={json.dumps(network)}" if network else ""
-    return f"{{address={json.dumps(address)}{of_network}}}"
 
 
 def _with_figures(

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from fss_exporter.nfs.procfs import Procfs, RawTexts
 from fss_exporter.nfs.superblocks import NO_READING, Reading, join
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.web.collecting import Collectors
+from fss_exporter.whole_files import replace_whole
 
 _DAMAGED = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -71,8 +71,9 @@ def once(flags: OnceFlags) -> None:
     end_by_signals()  # a temporary file must not stay
     with _only_run(output):
         text = run.since_last_run(state)
-        _replace(state, run.state(), _STATE_MODE)
-        _replace(output, text, _OUTPUT_MODE)
+        for path, content, mode in ((state, run.state(), _STATE_MODE), (output, text, _OUTPUT_MODE)):
+            with writing(path):
+                replace_whole(path, content.encode(), mode)
 
 
 class _Run:
@@ -185,18 +186,3 @@ def _check_replaceable(path: Path) -> None:
     """Refuse a device and a link. As root the command would put a file in the place of `/dev/null`."""
     if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
         raise UsageError(f"--output={path}: not a regular file. Omit --output for standard output")
-
-
-def _replace(path: Path, text: str, mode: int) -> None:
-    """Replace a file as a whole, on the disk too: a reader finds the old text or the new one, also after a crash of the host.
-
-    A full disk leaves no other file.
-    """
-    with writing(path), tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder, path.name)
-        with temporary.open("x", encoding="utf-8") as file:  # follows no link that the directory's owner puts here
-            os.fchmod(file.fileno(), mode)
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())  # else a crash can leave an empty file in the place of the old one
-        temporary.replace(path)

@@ -5,8 +5,6 @@ therefore never behind what Prometheus saw. A file that cannot be read is report
 """
 
 import logging
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -17,6 +15,7 @@ from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.ledger import MINUTE, Ledger, Minutes, Tally
+from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
@@ -119,14 +118,7 @@ class LedgerFile:
         if not self._may_write():
             return
         try:
-            with tempfile.TemporaryDirectory(dir=self._path.parent, prefix=f".{self._path.name}.") as folder:
-                temporary = Path(folder, self._path.name)
-                with temporary.open("xb") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
-                temporary.replace(self._path)
-            _sync_directory(self._path.parent)
+            replace_whole(self._path, content)
         except OSError as error:
             message = f"{self._path}: cannot be written, so a restart begins at 0: {error.strerror or error}"
             self._log_once.failed("write", message, level=logging.ERROR)
@@ -140,11 +132,3 @@ class LedgerFile:
         except OSError:
             message = f"{self._path}: cannot be removed either. Remove the file before the next start"
             self._log_once.failed("remove", message, level=logging.ERROR)
-
-
-def _sync_directory(path: Path) -> None:
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

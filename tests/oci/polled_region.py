@@ -61,13 +61,10 @@ class PolledRegion:
             receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
         )
         poller = RegionPoller(
-            client,
             queries,
             self.judge,
-            self.failures,
             names_interval=600.0,
             stale_after=360.0,
-            now=self.clock,
             clock=self.clock,
         )
         region = MonitoredRegion("eu", self.inventory, self.failures, poller)

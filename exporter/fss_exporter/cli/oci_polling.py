@@ -184,13 +184,10 @@ class Polling:
             intervals=oci.intervals,
         )
         poller = RegionPoller(
-            client,
             queries,
             judge,
-            query_failures,
             names_interval=oci.inventory_interval,
             stale_after=oci.stale_after,
-            now=oci_now,
             clock=self._clock,
             keep=keep,
         )

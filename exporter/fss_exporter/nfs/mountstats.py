@@ -223,8 +223,6 @@ def _operation(line: str) -> tuple[str, OperationCounters] | None:
     numbers = _numbers("operation", value)
     if len(numbers) < _COLUMNS:
         raise RecordError("malformed_operation", line.strip()[:120])
-    if len(numbers) == _COLUMNS + 1 and max(numbers) < _SIGN_BIT:
-        return name, OperationCounters._make(numbers)
     ops, transmissions, timeouts, sent, received, *times = numbers[:_COLUMNS]
     errors = numbers[_COLUMNS] if len(numbers) > _COLUMNS else None
     queue, rtt, execute = map(_signed, times)

@@ -243,8 +243,8 @@ class MinuteJudge:
             judged, estimated = self._verdicts[target,].minutes, self._estimated.get(target, nothing)
             estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
             self._open.close(target, judged, estimated, now_minute)
-        self._history.forget(targets, now_minute - KEPT_SECONDS)
         kept = now_minute - KEPT_SECONDS
+        self._history.forget(targets, kept)
         self._estimates = {
             key: estimate for key, estimate in self._estimates.items() if key in targets and estimate.minute >= kept
         }

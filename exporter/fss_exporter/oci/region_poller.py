@@ -5,8 +5,6 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.oci.calls import FailureLog
-from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.minute_judge import MinuteJudge
@@ -23,40 +21,34 @@ log = logging.getLogger(__name__)
 class RegionPoller:
     """Polls one region.
 
+    Attributes:
+        suspects_changes: whether mount targets seem to have come or gone since the last inventory.
+
     Args:
-        client: calls in the region.
         queries: of its metrics.
         judge: of its mount targets.
-        failures: log of failed queries.
         names_interval: seconds between two listings of metric names.
         stale_after: age in seconds from which a point is not exported.
-        now: epoch seconds by the clock of OCI.
         clock: seconds that never go back.
         keep: gets what is counted after each poll, before it is published.
     """
 
     def __init__(
         self,
-        client: CloudClient,
         queries: MetricQueries,
         judge: MinuteJudge,
-        failures: FailureLog,
         *,
         names_interval: float,
         stale_after: float,
-        now: Callable[[], float],
         clock: Callable[[], float],
         keep: Callable[[Ledger], None] = lambda _: None,
     ) -> None:
-        self.client = client
-        self.queries = queries
-        self.judge = judge
-        self.failures = failures
-        self.names_interval = names_interval
-        self.stale_after = stale_after
-        self.now = now
-        self.clock = clock
-        self.keep = keep
+        self._queries = queries
+        self._judge = judge
+        self._names_interval = names_interval
+        self._stale_after = stale_after
+        self._clock = clock
+        self._keep = keep
         self.suspects_changes = False
         self._names_learned = float("-inf")
         self._succeeded_at: float | None = None
@@ -72,41 +64,41 @@ class RegionPoller:
         Raises:
             EndLoop: the exporter stops.
         """
-        began = self.clock()
+        began = self._clock()
         if state.inventory is None or not state.scopes:
             return self._state(0.0)
-        self.queries.use(state.inventory)
+        self._queries.use(state.inventory)
         self._learn_names(state)
-        self.queries.waits_for = self.judge.waits_for
-        self.queries.query_all(state.scopes, lambda: self.clock() - began > seconds)
-        states = self.queries.states
-        now_minute = newest_complete(self.now())
-        for name, store in self.queries.stores.items():
-            store.forget(now_minute, self.stale_after + self.queries.interval(name))
+        self._queries.waits_for = self._judge.waits_for
+        self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
+        states = self._queries.states
+        now_minute = newest_complete(self._queries.now())
+        for name, store in self._queries.stores.items():
+            store.forget(now_minute, self._stale_after + self._queries.interval(name))
         answered = {name: state.answered for name, state in states.items() if name in BY_MINUTE}
-        self.judge.judge(state.inventory, answered, now_minute)
-        self.keep(self.judge.ledger)
+        self._judge.judge(state.inventory, answered, now_minute)
+        self._keep(self._queries.ledger)
         self._look_for_changes()
-        self.failures.end_round()
+        self._queries.failures.end_round()
         if states and all(state.success for state in states.values()):
-            self._succeeded_at = self.now()
-        poll = self._state(self.clock() - began)
+            self._succeeded_at = self._queries.now()
+        poll = self._state(self._clock() - began)
         self._log_first(poll)
         return poll
 
     def _learn_names(self, state: InventoryState) -> None:
-        since = self.clock() - self._names_learned
-        least = _BETWEEN_LISTINGS_SECONDS if self.queries.names_are_due else self.names_interval
+        since = self._clock() - self._names_learned
+        least = _BETWEEN_LISTINGS_SECONDS if self._queries.names_are_due else self._names_interval
         if since >= least:
-            self.queries.learn_names(state.scopes)
-            self._names_learned = self.clock()
+            self._queries.learn_names(state.scopes)
+            self._names_learned = self._clock()
 
     def _look_for_changes(self) -> None:
         """Suggest a new inventory once for each mount target that fell silent or is missing in the inventory."""
-        asked = self.queries.states.get(_SENT_ALWAYS)
+        asked = self._queries.states.get(_SENT_ALWAYS)
         if asked is None or not asked.success or asked.newest is None:
             return
-        store = self.queries.stores[_SENT_ALWAYS]
+        store = self._queries.stores[_SENT_ALWAYS]
         late = (column for minute, column in store.points if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | store.unknown)
@@ -117,9 +109,9 @@ class RegionPoller:
         points: dict[str, tuple[tuple[int, SeriesColumn], ...]] = {}
         sums: dict[str, SeriesColumn] = {}
         rarely: dict[str, float] = {}
-        for name, store in self.queries.stores.items():
+        for name, store in self._queries.stores.items():
             gauge, counter = store.metric.gauge, store.metric.counter
-            if gauge and (interval := self.queries.interval(name)):
+            if gauge and (interval := self._queries.interval(name)):
                 rarely[gauge.name] = interval
             if gauge:
                 points[gauge.name] = points.get(gauge.name, ()) + store.points  # two OCI metrics may become one
@@ -129,15 +121,15 @@ class RegionPoller:
             points=MappingProxyType(points),
             rarely=MappingProxyType(rarely),
             sums=MappingProxyType(sums),
-            targets=MappingProxyType(self.judge.figures()),
-            metrics=MappingProxyType(dict(self.queries.states)),
-            is_refused=self.queries.is_refused,
-            has_answer=self.queries.has_answer,
-            failed_calls=self.failures.failed_calls,
+            targets=MappingProxyType(self._judge.figures()),
+            metrics=MappingProxyType(dict(self._queries.states)),
+            is_refused=self._queries.is_refused,
+            has_answer=self._queries.has_answer,
+            failed_calls=self._queries.failures.failed_calls,
             duration_seconds=seconds,
-            ended=self.now(),
+            ended=self._queries.now(),
             succeeded_at=self._succeeded_at,
-            clock_skew_seconds=self.client.clock_skew_seconds,
+            clock_skew_seconds=self._queries.client.clock_skew_seconds,
         )
 
     def _log_first(self, poll: PollState) -> None:
@@ -148,5 +140,5 @@ class RegionPoller:
         streams = sum(metric.streams for metric in poll.metrics.values())
         log.info(
             "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
-            *(self.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
+            *(self._queries.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
         )

@@ -79,6 +79,15 @@ class TargetFigures:
     estimated_operations: float | None = None  # estimated I/O operations of all counted minutes
 
 
+@dataclass(slots=True)
+class _TargetState:
+    """What is known of one mount target beside the ledger."""
+
+    estimated: Minutes | None = None  # None while there is nothing to estimate
+    estimate: Estimate | None = None
+    judged: Judged | None = None
+
+
 class MinuteJudge:
     """The mount targets of one region.
 
@@ -95,9 +104,7 @@ class MinuteJudge:
         self._settings = settings
         self.waits_for: Mapping[str, int] = {}
         self._history = LoadHistory()
-        self._estimates: dict[str, Estimate] = {}
-        self._latest: dict[str, Judged] = {}
-        self._estimated: dict[str, Minutes] = {}
+        self._targets: dict[str, _TargetState] = {}
         self._verdicts: Page = self.ledger.page("verdicts")
         self._operations: Page = self.ledger.page("estimated operations")
         self._open = OpenMinutes()
@@ -119,7 +126,8 @@ class MinuteJudge:
         waits: dict[str, int] = {}
         overrides = self._settings().cost_model.overrides
         for target in inventory.mount_targets.values():
-            self._estimate(target.id, systems[target.id], answered, now_minute, overrides)
+            state = self._targets.setdefault(target.id, _TargetState())
+            self._estimate(target.id, state, systems[target.id], answered, now_minute, overrides)
             for minute in self._unjudged(target.id, now_minute):
                 missing = {name for name in JUDGED_BY & answered.keys() if answered[name] < minute}
                 late = self._open.late(target.id, minute, systems[target.id], REQUESTS, now_minute)
@@ -127,7 +135,7 @@ class MinuteJudge:
                 if missing and minute > now_minute - GIVE_UP_MINUTES * MINUTE:
                     waits |= {metric: min(minute, waits.get(metric, minute)) for metric in missing}
                 else:
-                    self._judge(target, minute, self._minute(target, minute, missing))
+                    self._judge(target.id, state, minute, self._minute(target, minute, missing))
         self.waits_for = waits
         self._forget(inventory.mount_targets, now_minute)
 
@@ -135,13 +143,13 @@ class MinuteJudge:
         """Return the figures by OCID of the mount target."""
         loads = self._history.loads()
         figures = {}
-        for (target,), account in self._verdicts.items():
-            operations = self._operations.get((target,))
+        for target, state in self._targets.items():
+            totals, operations = self._verdicts[target,].totals, self._operations.get((target,))
             figures[target] = TargetFigures(
-                {tuple(name.split(_BETWEEN)): total for name, total in account.totals.items()},
-                self._latest.get(target),
+                {tuple(name.split(_BETWEEN)): total for name, total in totals.items()},
+                state.judged,
                 loads.get(target, ()),
-                self._estimates.get(target),
+                state.estimate,
                 operations.totals[""] if operations else None,
             )
         return figures
@@ -153,6 +161,7 @@ class MinuteJudge:
     def _estimate(
         self,
         target: str,
+        state: _TargetState,
         systems: Container[str],
         answered: Mapping[str, int],
         now_minute: int,
@@ -163,7 +172,7 @@ class MinuteJudge:
         if not {READS, WRITES} <= needed:
             return
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE
-        taken = self._estimated.setdefault(target, Minutes(oldest - MINUTE))
+        taken = state.estimated = state.estimated or Minutes(oldest - MINUTE)
         for minute in self._open.minutes(target):
             if minute > min(answered[name] for name in needed) or taken.has(minute):
                 continue
@@ -172,9 +181,8 @@ class MinuteJudge:
             if iops is None:
                 continue
             taken.take(minute)
-            known = self._estimates.get(target)
-            if known is None or known.minute < minute:
-                self._estimates[target] = Estimate(minute, iops)
+            if state.estimate is None or state.estimate.minute < minute:
+                state.estimate = Estimate(minute, iops)
             self._history.add(target, "iops", "oci", {minute: iops.point})
             account = self._operations.setdefault((target,), Tally(Minutes(self.ledger.start)))
             account.add(iops.point * MINUTE if account.minutes.take(minute) else 0.0)
@@ -218,16 +226,15 @@ class MinuteJudge:
         requests = tuple(_requests(values, objectives))
         return MountTargetMinute(requests, success)
 
-    def _judge(self, target: MountTarget, minute: int, known: MountTargetMinute) -> None:
-        account = self._verdicts[target.id,]
+    def _judge(self, target: str, state: _TargetState, minute: int, known: MountTargetMinute) -> None:
+        account = self._verdicts[target,]
         if not account.minutes.take(minute):
             return
         for objective, verdict_of in OBJECTIVES.items():
             account.totals[_joined(objective, verdict_of(known))] += 1
-        latest = self._latest.get(target.id)
-        if latest is None or latest.minute < minute:
+        if state.judged is None or state.judged.minute < minute:
             busy = known.requests is not None and not known.is_idle
-            self._latest[target.id] = Judged(
+            state.judged = Judged(
                 minute,
                 minute_verdict.latency_ratio(known),
                 minute_verdict.latency_ratios(known) if busy else {},
@@ -237,18 +244,12 @@ class MinuteJudge:
     def _forget(self, targets: Collection[str], now_minute: int) -> None:
         """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""
         self._open.forget(targets)
-        self._estimated = {key: estimate for key, estimate in self._estimated.items() if key in targets}
-        nothing = Minutes(now_minute)
-        for target in targets:
-            judged, estimated = self._verdicts[target,].minutes, self._estimated.get(target, nothing)
+        self._history.forget(targets, now_minute - KEPT_SECONDS)
+        self._targets = {target: state for target, state in self._targets.items() if target in targets}
+        for target, state in self._targets.items():
+            estimated = state.estimated or Minutes(now_minute)
             estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
-            self._open.close(target, judged, estimated, now_minute)
-        kept = now_minute - KEPT_SECONDS
-        self._history.forget(targets, kept)
-        self._estimates = {
-            key: estimate for key, estimate in self._estimates.items() if key in targets and estimate.minute >= kept
-        }
-        self._latest = {key: latest for key, latest in self._latest.items() if key in targets and latest.minute >= kept}
+            self._open.close(target, self._verdicts[target,].minutes, estimated, now_minute)
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         for page in (self._verdicts, self._operations):
             for key in [key for key, held in page.items() if key[0] not in targets and held.minutes.newest < furthest]:

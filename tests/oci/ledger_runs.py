@@ -14,7 +14,7 @@ from tests.oci.test_minute_judge import FIGURES
 from fss_exporter.errors import Unreachable
 from fss_exporter.oci.ledger import MINUTE
 from fss_exporter.oci.ledger_file import dump, load
-from fss_exporter.oci.open_minutes import BY_MINUTE
+from fss_exporter.oci.minute_metrics import BY_MINUTE
 
 NAMES = ("a", "b")
 READ = "MountTargetReadThroughput"

@@ -12,7 +12,7 @@ from fss_exporter.oci.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.minute_judge import MinuteJudge
-from fss_exporter.oci.open_minutes import BY_MINUTE
+from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.selection import InventorySelection

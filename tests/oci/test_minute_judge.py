@@ -10,7 +10,7 @@ from tests.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
 from fss_exporter.oci.minute_judge import TargetFigures
-from fss_exporter.oci.open_minutes import BY_MINUTE, HEALTH
+from fss_exporter.oci.minute_metrics import BY_MINUTE, HEALTH
 
 FIGURES = {
     "MountTargetIOPS": 20_000.0,

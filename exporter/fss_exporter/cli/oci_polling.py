@@ -26,8 +26,8 @@ from fss_exporter.oci.ledger_file import LedgerFile
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import DISCOVERED, METRICS, SERVICE_METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.mount_target_settings import named_targets
-from fss_exporter.oci.open_minutes import BY_MINUTE
 from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller

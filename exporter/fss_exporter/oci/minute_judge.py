@@ -18,22 +18,24 @@ from fss_exporter.model.operations import READ, WRITE, class_of
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
 from fss_exporter.oci.load_history import KEPT_SECONDS, LoadHistory, Resource, ResourceLoad
-from fss_exporter.oci.mount_target_estimates import ESTIMATED_FROM, METADATA, READS, WRITES, estimate
-from fss_exporter.oci.mount_target_settings import latency_objectives_of
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.open_minutes import (
+from fss_exporter.oci.minute_metrics import (
     CONNECTIONS,
+    ESTIMATED_FROM,
     HEALTH,
     IOPS,
     JUDGED_BY,
     LATENCY_OF,
+    METADATA,
     READ_THROUGHPUT,
+    READS,
     REQUESTS,
     WRITE_THROUGHPUT,
-    OpenMinutes,
-    is_reported,
-    without_latency,
+    WRITES,
 )
+from fss_exporter.oci.mount_target_estimates import estimate
+from fss_exporter.oci.mount_target_settings import latency_objectives_of
+from fss_exporter.oci.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.open_minutes import OpenMinutes, is_reported, without_latency
 from fss_exporter.settings import Settings
 
 _MEASURED: Final[Mapping[str, Resource]] = {
@@ -168,7 +170,7 @@ class MinuteJudge:
         overrides: CostOverrides,
     ) -> None:
         """Estimate the minutes in which all requests are known."""
-        needed = answered.keys() & {*ESTIMATED_FROM}
+        needed = answered.keys() & ESTIMATED_FROM
         if not {READS, WRITES} <= needed:
             return
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE

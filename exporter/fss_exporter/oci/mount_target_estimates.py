@@ -19,15 +19,7 @@ from fss_exporter.model.server_estimate import (
     total_of,
 )
 from fss_exporter.oci.ledger import Key
-
-READ_BYTES: Final = "FileSystemReadThroughput"
-WRITE_BYTES: Final = "FileSystemWriteThroughput"
-READS: Final = "FileSystemReadRequestsbySize"
-WRITES: Final = "FileSystemWriteRequestsbySize"
-METADATA: Final = "MetadataIOPS"
-
-ESTIMATED_FROM: Final = (READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA)
-"""OCI metrics an estimate is made of, by documented name."""
+from fss_exporter.oci.minute_metrics import ESTIMATED_FROM, METADATA, READ_BYTES, READS, WRITE_BYTES, WRITES
 
 _READS_BY_SIZE: Final = tuple((READS, bucket.name) for bucket in BUCKETS)
 _WRITES_BY_SIZE: Final = tuple((WRITES, bucket.name) for bucket in BUCKETS)

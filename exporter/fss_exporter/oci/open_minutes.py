@@ -6,34 +6,8 @@ from typing import Final
 
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, Key, Minutes
-from fss_exporter.oci.mount_target_estimates import ESTIMATED_FROM, METADATA, READS, WRITES
+from fss_exporter.oci.minute_metrics import ESTIMATED_FROM, HEALTH, LATENCY_OF, OWN
 
-IOPS: Final = "MountTargetIOPS"
-READ_THROUGHPUT: Final = "MountTargetReadThroughput"
-WRITE_THROUGHPUT: Final = "MountTargetWriteThroughput"
-CONNECTIONS: Final = "MountTargetConnections"
-HEALTH: Final = "MountTargetHealth"
-
-OWN: Final = (IOPS, READ_THROUGHPUT, WRITE_THROUGHPUT, CONNECTIONS)
-"""Metrics that OCI sends of every mount target in every minute."""
-
-LATENCY_OF: Final[Mapping[str, str]] = {
-    READS: "FileSystemReadAverageLatencybySize",
-    WRITES: "FileSystemWriteAverageLatencybySize",
-    METADATA: "MetadataRequestAverageLatency",
-}
-"""Metric of the latency by metric of the requests. A minute without requests has no latency."""
-
-REQUESTS: Final = frozenset(LATENCY_OF)
-"""Metrics of requests."""
-
-JUDGED_BY: Final = frozenset((HEALTH, *LATENCY_OF, *LATENCY_OF.values()))
-"""Metrics that a verdict needs, beside one of the mount target itself."""
-
-BY_MINUTE: Final = (*OWN, HEALTH, *ESTIMATED_FROM, *LATENCY_OF.values())
-"""OCI metrics that a verdict, a load or an estimate needs minute by minute, by documented name."""
-
-_ESTIMATED_FROM: Final = frozenset(ESTIMATED_FROM)
 _ALONE_SECONDS: Final = 4 * MINUTE
 
 
@@ -63,7 +37,7 @@ class OpenMinutes:
         if known.newest.get(place, 0) < newest:
             known.newest[place] = newest
         until = known.judged_until
-        if metric in _ESTIMATED_FROM:
+        if metric in ESTIMATED_FROM:
             until = known.estimated_until
         if until is None:
             return

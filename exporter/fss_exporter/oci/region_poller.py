@@ -8,12 +8,11 @@ from typing import Final
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.minute_judge import MinuteJudge
-from fss_exporter.oci.open_minutes import BY_MINUTE
+from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
-_SENT_ALWAYS: Final = "MountTargetConnections"
 
 log = logging.getLogger(__name__)
 
@@ -95,10 +94,10 @@ class RegionPoller:
 
     def _look_for_changes(self) -> None:
         """Suggest a new inventory once for each mount target that fell silent or is missing in the inventory."""
-        asked = self._queries.states.get(_SENT_ALWAYS)
+        asked = self._queries.states.get(CONNECTIONS)
         if asked is None or not asked.success or asked.newest is None:
             return
-        store = self._queries.stores[_SENT_ALWAYS]
+        store = self._queries.stores[CONNECTIONS]
         late = (column for minute, column in store.points if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | store.unknown)

@@ -91,7 +91,7 @@ class NfsCollector:
     @property
     def duration_seconds(self) -> float:
         """How long the last tick took."""
-        return self._ticker.results.duration_s
+        return self._ticker.loop.heartbeat.duration_seconds
 
     def for_readers(self) -> "NfsCollector":
         """Return a collector of the same totals for local readers. New mounts show their counts, and no zero answer is used up."""

@@ -34,7 +34,6 @@ class TickResults:
     ticks: int = 0  # ticks with a reading
     began_at: float | None = None  # begin of the last tick with a reading, seconds of the clock
     interval_s: float | None = None  # time between the last two ticks
-    duration_s: float = 0.0  # time that the last tick took
 
 
 class Ticker:
@@ -104,7 +103,7 @@ class Ticker:
             reading = self._read()
         except SourceError as error:
             with self.lock:
-                self.results = replace(self.results, reading=None, duration_s=self._clock() - began)
+                self.results = replace(self.results, reading=None)
             self._log_once.failed("source", f"no NFS counters: {error}", level=logging.ERROR)
             raise
         ended = self._clock()
@@ -119,7 +118,6 @@ class Ticker:
                 before.ticks + 1,
                 began,
                 None if before.began_at is None else began - before.began_at,
-                self._clock() - began,
             )
         self._cpu_s = (*self._cpu_s[-2:], self._cpu_clock() - cpu_began)
 

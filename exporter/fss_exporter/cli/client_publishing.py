@@ -62,8 +62,7 @@ class ClientPublishing:
         points = list(self._waits.points(self._waited(), self._now(), named[0] if named else session.tenancy_id))
         if self._failures is None:
             self._failures = FailureLog(session.region, log)
-        _, is_whole = self._poster.post(points, SdkClient(session), self._failures)
-        if not is_whole:
+        if not self._poster.post(points, SdkClient(session), self._failures):
             raise SourceError("not all metrics of waiting clients could be posted")
 
     def _connected(self) -> Session:

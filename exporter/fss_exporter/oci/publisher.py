@@ -30,30 +30,28 @@ class Poster:
         self._now = now
         self._posted: dict[tuple[str, str], int] = {}
 
-    def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> tuple[int, bool]:
-        """Post the new points. Return how many OCI took, and whether OCI took all.
-
-        A refused point is posted again with the next points.
-        """
+    def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> bool:
+        """Post the new points. Return whether OCI took all. A refused point is posted again with the next points."""
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [point for point in points if point.minute >= oldest and point.minute > self._posted.get(point.key, 0)]
-        taken = 0
+        took_all = True
         for start in range(0, len(fresh), MOST_POSTED_STREAMS):
             part = fresh[start : start + MOST_POSTED_STREAMS]
             try:
                 refused = client.post_metric_data([metric_data(point) for point in part])
             except CloudError as error:
                 failures.report("PostMetricData", error)
+                took_all = False
                 continue
             if refused:  # perhaps a part only; all of them are posted again after the next poll
                 number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
                 message = f"PostMetricData in {client.region}: {number}"
                 failures.report("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
+                took_all = False
             else:
-                taken += len(part)
                 self._posted |= {point.key: point.minute for point in part}
         failures.end_round()
-        return taken, taken == len(fresh)
+        return took_all
 
 
 class Publisher:
@@ -92,26 +90,18 @@ class Publisher:
             SourceError: not everything was posted since the last poll.
             EndLoop: the exporter stops.
         """
-        self.publish()
-        if self._incomplete:
-            raise SourceError(f"not all metrics could be posted: {', '.join(sorted(self._incomplete))}")
-
-    def publish(self) -> int:
-        """Post the points of new polls, and return how many points OCI took."""
-        taken = 0
         for region in self._regions():
             ended = region.poll.ended if region.poll else None
             if ended is not None and self._polled.get(region.region) != ended:
                 self._polled[region.region] = ended
-                taken += self._publish(region)
-        return taken
+                self._publish(region)
+        if self._incomplete:
+            raise SourceError(f"not all metrics could be posted: {', '.join(sorted(self._incomplete))}")
 
-    def _publish(self, region: RegionSnapshot) -> int:
+    def _publish(self, region: RegionSnapshot) -> None:
         name = region.region
         points = points_of(region, self._settings())
-        taken, is_whole = self._poster.post(points, self._client(name), self._failures(name))
-        if is_whole:
+        if self._poster.post(points, self._client(name), self._failures(name)):
             self._incomplete.discard(name)
         else:
             self._incomplete.add(name)
-        return taken

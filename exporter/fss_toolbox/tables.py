@@ -20,6 +20,7 @@ from rich.text import Text
 
 from fss_exporter.cli.terminal import folded
 from fss_exporter.errors import SourceError
+from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
@@ -136,9 +137,9 @@ def name_lines(name: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def colour(ratio: float | None, warning: float, critical: float) -> str:
+def colour(ratio: float | None) -> str:
     """Return the colour of a share of a ceiling. Empty below the warning and for an unknown share."""
-    return "" if ratio is None or ratio < warning else "red" if ratio >= critical else "yellow"
+    return "" if ratio is None or ratio < WARNING_RATIO else "red" if ratio >= CRITICAL_RATIO else "yellow"
 
 
 def note(text: str) -> None:

@@ -18,7 +18,7 @@ from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_kernel_counting.processes.identities import SeenThread
 from fss_toolbox import printed
 from fss_toolbox.iostat.intervals import intervals
-from fss_toolbox.tables import Column, Row, say, show as show_table
+from fss_toolbox.tables import Column, Figure, keyed, say, show_figures
 
 GROUPINGS: Final = ("process", "pod", "unit", "job")
 
@@ -103,31 +103,56 @@ SORTS: Final[Mapping[str, Callable[[Amount], float]]] = {
     "write": lambda amount: -amount.written_bytes,
 }
 
-_NAMES: Final = (Column("mount target", left=True), Column("pod or unit", 3, left=True), Column("user", 4, left=True))
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line: the whole load of an address, or the part of a process, pod, unit or job."""
+
+    party: Party  # of a whole load with the address as its name
+    amount: Amount
+    whole: Amount  # load of the address
+    seconds: float  # time of the load
+    is_priced: bool  # whether the service behind the address publishes costs
+    is_part: bool = True
+
+
+def _rate(of: Callable[[Amount], float]) -> Callable[[_Line], float]:
+    return lambda line: of(line.amount) / line.seconds
+
+
+def _io_operations(line: _Line) -> float | None:
+    return line.amount.io_operations / line.seconds if line.is_priced else None
+
+
+def _share(line: _Line) -> float | None:
+    return line.amount.weight / line.whole.weight if line.whole.weight else None
+
+
+_NAMES: Final = (
+    Figure(Column("mount target", left=True), lambda line: f"  {line.party.name}" if line.is_part else line.party.name),
+    Figure(Column("pod or unit", 3, left=True), lambda line: line.party.where, key="pod_or_unit"),
+    Figure(Column("user", 4, left=True), lambda line: line.party.user, key="user"),
+)
 _FIGURES: Final = (
-    Column("ops/s", 2),
-    Column("IOPS"),
-    Column("share", 1),
-    Column("read MB/s", 5),
-    Column("write MB/s", 5),
+    Figure(Column("ops/s", 2), _rate(lambda load: load.operations), printed.number, "operations_per_second"),
+    Figure(Column("IOPS"), _io_operations, printed.number, "io_operations_per_second"),
+    Figure(Column("share", 1), _share, printed.percent),
+    Figure(Column("read MB/s", 5), _rate(lambda load: load.read_bytes), printed.megabytes, "read_bytes_per_second"),
+    Figure(
+        Column("write MB/s", 5), _rate(lambda load: load.written_bytes), printed.megabytes, "written_bytes_per_second"
+    ),
 )
 
 
 def show(out: Console, report: ProcessReport, sort: str, limit: int | None) -> None:
     """Print one report."""
     say(out, f"{report.time:%Y-%m-%dT%H:%M:%SZ}  this host, {report.seconds:.1f} s", "bold", hanging=2)
-    names = _NAMES if report.by == "process" else _NAMES[:1]
-    rows = []
-    for address, lines in _ordered(report, sort, limit):
-        every = _total(report.loads[address])
-        rows.append(_row(address, (address, "", "")[: len(names)], every, every, report, style="bold"))
-        for who, amount in lines:
-            texts = (f"  {who.name}", who.where, who.user)[: len(names)]
-            rows.append(_row(address, texts, amount, every, report))
-    if not rows:
+    lines = [line for whole, parts in _lines(report, sort, limit) for line in (whole, *parts)]
+    if not lines:
         say(out, "no NFS calls")
         return
-    show_table(out, (*names, *_FIGURES), rows)
+    names = _NAMES if report.by == "process" else _NAMES[:1]
+    show_figures(out, (*names, *_FIGURES), lines, lambda line: "" if line.is_part else "bold")
     say(
         out,
         "counted by the kernel; kernel and unknown writer are shown one look later; share: of this client's load",
@@ -136,36 +161,20 @@ def show(out: Console, report: ProcessReport, sort: str, limit: int | None) -> N
     say(out, "")
 
 
-def _row(
-    address: str, names: tuple[str, ...], amount: Amount, every: Amount, report: ProcessReport, style: str = ""
-) -> Row:
-    operations, iops, read, written = _figures(amount, address, report).values()
-    share = printed.percent(amount.weight / every.weight if every.weight else None)
-    cells = (
-        printed.number(operations),
-        printed.number(iops),
-        share,
-        printed.megabytes(read),
-        printed.megabytes(written),
-    )
-    return Row((*names, *cells), style)
-
-
-def _ordered(report: ProcessReport, sort: str, limit: int | None) -> Iterator[tuple[str, list[tuple[Party, Amount]]]]:
-    """Return the addresses with their lines, the largest first."""
+def _lines(report: ProcessReport, sort: str, limit: int | None) -> Iterator[tuple[_Line, list[_Line]]]:
+    """Yield the line of each address with the lines of its parties, the largest first."""
     order: Callable[[Amount], float] = SORTS.get(sort, lambda _: 0.0)
-    addresses = sorted(report.loads, key=lambda name: (order(_total(report.loads[name])), name))
-    for address in addresses:
-        lines = sorted(report.loads[address].items(), key=lambda line: (order(line[1]), line[0]))
-        yield address, lines[:limit]
-
-
-def _total(loads: Mapping[Party, Amount]) -> Amount:
-    return reduce(Amount.plus, loads.values(), NO_AMOUNT)
+    totals = {address: reduce(Amount.plus, loads.values(), NO_AMOUNT) for address, loads in report.loads.items()}
+    for address in sorted(totals, key=lambda name: (order(totals[name]), name)):
+        whole, is_priced = totals[address], report.priced.get(address, False)
+        parties = sorted(report.loads[address].items(), key=lambda load: (order(load[1]), load[0]))
+        parts = [_Line(who, amount, whole, report.seconds, is_priced) for who, amount in parties[:limit]]
+        yield _Line(Party(address), whole, whole, report.seconds, is_priced, is_part=False), parts
 
 
 def document(report: ProcessReport, sort: str, limit: int | None) -> dict[str, Any]:
     """Return one report for programs. Every key names its unit, and an unknown value is null."""
+    of_part = (*_NAMES, *_FIGURES) if report.by == "process" else _FIGURES
     return {
         "time": report.time.isoformat(timespec="milliseconds"),
         "source": "this host",
@@ -173,24 +182,10 @@ def document(report: ProcessReport, sort: str, limit: int | None) -> dict[str, A
         "by": report.by,
         "mount_targets": [
             {
-                "address": address,
-                **_figures(_total(report.loads[address]), address, report),
-                "lines": [
-                    {report.by: who.name}
-                    | ({"pod_or_unit": who.where, "user": who.user} if report.by == "process" else {})
-                    | _figures(amount, address, report)
-                    for who, amount in lines
-                ],
+                "address": whole.party.name,
+                **keyed(_FIGURES, whole),
+                "lines": [{report.by: part.party.name} | keyed(of_part, part) for part in parts],
             }
-            for address, lines in _ordered(report, sort, limit)
+            for whole, parts in _lines(report, sort, limit)
         ],
-    }
-
-
-def _figures(amount: Amount, address: str, report: ProcessReport) -> dict[str, float | None]:
-    return {
-        "operations_per_second": amount.operations / report.seconds,
-        "io_operations_per_second": amount.io_operations / report.seconds if report.priced.get(address) else None,
-        "read_bytes_per_second": amount.read_bytes / report.seconds,
-        "written_bytes_per_second": amount.written_bytes / report.seconds,
     }

@@ -9,7 +9,6 @@ from rich.console import Console
 from fss_exporter.model.histograms import quantile_edge
 from fss_exporter.model.knowledge import KnownFigure, coverage_of
 from fss_exporter.model.limits import NO_SHAPE
-from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
 from fss_toolbox import printed
@@ -104,7 +103,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
         say(
             out,
             f"{network.resource}: {figures}, {printed.percent(network.ratio)}",
-            colour(network.ratio, WARNING_RATIO, CRITICAL_RATIO),
+            colour(network.ratio),
         )
     locks = together(report.traffic.values()).lock_iops
     if locks:
@@ -137,7 +136,7 @@ def _whole(whole: KnownFigure, target: ReportLine) -> str:
 
 
 def _style(line: ReportLine) -> str:
-    return colour(line.share, WARNING_RATIO, CRITICAL_RATIO) or ("" if line.is_part else "bold")
+    return colour(line.share) or ("" if line.is_part else "bold")
 
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:

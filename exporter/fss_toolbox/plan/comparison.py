@@ -11,7 +11,6 @@ from rich.console import Console
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.service_table import TIB
-from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_toolbox import printed
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
@@ -111,7 +110,7 @@ def show_options(out: Console, options: Sequence[Option], load: Load) -> None:
 
 
 def _style(option: Option) -> str:
-    return colour(_share(option), WARNING_RATIO, CRITICAL_RATIO)
+    return colour(_share(option))
 
 
 def _notes(options: Sequence[Option], load: Load) -> Iterator[str]:

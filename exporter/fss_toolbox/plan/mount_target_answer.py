@@ -8,7 +8,6 @@ from rich.console import Console
 
 from fss_exporter.model.limits import NO_SHAPE
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import NO_CACHE, amount, differences, sentences
@@ -150,9 +149,7 @@ def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
         demand = demand.replace("/s", "").replace("IOPS", "I/O operations").replace(" in flight", " x s in flight")
         time = printed.duration(ratio) if ratio is not None and is_rate else printed.NOT_KNOWN
         return Row((use.resource, demand, limit, time, remark if is_rate else ""))
-    return Row(
-        (use.resource, demand, limit, printed.percent(ratio), remark), colour(ratio, WARNING_RATIO, CRITICAL_RATIO)
-    )
+    return Row((use.resource, demand, limit, printed.percent(ratio), remark), colour(ratio))
 
 
 def _scaling_rows(scenario: Scenario) -> Iterator[Row]:

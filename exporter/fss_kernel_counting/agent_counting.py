@@ -17,8 +17,7 @@ from fss_kernel_counting.durations.latency_reader import LatencyReader
 from fss_kernel_counting.exact_mode import exact, sources
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.processes.process_reader import ProcessReader
-from fss_kernel_counting.processes.process_session import OF_AGENT
-from fss_kernel_counting.tracefs import Sources
+from fss_kernel_counting.tracefs import OF_AGENT, Sources
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,8 +45,7 @@ class AgentCounting(KernelCounting):
             OF_AGENT,
             writers=flags.writers,
             sources=replace(sources(flags), procfs=flags.procfs, pod_logs=flags.pod_logs),
-            address_map=mounts.address_map,
-            overrides=mounts.overrides,
+            mounts=mounts,
         )
         return ProcessReader(
             counting, flags.processes, lambda: self._exact.reader.reading, flags.scrapers, most_jobs=flags.jobs

@@ -4,13 +4,14 @@ import errno
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from fss_kernel_counting.processes import thread_tables
-from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_kernel_counting.tracefs import (
     FILES,
     INSTANCES,
+    OF_AGENT,
+    OF_COMMAND,
     OF_LATENCY,
     OF_SIZES,
     Files,
@@ -24,10 +25,6 @@ class Remains(NamedTuple):
     removed: tuple[Path, ...]
     busy: tuple[Path, ...]  # a program that runs counts in them
     kept: tuple[str, ...]  # the other ones, each with the reason
-
-
-_ALONE: Final = (OF_SIZES, OF_LATENCY)
-_BY_PROCESS: Final = (OF_AGENT, OF_COMMAND)
 
 
 def instances(places: Sequence[Path], files: Files = FILES) -> list[Path]:
@@ -63,11 +60,11 @@ def remove(sources: Sources) -> Remains:
 
     # debugfs shows the same instances again, so that the second place has nothing left.
     for root in {path.parents[1]: None for path in instances(sources.tracefs, files)}:
-        for name in _ALONE:
+        for name in (OF_SIZES, OF_LATENCY):
             is_gone(root / "instances" / name)
-        for names in _BY_PROCESS:
+        for names in (OF_AGENT, OF_COMMAND):
             # The instance of the looks is in use for as long as the others of its program are.
-            if not is_gone(root / "instances" / names.instance):
+            if not is_gone(root / "instances" / names.looks):
                 continue
             is_gone(root / "instances" / names.births)
             if files.is_there(root / "instances" / names.writers):

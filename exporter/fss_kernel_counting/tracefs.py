@@ -32,10 +32,6 @@ class Files:
             return False
         return True
 
-    def first(self, root: Path, pattern: str) -> Path | None:
-        """Return a path below `root` that matches the pattern."""
-        return next(root.glob(pattern), None)
-
     def text(self, path: Path) -> str:
         """Read a small file."""
         return path.read_text()
@@ -107,24 +103,22 @@ def _write(path: Path, text: str, flags: int) -> None:
         os.close(handle)
 
 
+class ProcessNames(NamedTuple):
+    """Names in tracefs of a program that counts by process."""
+
+    looks: str  # the instance with the tables of each look
+    births: str  # the instance that records births
+    writers: str  # the instance of the join
+    joint: str  # the synthetic event of the join
+
+
 OF_SIZES: Final = "fss-exporter"
 OF_LATENCY: Final = "fss-exporter-latency"
-OF_PROCESSES: Final = "fss-exporter-processes"
-OF_WRITERS: Final = "fss-exporter-writers"
-OF_IOSTAT: Final = "fss-exporter-iostat"
-OF_IOSTAT_WRITERS: Final = "fss-exporter-iostat-writers"
-OF_BIRTHS: Final = "fss-exporter-births"
-OF_IOSTAT_BIRTHS: Final = "fss-exporter-iostat-births"
-INSTANCES: Final = (
-    OF_SIZES,
-    OF_LATENCY,
-    OF_PROCESSES,
-    OF_WRITERS,
-    OF_BIRTHS,
-    OF_IOSTAT,
-    OF_IOSTAT_WRITERS,
-    OF_IOSTAT_BIRTHS,
+OF_AGENT: Final = ProcessNames("fss-exporter-processes", "fss-exporter-births", "fss-exporter-writers", "nfswho")
+OF_COMMAND: Final = ProcessNames(
+    "fss-exporter-iostat", "fss-exporter-iostat-births", "fss-exporter-iostat-writers", "nfswho_iostat"
 )
+INSTANCES: Final = (OF_SIZES, OF_LATENCY, *OF_AGENT[:3], *OF_COMMAND[:3])
 """Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
 
@@ -141,6 +135,7 @@ class Sources:
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
+_ANY_EVENT = "events/sched/sched_switch"  # Every kernel has this event
 _SMALLEST_BUFFER_KIB = "4"
 # Nothing is written to the trace buffer, and by default each CPU of the host has 1.4 MB of it.
 
@@ -255,8 +250,7 @@ def check_client(root: Path, events: str = "nfs", name: str = "NFS client", file
         Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
     """
     with advised(root):
-        trigger = files.first(root, "events/*/*/trigger")
-        if trigger is None or not files.is_there(trigger.parent / "hist"):
+        if not files.is_there(root / _ANY_EVENT / "hist"):
             raise Unavailable(
                 f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
                 "Use a kernel with hist triggers, or leave exact mode off"

@@ -15,8 +15,7 @@ from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.procfs import Procfs
-from fss_kernel_counting.processes.process_session import OF_COMMAND
-from fss_kernel_counting.tracefs import OF_IOSTAT, OF_IOSTAT_WRITERS
+from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox.cli import iostat as command
 from fss_toolbox.iostat.process_reports import ProcessReport, document, reports, show
 
@@ -125,7 +124,7 @@ def test_the_triggers_go_with_the_command_however_it_ends(host: BusyHost) -> Non
         with click.Context(command.iostat).scope():
             clean_up_at_the_end(host.counting.close)
             for _ in reports(host.counting, host.reading, "process", 0.001, None):
-                assert host.kernel.instances.keys() >= {OF_IOSTAT, OF_IOSTAT_WRITERS}
+                assert host.kernel.instances.keys() >= {OF_COMMAND.looks, OF_COMMAND.writers}
                 signal.raise_signal(signal.SIGTERM)
                 yield
 

@@ -10,9 +10,8 @@ import pytest
 from fss_exporter.cli import nfs_agent, runtime
 from fss_exporter.flag_records import TRACEFS_PLACES
 from fss_exporter.web.http_server import ServerLimits
-from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_kernel_counting.remains import remove
-from fss_kernel_counting.tracefs import INSTANCES, OF_LATENCY, OF_SIZES, Sources
+from fss_kernel_counting.tracefs import INSTANCES, Sources
 
 ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "deploy/systemd"
@@ -92,14 +91,6 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
         assert setting in service
     assert "--web.systemd-socket" in dict(service)["ExecStart"].split()
     assert "\nListenStream=10949\n" in (UNITS / "fss-exporter-agent.socket").read_text()
-
-
-def test_every_instance_that_agent_and_iostat_make_is_in_the_list_that_doctor_looks_for() -> None:
-    by_process = {
-        name for program in (OF_AGENT, OF_COMMAND) for name in (program.instance, program.writers, program.births)
-    }
-
-    assert set(INSTANCES) == {OF_SIZES, OF_LATENCY} | by_process
 
 
 def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from fss_kernel_counting.trace_records import Record, RecordedEvents
-from fss_kernel_counting.tracefs import FILES, Files
+from fss_kernel_counting.trace_records import Record
 
 _BORN: Final = "task/task_newtask"
 _STARTED: Final = "sched/sched_process_exec"
@@ -22,7 +21,7 @@ EVENTS: Final[Mapping[str, frozenset[str]]] = {
     _MOVED: frozenset(("common_pid", "dst_root", "dst_path", "pid")),
     _FILLED: frozenset(("common_pid", "root", "path", "val")),
 }
-"""Events of births, with the fields that are used. Linux 5.10 to 7.3 have all."""
+"""Births, starts of programs and moves between control groups, with the fields that are used. Linux 5.10 to 7.3 have all."""
 
 BUFFER_KIB: Final = 128
 # For each CPU. Holds about a thousand births between two looks.
@@ -40,15 +39,6 @@ class Lineage(NamedTuple):
 
     ancestor: int  # thread of the ancestor. 0 if only the moves are known
     moves: Mapping[int, str]  # path by number of the hierarchy
-
-
-def births(root: Path, name: str, files: Files = FILES) -> RecordedEvents:
-    """Let the kernel record births, starts of programs and moves between control groups.
-
-    Raises:
-        Unavailable: the kernel lacks an event, or this process may not record.
-    """
-    return RecordedEvents(root, name, EVENTS, BUFFER_KIB, files)
 
 
 class FamilyTree:

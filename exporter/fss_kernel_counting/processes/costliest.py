@@ -22,7 +22,6 @@ HALF_LIFE_SECONDS: Final = 600.0  # What a load counts for the order of the rows
 
 _DEARER: Final = 2.0
 _OUTSIDERS_A_ROW: Final = 20
-_NEGLIGIBLE: Final = 0.01
 
 
 class Amount(NamedTuple):
@@ -105,8 +104,7 @@ class TopLoads(Generic[Who]):
         top.rows = {who: row for who, row in top.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
         for row in top.rows.values():
             row.weight *= fade
-        faded = {who: weight * fade for who, weight in top.outsiders.items()}
-        top.outsiders = {who: weight for who, weight in faded.items() if weight > _NEGLIGIBLE}
+        top.outsiders = {who: weight * fade for who, weight in top.outsiders.items()}
         top.replacements = min(float(self._most), top.replacements + self._most * seconds / IDLE_SECONDS)
 
     def _take(self, top: TopOfAddress[Who], amounts: Mapping[Who, Amount], now: float) -> None:

@@ -3,23 +3,22 @@
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from fss_exporter.addresses import AddressMap
 from fss_exporter.log_once import LogOnce
-from fss_exporter.model.cost_overrides import CostOverrides
+from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_kernel_counting.processes import process_session
 from fss_kernel_counting.processes.attribution import Attribution, Places, Thread, amount
 from fss_kernel_counting.processes.births import FamilyTree
-from fss_kernel_counting.processes.costliest import Amount
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, Who
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
-from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, Names, ProcessSession
-from fss_kernel_counting.tracefs import NotYet, Sources
+from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, ProcessSession
+from fss_kernel_counting.tracefs import NotYet, ProcessNames, Sources
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,6 +37,15 @@ class ProcessLoad(NamedTuple):
     amount: Amount
 
 
+def by_address(loads: Iterable[ProcessLoad], who: Callable[[SeenThread], Who]) -> dict[str, dict[Who, Amount]]:
+    """Add up the loads of all threads of a process, pod, unit or job, by address. `who` returns that of a thread."""
+    result: dict[str, dict[Who, Amount]] = defaultdict(dict)
+    for address, seen, load in loads:
+        name = who(seen)
+        result[address][name] = result[address].get(name, NO_AMOUNT).plus(load)
+    return result
+
+
 class ProcessCounting:
     """Count the load by process, from the first look until the end.
 
@@ -49,12 +57,11 @@ class ProcessCounting:
 
     def __init__(
         self,
-        names: Names,
+        names: ProcessNames,
         *,
         writers: bool,
         sources: Sources,
-        address_map: AddressMap,
-        overrides: CostOverrides,
+        mounts: MountSettings,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Count for one program.
@@ -63,8 +70,7 @@ class ProcessCounting:
             names: names in tracefs of this program.
             writers: whether delayed writes count for the process that wrote.
             sources: places of the kernel's files.
-            address_map: mount targets behind TLS forwarders.
-            overrides: measured costs in place of the white paper's table.
+            mounts: mount targets behind TLS forwarders, and measured costs.
             clock: seconds that never go back.
         """
         self.failures: Counter[tuple[str, str]] = Counter()
@@ -74,12 +80,12 @@ class ProcessCounting:
         self._names = names
         self._writers = writers
         self._files = sources.files
-        self._overrides = overrides
+        self._overrides = mounts.overrides
         self._clock = clock
         self._attribution = Attribution()
         self._next_renewal = 0.0
         self._log_once = LogOnce(_LOG)
-        self._addresses = ClientAddresses(sources.sysfs, address_map)
+        self._addresses = ClientAddresses(sources.sysfs, mounts.address_map)
         self._pods = Pods(sources.pod_logs)
         self._family_tree = FamilyTree(sources.procfs)
         self._identities = Identities(sources.procfs, self._pods, self._family_tree)

@@ -28,7 +28,7 @@ class Pod(NamedTuple):
 
 
 class Pods:
-    """Names of pods by uid from the folder of pod logs, read again when an unknown uid appears.
+    """Names of pods by uid from the folder of pod logs, read again in a round with an unknown uid.
 
     `is_readable` says whether the folder could be read at the last look.
     """
@@ -37,17 +37,17 @@ class Pods:
         self.is_readable = True
         self._folder = folder
         self._names: dict[str, Pod] = {}
-        self._missing: set[str] = set()
+        self._is_fresh = False
 
     def begin(self) -> None:
         """Begin a round, in which an unknown uid is worth another look."""
-        self._missing.clear()
+        self._is_fresh = False
 
     def of(self, uid: str) -> Pod:
         """Return namespace and name. The uid stands for the name of a pod without a folder."""
-        if uid not in self._names and uid not in self._missing:
+        if uid not in self._names and not self._is_fresh:
             self._look()
-            self._missing.add(uid)
+            self._is_fresh = True
         return self._names.get(uid) or Pod("", uid)
 
     def _look(self) -> None:

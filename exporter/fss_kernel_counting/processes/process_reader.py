@@ -3,8 +3,7 @@
 import math
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -12,21 +11,9 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.collector import Answer, new_since
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
-from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, TopLoads, Who
-from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
-from fss_kernel_counting.processes.identities import Identity, SeenThread
-
-
-def by_address(
-    loads: Iterable[ProcessLoad], who: Callable[[SeenThread], Who | None]
-) -> dict[str, dict[Who | None, Amount]]:
-    """Add up the loads of all threads of a process or job, by address. `who` returns the process or job of a thread."""
-    result: dict[str, dict[Who | None, Amount]] = defaultdict(dict)
-    for address, seen, amount in loads:
-        name = who(seen)
-        result[address][name] = result[address].get(name, NO_AMOUNT).plus(amount)
-    return result
-
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, TopLoads, Who
+from fss_kernel_counting.processes.counting import ProcessCounting, by_address
+from fss_kernel_counting.processes.identities import Identity
 
 _OTHER_PROCESSES: Final = Identity("other")
 _OTHER_JOBS: Final = "other"

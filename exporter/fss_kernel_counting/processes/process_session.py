@@ -8,17 +8,26 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_kernel_counting import tracefs
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
 from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import Counted, Place, Places, Work
-from fss_kernel_counting.processes.births import EVENTS, births
+from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.processes.thread_tables import Row
 from fss_kernel_counting.sizes import size_triggers
 from fss_kernel_counting.trace_records import Record, RecordedEvents
-from fss_kernel_counting.tracefs import FILES, Files, Instance, Unavailable, advice, advised, check_client, event_format
+from fss_kernel_counting.tracefs import (
+    FILES,
+    Files,
+    Instance,
+    ProcessNames,
+    Unavailable,
+    advice,
+    advised,
+    check_client,
+    event_format,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -60,19 +69,6 @@ REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Rea
 _LOOKS_AT_FILES = 6
 
 
-class Names(NamedTuple):
-    """Names in tracefs that belong to one program."""
-
-    instance: str  # for the tables of each look
-    writers: str  # the instance of the join
-    joint: str  # the synthetic event of the join
-    births: str  # the instance that records births
-
-
-OF_AGENT: Final = Names(tracefs.OF_PROCESSES, tracefs.OF_WRITERS, "nfswho", tracefs.OF_BIRTHS)
-OF_COMMAND: Final = Names(tracefs.OF_IOSTAT, tracefs.OF_IOSTAT_WRITERS, "nfswho_iostat", tracefs.OF_IOSTAT_BIRTHS)
-
-
 class ProcessSession:
     """Triggers in place, whose largest table has `size` rows. With `writers`, delayed writes count for the process that wrote.
 
@@ -86,7 +82,14 @@ class ProcessSession:
     """
 
     def __init__(
-        self, root: Path, names: Names, size: int, *, writers: bool, addresses: ClientAddresses, files: Files = FILES
+        self,
+        root: Path,
+        names: ProcessNames,
+        size: int,
+        *,
+        writers: bool,
+        addresses: ClientAddresses,
+        files: Files = FILES,
     ) -> None:
         check_client(root, files=files)
         self.refused: dict[str, str] = {}
@@ -96,7 +99,7 @@ class ProcessSession:
         self._looks = 0
         self._tables: dict[str, InstanceTables] = {}
         self._births: RecordedEvents | None = None
-        self._instance = Instance(root, names.instance, files)
+        self._instance = Instance(root, names.looks, files)
         try:
             self._set_up(size)
             self._record_births(root, names, files)
@@ -123,13 +126,13 @@ class ProcessSession:
         else:
             self._tables[part] = tables
 
-    def _record_births(self, root: Path, names: Names, files: Files) -> None:
+    def _record_births(self, root: Path, names: ProcessNames, files: Files) -> None:
         try:
-            self._births = births(root, names.births, files)
+            self._births = RecordedEvents(root, names.births, EVENTS, BUFFER_KIB, files)
         except Unavailable as reason:
             self.refused[BIRTHS] = str(reason)
 
-    def _set_up_join(self, root: Path, names: Names, rows: int, files: Files) -> None:
+    def _set_up_join(self, root: Path, names: ProcessNames, rows: int, files: Files) -> None:
         try:
             with advised(root):
                 self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)

@@ -58,8 +58,9 @@ class CountedTotals:
         for operation in (READ, WRITE):
             before = self.invisible.get(operation, NO_TRANSFERS)
             self.invisible[operation] = before.plus(counts.invisible.get(operation, NO_TRANSFERS))
-        _add_calls(self.locks, counts.locks, counts.addresses, LOCK_PROCEDURES)
-        _add_calls(self.acls, counts.acls, counts.addresses, ACL_PROCEDURES)
+        addresses = {key.address for key in mounts.values()}
+        _add_calls(self.locks, counts.locks, addresses, LOCK_PROCEDURES)
+        _add_calls(self.acls, counts.acls, addresses, ACL_PROCEDURES)
         self.exact = {}
         for number, key in mounts.items():
             self.exact[key] = self.exact.get(key, True) and number in counts.superblocks

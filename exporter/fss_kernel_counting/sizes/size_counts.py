@@ -68,7 +68,6 @@ class Counts:
     transfers: Mapping[str, Mapping[str, CountedTransfers]] = field(default_factory=dict)
     # by operation, of superblocks without a visible mount
     invisible: Mapping[str, CountedTransfers] = field(default_factory=dict)
-    addresses: frozenset[str] = frozenset()  # addresses of the visible mounts
     locks: ByAddressAndProcedure | None = None  # Network Lock Manager calls. None where they are not counted
     acls: ByAddressAndProcedure | None = None  # NFSACL calls. None likewise
     has_sizes: bool = False  # whether the distribution of sizes is known, not only the sum of blocks

@@ -160,7 +160,6 @@ class ExactReader:
             superblocks=numbers - failed.keys(),
             transfers=transfers,
             invisible=invisible,
-            addresses=frozenset(superblock.key.address for superblock in superblocks.values()),
             locks=locks,
             acls=acls,
             has_sizes=session.form.has_sizes,

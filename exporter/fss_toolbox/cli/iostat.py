@@ -17,7 +17,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.durations.latency_reader import LatencyReader
 from fss_kernel_counting.exact_mode import Exact, exact, sources
 from fss_kernel_counting.processes.counting import ProcessCounting
-from fss_kernel_counting.processes.process_session import OF_COMMAND
+from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given
@@ -156,13 +156,7 @@ def _counted(source: Exact, interval: float, count: int | None, mounts: MountSet
 def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[process_reports.ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
     kernel = replace(sources(flags), procfs=flags.procfs)
-    counting = ProcessCounting(
-        OF_COMMAND,
-        writers=flags.writers,
-        sources=kernel,
-        address_map=mounts.address_map,
-        overrides=mounts.overrides,
-    )
+    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=kernel, mounts=mounts)
     clean_up_at_the_end(counting.close)
     counting.open()
     read, interval = _source(flags, mounts).read_in_time, flags.interval or 0.0

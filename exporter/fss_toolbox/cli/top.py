@@ -15,8 +15,7 @@ from fss_exporter.fetch import get, shown
 from fss_exporter.flag_records import KernelFlags, ProcfsFlags, argument, flag, refuse, takes
 from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.processes.counting import ProcessCounting
-from fss_kernel_counting.processes.process_session import OF_COMMAND
-from fss_kernel_counting.tracefs import Sources
+from fss_kernel_counting.tracefs import OF_COMMAND, Sources
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import ShapeFlags
 from fss_toolbox.plan.prometheus_api import Prometheus
@@ -89,8 +88,7 @@ def _source(flags: TopFlags) -> PictureSource:
         OF_COMMAND,
         writers=True,
         sources=Sources(tracefs=flags.tracefs_places, sysfs=flags.sysfs, procfs=flags.procfs),
-        address_map=mounts.address_map,
-        overrides=mounts.overrides,
+        mounts=mounts,
     )
     read = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services).read_in_time
     return HostSource(read, ceilings, flags.interval or _HOST_SECONDS, counting, mounts.overrides)

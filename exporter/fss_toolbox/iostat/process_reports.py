@@ -2,7 +2,6 @@
 
 import pwd
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from rich.console import Console
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Places
 from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount
-from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
+from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad, by_address
 from fss_kernel_counting.processes.identities import SeenThread
 from fss_toolbox import printed
 from fss_toolbox.iostat.intervals import intervals
@@ -89,11 +88,7 @@ def reports(
 
 def loads_by_party(loads: Iterable[ProcessLoad], by: str) -> dict[str, dict[Party, Amount]]:
     """Return loads by address and party."""
-    result: dict[str, dict[Party, Amount]] = defaultdict(dict)
-    for address, seen, amount in loads:
-        who = party(seen, by)
-        result[address][who] = result[address].get(who, NO_AMOUNT).plus(amount)
-    return result
+    return by_address(loads, lambda seen: party(seen, by))
 
 
 SORTS: Final[Mapping[str, Callable[[Amount], float]]] = {

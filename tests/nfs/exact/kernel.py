@@ -213,10 +213,6 @@ class Kernel(Files):
             return self._hist and event in self.events
         return any(known.startswith(event) for known in self.events)
 
-    def first(self, root: Path, pattern: str) -> Path | None:
-        assert pattern == "events/*/*/trigger"
-        return next((root / "events" / event / "trigger" for event in self.events), None)
-
     def all(self, *_: Path | str) -> list[Path]:
         """No CPU: nothing is born here."""
         return []

@@ -11,18 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.flag_records import TRACEFS_PLACES
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
+from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.superblocks import NO_READING
 from fss_kernel_counting.durations.request_durations import duration_tables
 from fss_kernel_counting.hist_tables import HistParser
 from fss_kernel_counting.processes.counting import ProcessCounting
-from fss_kernel_counting.processes.process_session import OF_COMMAND
 from fss_kernel_counting.sizes.size_triggers import SizeSession
 from fss_kernel_counting.tracefs import (
-    OF_IOSTAT,
-    OF_IOSTAT_WRITERS,
+    OF_COMMAND,
     OF_LATENCY,
     OF_SIZES,
     Instance,
@@ -198,9 +195,7 @@ def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
     """Sets the triggers by thread and the join where this kernel has the events, and leaves nothing behind in any case."""
     places = TRACEFS_PLACES if tracefs is None else (tracefs,)
     sources = Sources(tracefs=places, sysfs=tmp_path)
-    counting = ProcessCounting(
-        OF_COMMAND, writers=True, sources=sources, address_map=NO_ADDRESSES, overrides=NO_OVERRIDES
-    )
+    counting = ProcessCounting(OF_COMMAND, writers=True, sources=sources, mounts=NO_MOUNT_SETTINGS)
     if tracefs is not None and _counts(tracefs) and (tracefs / "events" / "nfs").exists():
         counting.open()
         counting.look(NO_READING)  # reads every table
@@ -212,8 +207,8 @@ def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
         ):
             counting.open()
     if tracefs is not None:
-        assert not (tracefs / "instances" / OF_IOSTAT).exists()
-        assert not (tracefs / "instances" / OF_IOSTAT_WRITERS).exists()
+        assert not (tracefs / "instances" / OF_COMMAND.looks).exists()
+        assert not (tracefs / "instances" / OF_COMMAND.writers).exists()
 
 
 def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | None) -> None:

@@ -6,17 +6,14 @@ from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
 from tests.nfs.processes.procfs import process
 from tests.nfs.records import mountinfo, mountstats
 
-from fss_exporter.addresses import NO_ADDRESSES
-from fss_exporter.model.cost_overrides import NO_OVERRIDES
+from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_kernel_counting.processes.costliest import Amount
-from fss_kernel_counting.processes.counting import ProcessCounting
+from fss_kernel_counting.processes.counting import ProcessCounting, by_address
 from fss_kernel_counting.processes.identities import Identity
-from fss_kernel_counting.processes.process_reader import by_address
-from fss_kernel_counting.processes.process_session import OF_AGENT, Names
-from fss_kernel_counting.tracefs import Files, Sources
+from fss_kernel_counting.tracefs import OF_AGENT, Files, ProcessNames, Sources
 
 HERE = "10.0.0.3"
 CLIENT = 12
@@ -40,7 +37,7 @@ class BusyHost:
         folder: Path,
         *,
         writers: bool = False,
-        names: Names = OF_AGENT,
+        names: ProcessNames = OF_AGENT,
         kernel: Kernel | None = None,
         fstype: str = "nfs",
         files: Files | None = None,
@@ -63,8 +60,7 @@ class BusyHost:
             names,
             writers=writers,
             sources=self.sources,
-            address_map=NO_ADDRESSES,
-            overrides=NO_OVERRIDES,
+            mounts=NO_MOUNT_SETTINGS,
             clock=lambda: self.now,
         )
 

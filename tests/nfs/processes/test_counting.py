@@ -9,8 +9,7 @@ from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
 from fss_kernel_counting.processes.costliest import Amount
-from fss_kernel_counting.processes.process_session import OF_COMMAND
-from fss_kernel_counting.tracefs import OF_BIRTHS, OF_PROCESSES, OF_WRITERS, Unavailable
+from fss_kernel_counting.tracefs import OF_AGENT, OF_COMMAND, Unavailable
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ def test_files_with_one_number_on_two_mounts_give_nothing_to_the_wrong_writer(jo
 
 def test_the_event_of_the_join_is_made_and_removed(joined: BusyHost) -> None:
     assert "synthetic/nfswho" in joined.kernel.events
-    assert joined.kernel.instances.keys() == {OF_PROCESSES, OF_WRITERS, OF_BIRTHS}
+    assert joined.kernel.instances.keys() == {OF_AGENT.looks, OF_AGENT.writers, OF_AGENT.births}
 
     joined.counting.close()
 
@@ -200,7 +199,7 @@ def test_a_nearly_full_table_is_made_anew_and_no_call_before_is_lost(host: BusyH
         host.read(number, "cat", 4 * KIB)
     assert host.look()["cat"].operations == 1700
     assert host.counting.failures["instance", "renewed"] == 1
-    assert host.kernel.instances[OF_PROCESSES]["nfs/nfs_initiate_read"][0].rows == {}
+    assert host.kernel.instances[OF_AGENT.looks]["nfs/nfs_initiate_read"][0].rows == {}
 
     host.read(1, "cat", 4 * KIB)
 
@@ -213,7 +212,7 @@ def test_a_full_table_is_said_and_the_next_is_larger(host: BusyHost) -> None:
 
     assert host.look()["cat"].operations == 2048
     assert host.counting.failures["reads", "full"] == 1
-    assert host.kernel.instances[OF_PROCESSES]["nfs/nfs_initiate_read"][0].size == 4096
+    assert host.kernel.instances[OF_AGENT.looks]["nfs/nfs_initiate_read"][0].size == 4096
 
 
 def test_more_new_clients_than_the_table_has_room_for_get_a_larger_table(host: BusyHost) -> None:
@@ -222,7 +221,7 @@ def test_more_new_clients_than_the_table_has_room_for_get_a_larger_table(host: B
     host.look()
 
     assert host.counting.failures["clients", "full"] == 1
-    assert host.kernel.instances[OF_PROCESSES]["sunrpc/rpc_clnt_new"][0].size == 1024
+    assert host.kernel.instances[OF_AGENT.looks]["sunrpc/rpc_clnt_new"][0].size == 1024
 
 
 def test_a_join_without_the_names_of_the_writers_is_taken_down(tmp_path: Path) -> None:
@@ -232,11 +231,11 @@ def test_a_join_without_the_names_of_the_writers_is_taken_down(tmp_path: Path) -
     host.look()
 
     assert {part for part, _ in host.counting.failures} == {"dirtiers", "writers"}
-    assert host.kernel.instances.keys() == {OF_PROCESSES, OF_BIRTHS}
+    assert host.kernel.instances.keys() == {OF_AGENT.looks, OF_AGENT.births}
 
 
 def test_triggers_that_another_program_removed_are_set_again(host: BusyHost) -> None:
-    host.kernel.instances[OF_PROCESSES]["nfs/nfs_initiate_read"] = []
+    host.kernel.instances[OF_AGENT.looks]["nfs/nfs_initiate_read"] = []
     assert host.look() == {}
     assert host.counting.failures["reads", "gone"] == 1
     host.read(1, "systemd", 4 * KIB)
@@ -287,7 +286,7 @@ def test_where_the_kernel_cannot_count_nothing_is_left_behind(tmp_path: Path, ke
 
 def test_without_root_the_reason_is_said_and_tried_again_after_a_minute(tmp_path: Path) -> None:
     host = BusyHost(tmp_path)
-    host.kernel.refuse(OF_PROCESSES, errno.EACCES)
+    host.kernel.refuse(OF_AGENT.looks, errno.EACCES)
     assert host.look() == {}
     host.kernel.refusals.clear()
     assert host.look() == {}

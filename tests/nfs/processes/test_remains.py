@@ -12,9 +12,8 @@ from fss_exporter.cli.counting_plug import remove_remains
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import UsageError
-from fss_kernel_counting.processes.process_session import OF_AGENT, OF_COMMAND
 from fss_kernel_counting.remains import Remains, instances, remove
-from fss_kernel_counting.tracefs import INSTANCES, Sources, Unavailable, find
+from fss_kernel_counting.tracefs import INSTANCES, OF_AGENT, OF_COMMAND, Sources, Unavailable, find
 
 
 def sources(kernel: Kernel) -> Sources:
@@ -26,7 +25,7 @@ def killed(tmp_path: Path) -> Kernel:
     """The kernel after an agent and an iostat with a join were killed."""
     kernel = Kernel(BY_PROCESS)
     for names in (OF_AGENT, OF_COMMAND):
-        BusyHost(tmp_path / names.instance, writers=True, names=names, kernel=kernel).look()
+        BusyHost(tmp_path / names.looks, writers=True, names=names, kernel=kernel).look()
     kernel.handles.clear()
     return kernel
 
@@ -50,16 +49,16 @@ def test_what_a_running_program_uses_stays_and_goes_on_counting(tmp_path: Path) 
 
     done = remove(sources(kernel))
 
-    assert done == Remains((), (ROOT / "instances" / OF_AGENT.instance,), ())
+    assert done == Remains((), (ROOT / "instances" / OF_AGENT.looks,), ())
     assert kernel.instances == before
 
 
 def test_what_cannot_be_removed_is_named_with_the_reason(killed: Kernel) -> None:
-    killed.refuse(OF_AGENT.instance, errno.EROFS)
+    killed.refuse(OF_AGENT.looks, errno.EROFS)
 
     done = remove(sources(killed))
 
-    assert done.kept == (f"{ROOT}/instances/{OF_AGENT.instance}: Read-only file system",)
+    assert done.kept == (f"{ROOT}/instances/{OF_AGENT.looks}: Read-only file system",)
     assert OF_AGENT.writers in killed.instances
     assert OF_COMMAND.writers not in killed.instances
 

@@ -1,12 +1,13 @@
 """Minutes of the calibration against minutes of OCI: preparations, other programs, namings and clocks that differ."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 from tests.calibrate.demo_tables import idle_mount_target, minutes_of
 from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.region import Region
+from tests.region import Region, small
 
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
 from fss_toolbox.calibrate.calibration_run import CountedMinute
@@ -197,14 +198,17 @@ def test_a_request_that_outlasts_its_minute_costs_the_minutes_it_touched(region:
     assert_inside_the_stated_errors(rows)
 
 
+@pytest.mark.parametrize("publishes_iops", [True, False], ids=["IOPS", "requests alone"])
 @pytest.mark.parametrize("connected", [9.0, None], ids=["other clients", "unknown"])
 def test_minutes_with_connections_of_other_clients_or_an_unknown_number_are_left_out(
     connected: float | None,
-    region: Region,
+    publishes_iops: bool,
+    regions: Callable[..., Region],
     fast_clock: FastClock,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    region = regions(replace(small(), publishes_iops=publishes_iops))
     minutes = minutes_of(PLAN, SimulatedClient(region, "mt-idle", fast_clock, HIDDEN), fast_clock)
     cloud = idle_mount_target(region, fast_clock)
     visited = {minute.minute for minute in minutes if minute.step == "GETATTR"}

@@ -1,6 +1,6 @@
 """The results of a calibration by step, from the minutes of this host and the same minutes by OCI. Pure."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fss_toolbox.calibrate.calibration_run import CountedMinute
@@ -25,16 +25,14 @@ def rows_by_iops(
     minutes: Sequence[CountedMinute],
     io_operations: Mapping[int, float],
     steps: Sequence[CalibrationStep] = (),
-    refused: Container[int] = (),
     recorded: Naming | None = None,
 ) -> tuple[list[CalibrationRow], ClockFit | None]:
     """Return results from the I/O operations by OCI's name of the minute, and the clock that fits. None if OCI has no minute.
 
-    Minutes that OCI lacks are left out, and so are `refused` minutes of OCI. `recorded` is the naming of minutes that a record
-    has.
+    Minutes that OCI lacks are left out. `recorded` is the naming of minutes that a record has.
     """
     table = costs_by_kind(steps)
-    fit = fit_clock(minutes, io_operations, table, refused, recorded)
+    fit = fit_clock(minutes, io_operations, table, recorded)
     if fit is None:
         return [], None
     rows = []

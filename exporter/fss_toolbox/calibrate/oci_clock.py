@@ -6,7 +6,7 @@ naming leaves the smallest misfit between these costs and OCI's I/O operations.
 """
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -79,7 +79,6 @@ def fit_clock(
     minutes: Sequence[CountedMinute],
     io_operations: Mapping[int, float],
     table: Mapping[str, float],
-    refused: Container[int] = (),
     recorded: Naming | None = None,
 ) -> ClockFit | None:
     """Return the clock that fits best, the recorded or documented one where others are no better.
@@ -88,7 +87,6 @@ def fit_clock(
         minutes: minutes of this host, without a gap.
         io_operations: by OCI, by OCI's name of the minute.
         table: cost of each kind.
-        refused: OCI's names of minutes that say nothing.
         recorded: naming that an earlier record has.
 
     Returns:
@@ -98,7 +96,7 @@ def fit_clock(
     expected = recorded or NAMINGS[0]
     for clock in (OciClock(naming, ahead) for naming in NAMINGS for ahead in AHEAD_SECONDS):
         laid = requests_by_oci_minute(minutes, clock)
-        names = tuple(name for name in laid if name in io_operations and name not in refused)
+        names = tuple(name for name in laid if name in io_operations)
         if not names:
             continue
         costs = fit_costs([laid[name] for name in names], [io_operations[name] for name in names], table)

@@ -1,6 +1,6 @@
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -163,19 +163,19 @@ def measured_rows(
 ) -> tuple[list[CalibrationRow], ClockFit | None]:
     """Return the results of the minutes, by MountTargetIOPS if the tenancy has the metric, and then the clock that fits.
 
-    A minute with more than `own_connections` to the mount target, or an unknown number, is left out. None for connections of other clients.
-    `recorded` is the naming of minutes that a record has.
+    A minute with more than `own_connections` to the mount target, or an unknown number, is left out. None for connections
+    of other clients. `recorded` is the naming of minutes that a record has.
 
     Raises:
         SourceError: OCI has none of the minutes.
     """
+    others = set() if own_connections is None else cloud.minutes_with_others(done, own_connections, patience_s)
     fit = None
     if cloud.publishes_iops(patience_s):
         io_operations = cloud.io_operations(done, patience_s)
-        others = set() if own_connections is None else cloud.minutes_with_others(done, own_connections, patience_s)
-        if refused := others & io_operations.keys():
-            tables.note(f"{len(refused)} minutes are left out: other clients were connected, or OCI does not say")
-        rows, fit = rows_by_iops(done, io_operations, plan.steps, refused, recorded)
+        _tell_others(others & io_operations.keys())
+        alone = {name: count for name, count in io_operations.items() if name not in others}
+        rows, fit = rows_by_iops(done, alone, plan.steps, recorded)
         late = [step.name for step in plan.steps if step.name not in {row.step for row in rows}]
         if rows and late:
             tables.note(
@@ -185,10 +185,18 @@ def measured_rows(
             tables.note(str(fit))
     else:
         tables.note(_NO_IOPS)
-        rows = rows_by_requests(done, cloud.requests(done, patience_s), plan.steps, recorded)
+        requests = cloud.requests(done, patience_s)
+        _tell_others(others & {name for _, name in requests})
+        alone_by_step = {(step, name): count for (step, name), count in requests.items() if name not in others}
+        rows = rows_by_requests(done, alone_by_step, plan.steps, recorded)
     if not rows:
         raise SourceError("OCI Monitoring has no good minute of this calibration. Try again, or a longer --wait")
     return rows, fit
+
+
+def _tell_others(minutes: AbstractSet[int]) -> None:
+    if minutes:
+        tables.note(f"{len(minutes)} minutes are left out: other clients were connected, or OCI does not say")
 
 
 def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[Session, MountTarget]:

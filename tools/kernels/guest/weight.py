@@ -8,7 +8,9 @@ from urllib.request import urlopen
 
 from tools.kernels.guest.lab import COUNTS, HERE, cpu_s, note, run, scrape, settled, start_agent, wait
 
-from fss_kernel_counting.processes.births import births as record
+from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
+from fss_kernel_counting.trace_records import RecordedEvents
+from fss_kernel_counting.tracefs import OF_AGENT
 
 _IDLE_S = 242
 _SCRAPE_S = 11
@@ -16,7 +18,6 @@ _NODE_EXPORTER = "http://127.0.0.1:21010/metrics"
 _FORKS = 250
 _TURNS = 4
 _PAUSE_S = 3.0
-_FSS_BIRTHS = "fss-exporter-births"
 
 
 def idle_agents() -> None:
@@ -73,7 +74,7 @@ def births() -> None:
     off, on, records = [], [], 0
     for _ in range(_TURNS):
         off.append(_forks())
-        recorded = record(Path("/sys/kernel/tracing"), _FSS_BIRTHS)
+        recorded = RecordedEvents(Path("/sys/kernel/tracing"), OF_AGENT.births, EVENTS, BUFFER_KIB)
         on.append(_forks())
         records += len(recorded.look())
         recorded.end()

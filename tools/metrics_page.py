@@ -51,7 +51,11 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
         OTHER_SERVICES,
     ),
     ("The poller", "What the poller does for each region, and what OCI answers.", POLLER),
-    ("The exporter about itself", "What agent and poller say about their own health.", EXPORTER),
+    (
+        "The exporter about itself",
+        "What agent and poller say about their own health. The usual `process_` metrics are there too: processor, memory, open files, start.",
+        tuple(metric for metric in EXPORTER if metric.name.startswith("fss_")),
+    ),
 )
 
 LABELS_OF = {
@@ -75,7 +79,7 @@ def page() -> str:
         "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
         "ratio is between 0 and 1. A missing series is a missing figure, never zero. A name that ends in `_total` is a counter, which "
         "begins at 0 with the exporter. A name that ends in `_info` is a gauge of value 1, whose labels say something. All others are "
-        "gauges, unless the table says histogram. Labels that come together have one name:\n\n"
+        "gauges, unless the table says histogram. Where no source is named, the exporter itself is the source. Labels that come together have one name:\n\n"
         f"{groups}\n\n{rooms}"
     )
 
@@ -83,10 +87,15 @@ def page() -> str:
 def _table(metrics: Iterable[Metric]) -> str:
     rows = (
         f"| {_name(metric)} | {_labels(metric.labels)} "
-        f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_cell(metric.origin)} |\n"
+        f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_source(metric)} |\n"
         for metric in metrics
     )
     return f"| metric | labels | meaning | source |\n|---|---|---|---|\n{''.join(rows)}"
+
+
+def _source(metric: Metric) -> str:
+    """The source, unless the exporter is its own."""
+    return "" if metric.origin in ("the exporter", "the poller") else _cell(metric.origin)
 
 
 def _name(metric: Metric) -> str:

@@ -105,3 +105,7 @@ def test_the_date_when_full_is_that_of_the_present_growth(
     options = {(option["option"], option["count"]): option for option in plan["options"]}
 
     assert options["standard", 1]["full_on"] == full_on, "30 days from 2026-09-21"
+    assert options["standard", 1]["fits"] is options["hpmt-20", 1]["fits"] is None, "OCI has no IOPS of the load"
+    assert options["lustre mbps-per-tb-125", 1]["fits"]
+    out = " ".join(ask("plan", "--prometheus", "http://p", "--compare").out.split())
+    assert "not known whether it fits: the IOPS of the load are not known: standard, hpmt-20" in out

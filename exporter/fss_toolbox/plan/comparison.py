@@ -124,9 +124,11 @@ def _notes(options: Sequence[Option], load: Load) -> Iterator[str]:
     unknown: dict[str, list[str]] = {}
     for option in options:
         if option.fits is None:
-            unknown.setdefault(", ".join(option.unknown), []).append(option.name)
-    for resources, names in unknown.items():
-        yield f"not known whether it fits: no document states {resources} of {', '.join(names)}"
+            resources = ", ".join(option.unknown)
+            why = f"no document states {resources} of" if resources else "the IOPS of the load are not known:"
+            unknown.setdefault(why, []).append(option.name)
+    for why, names in unknown.items():
+        yield f"not known whether it fits: {why} {', '.join(names)}"
     yield f"full on: {_history(load)}"
     for source, read_on in sorted({(option.price.source, option.price.date) for option in options if option.price}):
         yield f"price: {source} ({read_on})"

@@ -11,7 +11,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import CONNECTION_BOUNDS, ClientHosts, pieces_for, server_uses
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.purchase import offers
-from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, Use, fullest
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, Use, fullest
 from fss_toolbox.sizing.workload import plain
 
 _EPOCH: Final = date(1970, 1, 1)
@@ -62,11 +62,19 @@ class Option:
         return tuple(use.resource for use in self.uses if use.demand and use.limit is None)
 
     @property
+    def has_known_cost(self) -> bool:
+        """Whether the I/O operations of the load are known, if they count."""
+        return all(use.demand is not None for use in self.uses if use.resource == IOPS)
+
+    @property
     def fits(self) -> bool | None:
-        """Whether the load stays at or below the target. None if all known ceilings hold and another is not published."""
+        """Whether the load stays at or below the target.
+
+        None if all known ceilings hold, and another is not published or the I/O operations of the load are not known.
+        """
         if self.binds is not None and (self.binds.ratio or 0.0) > self.target * (1 + 1e-9):
             return False
-        return None if self.unknown else True
+        return True if self.has_known_cost and not self.unknown else None
 
 
 def options(

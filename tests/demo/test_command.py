@@ -247,8 +247,8 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
 
 
 def test_the_help_names_every_kind_of_fault() -> None:
-    from fss_toolbox.demo.region.faults import DATA_KINDS, WIRE_KINDS
+    from fss_toolbox.demo.region.faults import DEMO_KINDS
 
     shown = ask("demo", "--help").out
-    for kind in (*WIRE_KINDS, *DATA_KINDS):
+    for kind in (*DEMO_KINDS.wire, *DEMO_KINDS.data):
         assert re.search(rf"^ +{kind} +\S", shown, re.MULTILINE), kind

@@ -13,7 +13,7 @@ from fss_toolbox.demo.region import Region as DemoRegion, Tenancy
 from fss_toolbox.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
 from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
 from fss_toolbox.demo.region.demo_tenancy import RequestMix
-from fss_toolbox.demo.region.faults import DATA_KINDS, DEFAULT_SECONDS, WIRE_KINDS, FaultKinds
+from fss_toolbox.demo.region.faults import DEMO_KINDS, FaultKinds
 from fss_toolbox.demo.region.metric_streams import published_metrics
 from fss_toolbox.demo.region.point_store import PointStore
 from fss_toolbox.demo.region.wire import ApiRequest
@@ -25,17 +25,17 @@ SPOILT: Mapping[str, bytes | None] = {
 }
 KINDS = FaultKinds(
     wire={
-        **WIRE_KINDS,
+        **DEMO_KINDS.wire,
         "cut-off": "the connection breaks in the middle of the answer",
         "not-json": "the answer is a page of HTML",
         "wrong-shape": "the answer is JSON, of another shape",
         "clock-skew": "the service's clock is `seconds` (600) ahead, so every signature is too old",
     },
     data={
-        **DATA_KINDS,
+        **DEMO_KINDS.data,
         "name-case": "metric names are spelt `BySize` where the documentation says `bySize`",
     },
-    seconds={**DEFAULT_SECONDS, "clock-skew": 600.0},
+    seconds={**DEMO_KINDS.seconds, "clock-skew": 600.0},
 )
 
 

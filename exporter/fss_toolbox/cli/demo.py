@@ -23,7 +23,7 @@ from fss_exporter.flag_records import FilePath, flag, switch, takes
 from fss_toolbox.demo.recorded_clients import Clients
 from fss_toolbox.demo.region import Region, large, small
 from fss_toolbox.demo.region.charges import ChargeTable
-from fss_toolbox.demo.region.faults import DATA_KINDS, WIRE_KINDS, FaultKinds
+from fss_toolbox.demo.region.faults import DEMO_KINDS
 from fss_toolbox.demo.server_meter import ServerMeter
 
 UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
@@ -42,9 +42,9 @@ A fault is KIND[:OPERATION][,NAME=VALUE]..., as in 429:SummarizeMetricsData,time
 heals the fault after that number of answers, `match` limits it to requests that hold a text. Faults can be set while the demo
 runs: POST {{"fault": "..."}} to /control/faults of the region.
 
-{_listed("Faults of an answer:", WIRE_KINDS)}
+{_listed("Faults of an answer:", DEMO_KINDS.wire)}
 
-{_listed("Faults of the data, from now on:", DATA_KINDS)}
+{_listed("Faults of the data, from now on:", DEMO_KINDS.data)}
 """
 
 
@@ -130,7 +130,7 @@ def demo(flags: DemoFlags) -> None:
 
 def _started(flags: DemoFlags) -> Region:
     try:
-        faults = [FaultKinds().parse(fault) for fault in flags.faults]  # before a large tenancy is built
+        faults = [DEMO_KINDS.parse(fault) for fault in flags.faults]  # before a large tenancy is built
         charges = None if flags.charge_table is None else ChargeTable.of_file(flags.charge_table)
         region = Region(large(flags.mount_targets) if flags.mount_targets else small(), charges=charges)
         for fault in faults:

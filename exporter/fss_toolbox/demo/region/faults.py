@@ -13,31 +13,12 @@ from fnmatch import fnmatchcase
 
 from fss_exporter.errors import UsageError
 
-WIRE_KINDS: Mapping[str, str] = {
-    "429": "too many requests",
-    "500": "internal server error",
-    "503": "service unavailable",
-    "deny": "a permission is missing: 404 NotAuthorizedOrNotFound",
-    "slow": "the answer takes `seconds` (30)",
-}
-"""Faults of one answer."""
-
-DATA_KINDS: Mapping[str, str] = {
-    "late": "points arrive up to `seconds` (180) late, two minutes at once",
-    "gaps": "a `share` (0.1) of the points never arrives",
-    "delete": "the resource called `resource` is gone",
-    "by-start": "points are named by the start of their minute and not by its end",
-}
-"""Faults of the data. They count from the minute they are set."""
-
-DEFAULT_SECONDS: Mapping[str, float] = {"slow": 30.0, "late": 180.0}
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A fault that the loopback region shows in its answers."""
 
-    kind: str  # a key of WIRE_KINDS or DATA_KINDS
+    kind: str
     operation: str = "*"  # pattern of API operations, e.g. `List*`
     times: int | None = None  # answers until the fault heals; None for ever
     match: str = ""  # text the request must hold
@@ -57,11 +38,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class FaultKinds:
-    """The kinds of faults that a region knows."""
+    """The kinds of faults that a region knows, with what each does."""
 
-    wire: Mapping[str, str] = field(default_factory=lambda: WIRE_KINDS)
-    data: Mapping[str, str] = field(default_factory=lambda: DATA_KINDS)
-    seconds: Mapping[str, float] = field(default_factory=lambda: DEFAULT_SECONDS)
+    wire: Mapping[str, str]  # faults of one answer
+    data: Mapping[str, str]  # faults of the data, from the minute they are set
+    seconds: Mapping[str, float]  # default of `seconds`, by each kind that has it
 
     def parse(self, text: str) -> Fault:
         """Read `KIND[:OPERATION][,NAME=VALUE]...`. UsageError for an unknown kind or name, and a value out of range."""
@@ -95,6 +76,24 @@ class FaultKinds:
         except ValueError:
             pass
         raise UsageError(f"fault {text!r}: {option!r} is not an option of {fault.kind}, or its value is out of range")
+
+
+DEMO_KINDS = FaultKinds(
+    wire={
+        "429": "too many requests",
+        "500": "internal server error",
+        "503": "service unavailable",
+        "deny": "a permission is missing: 404 NotAuthorizedOrNotFound",
+        "slow": "the answer takes `seconds` (30)",
+    },
+    data={
+        "late": "points arrive up to `seconds` (180) late, two minutes at once",
+        "gaps": "a `share` (0.1) of the points never arrives",
+        "delete": "the resource called `resource` is gone",
+        "by-start": "points are named by the start of their minute and not by its end",
+    },
+    seconds={"slow": 30.0, "late": 180.0},
+)
 
 
 class FaultBoard:

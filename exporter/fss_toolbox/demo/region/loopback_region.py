@@ -12,14 +12,13 @@ The last command charges real requests, as a packet capture or a server counted 
 """
 
 import json
-import socket
-import sys
+import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from fnmatch import fnmatchcase
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from fss_exporter.errors import UsageError
@@ -30,72 +29,24 @@ from fss_toolbox.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOpe
 from fss_toolbox.demo.region.charges import ChargeTable, RealRequests
 from fss_toolbox.demo.region.demo_account import DemoAccount
 from fss_toolbox.demo.region.demo_tenancy import Tenancy
-from fss_toolbox.demo.region.faults import Fault, FaultBoard, FaultKinds
+from fss_toolbox.demo.region.faults import DEMO_KINDS, Fault, FaultBoard, FaultKinds
 from fss_toolbox.demo.region.inventory_api import InventoryApi
+from fss_toolbox.demo.region.loopback_server import LoopbackServer
 from fss_toolbox.demo.region.monitoring_api import MonitoringApi, RegionLimits
 from fss_toolbox.demo.region.point_store import PointStore
 from fss_toolbox.demo.region.posted_metrics import PostedMetrics
+from fss_toolbox.demo.region.refusal import Refusal
 from fss_toolbox.demo.region.tenancies import small
-from fss_toolbox.demo.region.wire import ApiRequest, Dispatcher, headers_of
+from fss_toolbox.demo.region.wire import ApiRequest, check_control, checked, headers_of, refused
 
-Respond = Callable[[ApiRequest], tuple[int, Mapping[str, str], bytes]]
+_LOG = logging.getLogger(__name__)
 
-
-class _ConnectionHandler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1  # headers and body leave in one segment; two would wait for each other's acknowledgement
-    server: "_Server"
-
-    def handle(self) -> None:
-        self.server.connections.add(self.connection)
-        try:
-            super().handle()
-        except (ConnectionError, ValueError):  # the client, or stop(), closed the connection
-            self.close_connection = True
-        finally:
-            self.server.connections.discard(self.connection)
-
-    def _answer(self) -> None:
-        length = self.headers.get("content-length", "0")
-        body = self.rfile.read(int(length)) if length.isdecimal() else b""
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        status, answered, content = self.server.respond(ApiRequest(self.command, self.path, headers, body))
-        self.send_response_only(status)  # the region has a clock of its own for the header Date
-        for name, value in answered.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-        if len(content) < int(answered["content-length"]):
-            self.close_connection = True
-
-    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = _answer  # noqa: N815 - names of the standard library
-
-    def log_message(self, *_: Any) -> None:
-        """Requests are not logged."""
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], respond: Respond) -> None:
-        super().__init__(address, _ConnectionHandler)
-        self.respond = respond
-        self.connections: set[socket.socket] = set()
-
-    def close(self) -> None:
-        """Close the listener and every connection."""
-        self.shutdown()
-        self.server_close()
-        for connection in list(self.connections):
-            with suppress(OSError):  # closed in the meantime
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that closes its connection in the middle of an answer is no error of the region."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
+_FAILURES: Mapping[str, Callable[[], Refusal]] = {
+    "429": refusal.throttled,
+    "500": refusal.internal_error,
+    "503": refusal.unavailable,
+    "deny": refusal.not_authorized_or_not_found,
+}
 
 
 class Region:
@@ -105,7 +56,7 @@ class Region:
     of real requests.
     """
 
-    fault_kinds: ClassVar[FaultKinds] = FaultKinds()
+    fault_kinds: ClassVar[FaultKinds] = DEMO_KINDS
     activity: ClassVar[type[Activity]] = Activity
     table: ClassVar[OperationTable] = DEMO_TABLE
     point_store: ClassVar[type[PointStore]] = PointStore
@@ -135,17 +86,15 @@ class Region:
             **dict(InventoryApi(self._activity, now, limits.page).handlers()),
             **monitoring.handlers(),
             **self.alarms_api(monitoring).handlers(),
-            "Show": self._show,
-            "AddFault": lambda call: self._turn(call, lambda: self.add_fault(call.body.fault)),
-            "ClearFaults": lambda call: self._turn(call, self.clear_faults),
-            "SetLoad": lambda call: self._turn(call, lambda: self.set_load(call.body.mount_target, call.body.factor)),
-            "MoveLoad": lambda call: self._turn(call, lambda: self._move_body(call.body)),
-            "ChargeRequests": lambda call: self._turn(call, lambda: self._charge_body(call.body)),
+            **self._control(),
         }
         served = self.table.operations(handlers)
         self.operations = tuple(operation for operation in served if not operation.is_control)
-        self._dispatcher = Dispatcher(served, self.fault_board, self.admit)
-        self._server: _Server | None = None
+        self._routes = [(operation.pattern, operation) for operation in served]
+        self.calls: Counter[str] = Counter()  # requests by operation since the start, refused ones included
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._server: LoopbackServer | None = None
 
     # -- requests
 
@@ -154,7 +103,7 @@ class Region:
 
     def respond(self, request: ApiRequest) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and body of the answer to a request."""
-        operation, answer = self._dispatcher.answer(request)
+        operation, answer = self._answer(request)
         content = b"" if answer.body is None else json.dumps(answer.body, separators=(",", ":")).encode()
         headers = headers_of(answer, content, request.headers.get("opc-request-id", ""), self._now())
         return answer.status, headers, self.spoil(operation, request, headers, content)
@@ -163,15 +112,55 @@ class Region:
         """Return the body that is sent, and headers changed in place. The demo changes nothing."""
         return content
 
+    def _answer(self, request: ApiRequest) -> tuple[ApiOperation | None, ApiAnswer]:
+        """Return the operation of a request, where there is one, and the answer."""
+        operation = None
+        try:
+            operation, path = self._route(request)
+            if operation.is_control:
+                check_control(request)
+            else:
+                self._count(operation, request)
+            return operation, operation.handle(checked(operation, path, request))
+        except Refusal as no:
+            return operation, refused(no)
+        except Exception:  # noqa: BLE001 - any defect of the region is a 500 to the client, and a log line
+            _LOG.exception("%s %s failed", request.method, request.path)
+            return operation, refused(refusal.internal_error())
+
+    def _route(self, request: ApiRequest) -> tuple[ApiOperation, Mapping[str, str]]:
+        known = False
+        for pattern, operation in self._routes:
+            if match := pattern.fullmatch(request.path):
+                if operation.method == request.method:
+                    return operation, match.groupdict()
+                known = True
+        if known:
+            raise refusal.method_not_allowed(f"{request.method} is not served at this path.")
+        raise refusal.no_such_operation(f"No operation is served at {request.path}.")
+
+    def _count(self, operation: ApiOperation, request: ApiRequest) -> None:
+        """Count a request, and let the faults that are set hit the request."""
+        with self._lock:
+            self.calls[operation.name] += 1
+        self.admit(operation, request)
+        if slow := self.fault_board.strike({"slow"}, operation.name, request.text):
+            self._stopping.wait(slow.seconds)
+        if struck := self.fault_board.strike(_FAILURES.keys(), operation.name, request.text):
+            refuse = _FAILURES[struck.kind]
+            raise refuse()
+
+    # -- the server
+
     def start(self, host: str = "127.0.0.1", port: int = 0) -> None:
         """Listen. Port 0 takes a free one. Raises OSError where the address cannot be listened on."""
-        self._dispatcher.stopping.clear()
-        self._server = _Server((host, port), self.respond)
+        self._stopping.clear()
+        self._server = LoopbackServer((host, port), self.respond)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), name="demo-region", daemon=True).start()
 
     def stop(self) -> None:
         """Close every connection. Slow answers are cut short."""
-        self._dispatcher.stopping.set()
+        self._stopping.set()
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -190,13 +179,6 @@ class Region:
             raise RuntimeError("the region is not started")
         host, port = self._server.server_address[:2]
         return f"http://{host!s}:{port}"
-
-    @property
-    def calls(self) -> Mapping[str, int]:
-        """Requests by operation since the start, refused ones included."""
-        return self._dispatcher.calls
-
-    # -- data
 
     @property
     def minute(self) -> int:
@@ -248,9 +230,6 @@ class Region:
         named = self.tenancy.named
         self._activity.move(named(file_system), named(source), named(target), share, self.minute)
 
-    def _move_body(self, body: Any) -> None:
-        self.move(body.file_system, getattr(body, "from"), body.to, body.share)
-
     def charge(self, mount_target: str, requests: Iterable[RealRequests], minute: int | None = None) -> None:
         """Charge a mount target (name or OCID) with real requests of one minute, by default of the present one.
 
@@ -265,10 +244,6 @@ class Region:
         ends = self.minute + 1 if minute is None else minute
         self._activity.charge(self.tenancy.named(mount_target), ends, self._charges.charged(requests))
 
-    def _charge_body(self, body: Any) -> None:
-        requests = (RealRequests(row.operation, row.size, row.count) for row in body.requests)
-        self.charge(body.mount_target, requests, body.minute)
-
     def delete(self, resource: str) -> None:
         """Remove a resource (name or OCID): no list shows it, it publishes nothing, ListMetrics remembers it.
 
@@ -279,12 +254,26 @@ class Region:
 
     # -- /control
 
-    def _show(self, _: Call) -> ApiAnswer:
-        return ApiAnswer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})
+    def _control(self) -> Mapping[str, Handler]:
+        def charge(body: Any) -> None:
+            requests = [RealRequests(row.operation, row.size, row.count) for row in body.requests]
+            self.charge(body.mount_target, requests, body.minute)
 
-    def _turn(self, call: Call, act: Callable[[], None]) -> ApiAnswer:
+        knobs: Mapping[str, Callable[[Any], None]] = {
+            "AddFault": lambda body: self.add_fault(body.fault),
+            "ClearFaults": lambda _: self.clear_faults(),
+            "SetLoad": lambda body: self.set_load(body.mount_target, body.factor),
+            "MoveLoad": lambda body: self.move(body.file_system, getattr(body, "from"), body.to, body.share),
+            "ChargeRequests": charge,
+        }
+        return {"Show": self._show, **{name: partial(self._turn, knob) for name, knob in knobs.items()}}
+
+    def _turn(self, knob: Callable[[Any], None], call: Call) -> ApiAnswer:
         try:
-            act()
+            knob(call.body)
         except (UsageError, LookupError, ValueError) as wrong:
             raise refusal.invalid(str(wrong)) from None
         return self._show(call)
+
+    def _show(self, _: Call) -> ApiAnswer:
+        return ApiAnswer({"faults": [str(fault) for fault in self.faults()], "calls": dict(self.calls)})

@@ -1,13 +1,10 @@
-"""HTTP to API operations and back: routes, faults, error bodies, request ids, pages.
+"""HTTP to calls of API operations and back: checked parameters, error bodies, request ids, pages.
 
 Documented in "REST APIs" and "API Errors": `opc-request-id` on every answer, `{"code", "message"}` on every error,
 `limit`, `page` and `opc-next-page` on lists, `etag` on single resources.
 """
 
-import logging
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any
@@ -18,10 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.api_operations import ApiAnswer, ApiOperation, Call
-from fss_toolbox.demo.region.faults import FaultBoard
 from fss_toolbox.demo.region.refusal import Refusal
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,69 +38,7 @@ class ApiRequest:
         return self.target + self.body.decode("utf-8", "replace")
 
 
-_FAILURES: Mapping[str, Callable[[], Refusal]] = {
-    "429": refusal.throttled,
-    "500": refusal.internal_error,
-    "503": refusal.unavailable,
-    "deny": refusal.not_authorized_or_not_found,
-}
-
-
-class Dispatcher:
-    """Finds the operation of a request, checks the request and answers it."""
-
-    def __init__(
-        self,
-        operations: Iterable[ApiOperation],
-        faults: FaultBoard,
-        admit: Callable[[ApiOperation, ApiRequest], None],
-    ) -> None:
-        self._routes = [(operation.pattern, operation) for operation in operations]
-        self._faults = faults
-        self._admit = admit
-        self._lock = threading.Lock()
-        self.calls: Counter[str] = Counter()
-        self.stopping = threading.Event()
-
-    def answer(self, request: ApiRequest) -> tuple[ApiOperation | None, ApiAnswer]:
-        """Return the operation of a request, where there is one, and the answer."""
-        operation = None
-        try:
-            operation, path = self._route(request)
-            if operation.is_control:
-                _check_control(request)
-            else:
-                self._check(operation, request)
-            return operation, _handled(operation, path, request)
-        except Refusal as no:
-            return operation, refused(no)
-        except Exception:  # noqa: BLE001 - any defect of the region is a 500 to the client, and a log line
-            _LOG.exception("%s %s failed", request.method, request.path)
-            return operation, refused(refusal.internal_error())
-
-    def _route(self, request: ApiRequest) -> tuple[ApiOperation, Mapping[str, str]]:
-        known = False
-        for pattern, operation in self._routes:
-            if match := pattern.fullmatch(request.path):
-                if operation.method == request.method:
-                    return operation, match.groupdict()
-                known = True
-        if known:
-            raise refusal.method_not_allowed(f"{request.method} is not served at this path.")
-        raise refusal.no_such_operation(f"No operation is served at {request.path}.")
-
-    def _check(self, operation: ApiOperation, request: ApiRequest) -> None:
-        with self._lock:
-            self.calls[operation.name] += 1
-        self._admit(operation, request)
-        if slow := self._faults.strike({"slow"}, operation.name, request.text):
-            self.stopping.wait(slow.seconds)
-        if struck := self._faults.strike(_FAILURES.keys(), operation.name, request.text):
-            refuse = _FAILURES[struck.kind]
-            raise refuse()
-
-
-def _check_control(request: ApiRequest) -> None:
+def check_control(request: ApiRequest) -> None:
     """Refuse web pages: they can neither set this content type without asking first nor keep their own name out of Host."""
     host = urlsplit(f"//{request.headers.get('host', '')}").hostname
     if host not in ("127.0.0.1", "localhost", "::1") or "origin" in request.headers:
@@ -133,12 +65,13 @@ def headers_of(answer: ApiAnswer, content: bytes, given_id: str, now: float) -> 
     }
 
 
-def _handled(operation: ApiOperation, path: Mapping[str, str], request: ApiRequest) -> ApiAnswer:
+def checked(operation: ApiOperation, path: Mapping[str, str], request: ApiRequest) -> Call:
+    """Return a request as a call of an operation, or raise the Refusal of a wrong parameter or field."""
     pairs = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True))
     parameters = _parsed(lambda: operation.query.model_validate(pairs), "query parameter")
     model = operation.body
     details = _parsed(lambda: model.model_validate_json(request.body, strict=True), "field") if model else None
-    return operation.handle(Call(path, parameters, details, request.headers))
+    return Call(path, parameters, details, request.headers)
 
 
 def _parsed(read: Callable[[], BaseModel], what: str) -> BaseModel:

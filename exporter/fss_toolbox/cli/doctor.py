@@ -10,7 +10,7 @@ import click
 from fss_exporter import __version__
 from fss_exporter.cli.flags import CompartmentFlags, check_url, duration
 from fss_exporter.errors import INSTALL_OCI, UsageError
-from fss_exporter.flag_records import flag, takes
+from fss_exporter.flag_records import flag, refuse, takes
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.settings import Settings
@@ -101,14 +101,16 @@ def _check_flags(flags: DoctorFlags) -> None:
     for name, url in (("--metadata-url", flags.metadata_url), ("--exporter-url", flags.exporter_url)):
         if url:
             check_url(name, url)
-    if flags.account is False:
-        for name, value in (("--record", flags.record), ("--facts", flags.facts)):
-            if value is not None:
-                raise UsageError(f"{name} is about the account: leave out --no-account")
+    is_without = flags.account is False
+    refuse(
+        {
+            "--record is about the account: leave out --no-account": is_without and flags.record is not None,
+            "--facts is about the account: leave out --no-account": is_without and flags.facts is not None,
+            "--wait waits for metrics of the account: leave out --no-account": is_without and flags.wait_s is not None,
+        }
+    )
     if flags.record is not None:
         check_new_file("--record", flags.record)
-    if flags.wait_s is not None and flags.account is False:
-        raise UsageError("--wait waits for metrics of the account: leave out --no-account")
 
 
 def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts], list[Finding]]":

@@ -64,6 +64,8 @@ class Probe:
         inventory, scopes = self._inventory()
         probe = MetricProbe(self.session, scopes, now=self._oci_now, note=self._note, progress=self.progress)
         metrics = probe.ask()
+        with_points = [metric for metric in metrics if metric.streams]
+        spellings = {metric.documented: metric.spelling for metric in reversed(with_points)}  # of several the first
         targets = tuple(inventory.mount_targets.values()) if inventory else ()
         is_listed = self._tried.get("ListMountTargets") == facts.Tried(facts.CallOutcome.OK)
         lags = self._lags(probe, metrics)
@@ -81,9 +83,9 @@ class Probe:
             asked_minutes=ASKED_MINUTES,
             ingestion_lags=lags,
             minutes_named_by=facts.minutes_named_by(lags),
-            metric_names_ignore_case=probe.ignores_case(metrics),
-            adding_two_metrics=probe.adds_up(metrics),
-            order_of_and_and_or=probe.join_order(metrics),
+            metric_names_ignore_case=probe.ignores_case(spellings),
+            adding_two_metrics=probe.adds_up(spellings),
+            order_of_and_and_or=probe.join_order(spellings),
             limit_names=probe.limit_names(),
         )
 

@@ -16,7 +16,7 @@ from typing import Final
 from fss_exporter.addresses import is_forwarder
 from fss_exporter.cloud_instance import METADATA_URL
 from fss_exporter.errors import SourceError
-from fss_exporter.flag_records import PROCFS, TRACEFS_PLACES, KernelFlags, ProcfsFlags, argument, flag
+from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.procfs import Procfs
@@ -53,9 +53,7 @@ class ClientFlags(ProcfsFlags, KernelFlags):
     @property
     def places(self) -> tuple[Path, ...]:
         """Folders to look for tracefs in. Empty with another host's procfs, because the kernel is another kernel."""
-        if self.tracefs is not None:
-            return (self.tracefs,)
-        return TRACEFS_PLACES if self.procfs == PROCFS else ()
+        return self.tracefs_places if self.tracefs is not None or self.procfs == PROCFS else ()
 
 
 def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mapping[str, str]) -> ClientFacts:

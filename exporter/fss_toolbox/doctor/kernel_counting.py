@@ -21,19 +21,19 @@ def read_text(path: Path) -> str:
 
 def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
     """Read the requirements of exact mode and of the load by process on this host. `places` may be mount points of tracefs."""
-    found_at, reason, waits = None, "", False
+    tracefs, reason, waits = None, "", False
     try:
-        found_at = find(places, sysfs=sysfs)
-        source_of(found_at)
+        tracefs = find(places, sysfs=sysfs)
+        source_of(tracefs)
     except Unavailable as error:
         reason, waits = str(error), isinstance(error, NotYet)
     return Exactness(
         reason,
         waits,
-        root=str(found_at or ""),
-        instances=tuple(name for name in INSTANCES if found_at and (found_at / "instances" / name).is_dir()),
-        latency_reason="" if found_at is None or (reason and not waits) else _latency_reason(found_at),
-        missing_parts=missing(found_at) if found_at else {},
+        root=str(tracefs or ""),
+        instances=tuple(name for name in INSTANCES if tracefs and (tracefs / "instances" / name).is_dir()),
+        latency_reason="" if tracefs is None or (reason and not waits) else _latency_reason(tracefs),
+        missing_parts=missing(tracefs) if tracefs else {},
         selinux=read_text(sysfs / "fs/selinux/enforce").strip() == "1",
     )
 

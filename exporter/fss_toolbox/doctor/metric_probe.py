@@ -1,6 +1,6 @@
 """Query every metric once, and try undocumented behaviour of Monitoring."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -62,19 +62,20 @@ class MetricProbe:
             for moment in _moments(stream)
         }
 
-    def ignores_case(self, metrics: Iterable[MetricFacts]) -> bool | None:
-        """Return whether MQL accepts a metric name in lower case. None if no metric has points to try."""
-        known = next((metric for metric in metrics if metric.streams and metric.documented == _READS), None)
-        if known is None:
+    def ignores_case(self, spellings: Mapping[str, str]) -> bool | None:
+        """Return whether MQL accepts a metric name in lower case. None if no metric has points to try.
+
+        `spellings` are the names of metrics with points, here and below, by documented name.
+        """
+        if _READS not in spellings:
             return None
         try:
-            return bool(self._summarized(f"{known.spelling.lower()}[1m].mean()", self.scopes[0], self.now()))
+            return bool(self._summarized(f"{spellings[_READS].lower()}[1m].mean()", self.scopes[0], self.now()))
         except CloudError:
             return False
 
-    def adds_up(self, metrics: Iterable[MetricFacts]) -> str:
+    def adds_up(self, spellings: Mapping[str, str]) -> str:
         """Return the result of adding two metrics in one query. Empty if no metric has points to try."""
-        spellings = {metric.documented: metric.spelling for metric in metrics if metric.streams}
         if not {_READS, _WRITES} <= spellings.keys():
             return ""
         query = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
@@ -83,16 +84,15 @@ class MetricProbe:
         except CloudError as error:
             return f"refused: {error}"
 
-    def join_order(self, metrics: Iterable[MetricFacts]) -> str:
+    def join_order(self, spellings: Mapping[str, str]) -> str:
         """Return which of `&&` and `||` binds tighter in a query without parentheses. Empty if no metric has points to try.
 
         No document says it. With T true and F false, `F && F || T` is false only if `||` binds tighter, and
         `T || F && F` is true only if `&&` does, or if the service reads from right to left.
         """
-        known = next((metric for metric in metrics if metric.streams and metric.documented == _READS), None)
-        if known is None:
+        if _READS not in spellings:
             return ""
-        true, false = f"{known.spelling}[1m].mean() >= 0", f"{known.spelling}[1m].mean() < 0"
+        true, false = (f"{spellings[_READS]}[1m].mean() {comparison} 0" for comparison in (">=", "<"))
         answers = []
         for query in (f"{false} && {false} || {true}", f"{true} || {false} && {false}"):
             try:

@@ -109,6 +109,7 @@ def test_the_series_of_a_client_are_counted_on_a_scrape(tmp_path: Path) -> None:
         assert f"| {count:,} | {count * each:,} | {round(count * each / 60):,} |" in SCALING
     collecting = (ROOT / "docs/collecting.md").read_text()
     assert f"An NFSv3 mount has {of_mount} series" in collecting
+    assert f"Each address has {of_address} more" in collecting
 
 
 def test_a_cell_forwards_what_only_it_can_record_and_what_the_centre_needs_raw() -> None:

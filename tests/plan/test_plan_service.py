@@ -126,6 +126,13 @@ def test_more_requests_than_the_service_takes_are_a_no_and_not_a_purchase() -> N
     assert offers["performance"]
 
 
+def test_a_load_above_every_capacity_is_a_no() -> None:
+    reads = ("--service", "block-volume", "--read-size", "4k", "--reads")
+    assert refused(*reads, "30000", "--type", "vpu-10") == "no capacity of vpu-10 is enough"
+    assert refused(*reads, "3000000") == "no capacity of any type is enough"
+    assert ask("plan", *reads, "30000", "--output", "json").document["possible"], "a volume with more units carries it"
+
+
 @pytest.mark.parametrize(
     ("flags", "why"),
     [

@@ -239,7 +239,10 @@ def _rate(case: ServiceCase) -> Iterator[str]:
 
 def _obstacles(case: ServiceCase) -> Iterator[str]:
     """Return the reasons why no capacity can carry the load. Empty for a job, because a job only takes longer."""
-    waiting = case.in_flight(case.choice.kind)
+    offers, waiting = [] if case.load.is_job else case.offers(), case.in_flight(case.choice.kind)
+    if offers and all(offer.capacity_bytes is None for offer in offers):
+        which = offers[0].kind.name if len(offers) == 1 else "any type"
+        yield f"no capacity of {which} is enough"
     if waiting is not None and waiting.most is not None and waiting.exceeded:
         yield f"the service takes {waiting.most} requests at a time: {_reached(waiting, waiting.most, waiting.needed)}"
     if case.too_few_clients:

@@ -1,6 +1,6 @@
 """A tree of MQL as text, with parentheses only for precedence, so that `parse(mql_text(tree)) == tree`."""
 
-from fss_exporter.oci.mql import number
+from fss_exporter.oci.mql_writer import number
 from fss_toolbox.mql import (
     Arithmetic,
     Comparison,

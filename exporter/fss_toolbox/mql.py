@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 
 from fss_exporter.errors import MqlError
-from fss_exporter.oci.mql import DIMENSION, NAME
+from fss_exporter.oci.mql_writer import DIMENSION, NAME
 
 T = TypeVar("T")
 

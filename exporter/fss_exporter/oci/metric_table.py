@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from fss_exporter.catalogue import CATALOGUE, Metric
-from fss_exporter.oci import mql
+from fss_exporter.oci import mql_writer
 from fss_exporter.oci.iam import NAMESPACE
 
 Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
@@ -63,7 +63,7 @@ class OciMetric:
         where: dict[str, str | tuple[str, ...]] = {**self.where}
         if ids:
             where[self.split_by] = ids
-        return mql.query(spelling, 1, self.statistic, where=where, group_by=self.group_by)
+        return mql_writer.query(spelling, 1, self.statistic, where=where, group_by=self.group_by)
 
 
 HOUR: Final = 3600.0

@@ -9,7 +9,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.minute_verdict import LEAST_REQUESTS
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci import mql
+from fss_exporter.oci import mql_writer
 from fss_exporter.oci.oci_inventory import ServiceResource
 
 Figures = Mapping[str, str]
@@ -145,7 +145,7 @@ def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]
     where = {"resourceId": ids} if ids else {}
 
     def reaches(metric: str, part: float) -> str:
-        amount = mql.query(metric, WINDOW_MINUTES, "sum", where=where, group_by=("resourceId",))
+        amount = mql_writer.query(metric, WINDOW_MINUTES, "sum", where=where, group_by=("resourceId",))
         return f"{amount} >= {literal(part * threshold)}"
 
     mixed = [f"({reaches(read, part)} && {reaches(write, 1 - part)})" for part in (0.75, 0.5, 0.25)]
@@ -222,8 +222,8 @@ def _slow(objectives: Mapping[tuple[str, str], float], ratio: float) -> str:
         latency, requests = _LATENCY_AND_REQUESTS[kind]
         where = {"size": size} if size else {}
         taken, sent = ("mean", "mean") if size else ("min", "max")
-        time = mql.query(latency, WINDOW_MINUTES, taken, where=where, group_by=group_by)
-        rate = mql.query(requests, WINDOW_MINUTES, sent, where=where, group_by=group_by)
+        time = mql_writer.query(latency, WINDOW_MINUTES, taken, where=where, group_by=group_by)
+        rate = mql_writer.query(requests, WINDOW_MINUTES, sent, where=where, group_by=group_by)
         terms.append(f"({time} >= {literal(ratio * seconds)} && {rate} >= {literal(LEAST_REQUESTS)})")
     return " || ".join(terms)
 
@@ -233,13 +233,13 @@ def resources(ids: Iterable[str]) -> Figures:
     chosen = tuple(ids)
     if not chosen:
         return {"RESOURCES": "", "AND_RESOURCES": ""}
-    selector = mql.select("resourceId", chosen)
+    selector = mql_writer.select("resourceId", chosen)
     return {"RESOURCES": f"{{{selector}}}", "AND_RESOURCES": f", {selector}"}
 
 
 def literal(value: float) -> str:
     """Return a number in a query, without the noise of binary fractions."""
-    return mql.number(round(value, 9))
+    return mql_writer.number(round(value, 9))
 
 
 def percent(ratio: float) -> str:

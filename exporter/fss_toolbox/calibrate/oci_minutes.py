@@ -7,7 +7,7 @@ from math import inf
 from typing import Final
 
 from fss_exporter.errors import CloudError
-from fss_exporter.oci import mql
+from fss_exporter.oci import mql_writer
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS
@@ -107,7 +107,7 @@ class OciMinutes:
 
     def _points(self, metric: str, statistic: str, where: Mapping[str, str], first: int, last: int) -> dict[int, float]:
         """Return the values of all streams together. Damaged points are left out."""
-        query = mql.query(metric, 1, statistic, where=where, group_by=())
+        query = mql_writer.query(metric, 1, statistic, where=where, group_by=())
         request = MetricRequest(Scope(self._target.compartment_id), NAMESPACE, query, first * 60, last * 60 + 60)
         stamps, points = MinuteStamps(), {}
         for stream in filter(None, self._client.summarize(request)):

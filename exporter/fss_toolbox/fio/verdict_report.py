@@ -21,7 +21,7 @@ from fss_toolbox.sizing.uses import Use
 from fss_toolbox.tables import Column, Figure
 
 
-class _Line(NamedTuple):
+class _VerdictLine(NamedTuple):
     """The reads or the writes of a job in the table. A job without both has one line."""
 
     job: Job
@@ -30,7 +30,7 @@ class _Line(NamedTuple):
     cost: Bounds | None = None
 
 
-def _figure(title: str, rank: int, text: Callable[[_Line], str]) -> Figure:
+def _figure(title: str, rank: int, text: Callable[[_VerdictLine], str]) -> Figure:
     return Figure(Column(title, rank), lambda line: text(line) if line.way.count else "")
 
 
@@ -74,11 +74,11 @@ def show_verdicts(out: Console, source: str, name: str, storage: Storage, verdic
             notes.add(remark)
 
 
-def _lines(job: Job, storage: Storage) -> list[_Line]:
+def _lines(job: Job, storage: Storage) -> list[_VerdictLine]:
     rates = storage.traffic(job).operations
     ways = (("read", READ, job.reads), ("write", WRITE, job.writes))
-    lines = [_Line(job, kind, way, rates[name].iops) for kind, name, way in ways if way.count]
-    return lines or [_Line(job, "nothing done", Direction())]
+    lines = [_VerdictLine(job, kind, way, rates[name].iops) for kind, name, way in ways if way.count]
+    return lines or [_VerdictLine(job, "nothing done", Direction())]
 
 
 def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) -> Iterator[str]:

@@ -82,6 +82,22 @@ def test_a_bare_histogram_is_a_workload_exact_to_its_classes(saved: tuple[Path, 
     assert plan["read_bytes_per_second"] == 2 * 64 * KIB + 1024 * KIB
 
 
+def test_with_a_service_the_load_is_that_of_its_mounts(saved: tuple[Path, Path]) -> None:
+    for path in saved:
+        lines = path.read_text().splitlines(keepends=True)
+        copies = [line.replace("10.0.0.3", "10.0.0.9").replace("oci-fss", "apsara-nas") for line in lines]
+        path.write_text(
+            "".join(line if line == copy else line + copy for line, copy in zip(lines, copies, strict=True))
+        )
+
+    def planned_for(service: str) -> list[str]:
+        plans = ask("plan", "--service", service, "--scrapes", *saved, "--output", "json").document["plans"]
+        return [plan["name"] for plan in plans]
+
+    assert planned_for("apsara-nas") == ["10.0.0.9"]
+    assert planned_for("lustre") == ["10.0.0.3", "10.0.0.9"], "no mount is of Lustre: the load moves there"
+
+
 def test_the_sizes_are_said(saved: tuple[Path, Path]) -> None:
     assert "READ sizes, counted: 67% up to 64 KiB, 33% up to 1,024 KiB" in ask("plan", "--scrapes", *saved).out
 

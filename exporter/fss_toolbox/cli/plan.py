@@ -26,7 +26,15 @@ from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
-from fss_toolbox.plan.load import Load, as_job, loads_by_address, stated_load, with_stated_latency, without_costs
+from fss_toolbox.plan.load import (
+    Load,
+    as_job,
+    loads_by_address,
+    mounts_of,
+    stated_load,
+    with_stated_latency,
+    without_costs,
+)
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
 from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services
 from fss_toolbox.plan.prometheus_api import Prometheus
@@ -207,19 +215,19 @@ def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None
         return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
     assert inputs.scrapes is not None  # noqa: S101  # check_inputs() let no other workload pass
     before, after = inputs.scrapes
-    return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds)
+    return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds, service)
 
 
 def _between(
     files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
 ) -> dict[str, Load]:
-    """Return loads by address, of the mounts of a service. Without any, all mounts count, as if they moved there."""
+    """Return loads by address, of the mounts of a service if the files have any."""
     report = two_files(*files, inputs.mountinfo, inputs.seconds, mounts)
     for line in report.notes:
         tables.note(line)
-    own = {key: load for key, load in report.traffic.items() if service is not None and key.service == service.name}
+    mounted = mounts_of(service, report.traffic)
     source = f"{report.source}, {report.seconds:g} s"
-    return loads_by_address(source, ((key.address, load) for key, load in (own or report.traffic).items()))
+    return loads_by_address(source, ((key.address, load) for key, load in mounted.items()))
 
 
 def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:

@@ -13,7 +13,7 @@ from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.knowledge import KnownFigure
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.service_table import ServiceChoice
+from fss_exporter.model.service_table import SeriesKey, Service, ServiceChoice
 from fss_exporter.model.traffic import Traffic, together
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.sizing.growth import Growth
@@ -77,6 +77,12 @@ def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> di
     for address, traffic in traffics:
         mounts.setdefault(address, []).append(traffic)
     return {address: Load(source, together(traffic), remark=ONE_CLIENT) for address, traffic in mounts.items()}
+
+
+def mounts_of(service: Service | None, mounts: Mapping[SeriesKey, Traffic]) -> Mapping[SeriesKey, Traffic]:
+    """Return the mounts of a service. Without any, all mounts count, as if they moved there."""
+    own = {key: traffic for key, traffic in mounts.items() if service is not None and key.service == service.name}
+    return own or mounts
 
 
 def without_costs(load: Load) -> Load:

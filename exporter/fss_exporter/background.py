@@ -25,10 +25,6 @@ MISSED_INTERVALS = 10
 SHORTEST_STALL_SECONDS = 10.0
 """No loop is called stalled sooner: a busy machine can delay a thread by seconds."""
 
-LONGEST_BACK_OFF_SECONDS = 60.0
-"""Longest extra pause after failed rounds."""
-
-_BLIND_PAUSE_SECONDS = 0.1  # where a wait itself fails
 _LONGEST_POLL_MILLISECONDS = (1 << 31) - 1  # poll(2) takes an int
 
 _log = logging.getLogger(__name__)
@@ -140,7 +136,6 @@ class Worker:
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
-        self._broken_rounds = 0
         self._pause_first = False
         self._heartbeat = Heartbeat(collector, interval(), clock())
         self._thread = threading.Thread(target=self._loop, name=f"fss-{collector}", daemon=True)
@@ -188,22 +183,17 @@ class Worker:
         except EndLoop:
             raise
         except FssError:
-            self._broken_rounds = 0
             self._record(began, success=False)
         except Exception as error:  # noqa: BLE001  # the guard of every loop: any error costs this round only
             self._break_off(error)
         else:
             if not self._heartbeat.success:
                 self._log_once.works("round", f"{self.collector}: works again after an unexpected error")
-            self._broken_rounds = 0
             self._record(began, success=True)
 
     def _break_off(self, error: BaseException) -> None:
-        self._broken_rounds += 1
-        before = self._heartbeat
-        with suppress(Exception):  # without memory there is neither a record nor a line
-            self._heartbeat = replace(before, success=False, errors=before.errors + 1)
-            self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
+        self._heartbeat = replace(self._heartbeat, success=False, errors=self._heartbeat.errors + 1)
+        self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
     def _record(self, began: float, *, success: bool) -> None:
         before, now = self._heartbeat, self._clock()
@@ -216,35 +206,23 @@ class Worker:
             duration_seconds=now - began,
         )
 
-    def _pause_seconds(self, began: float) -> float:
-        """Return the time to the next round: the rest of the interval, longer after failed rounds."""
-        interval = self._interval()
-        back_off = 0.0
-        if self._broken_rounds:
-            back_off = min(interval * 2.0 ** min(self._broken_rounds, 16), LONGEST_BACK_OFF_SECONDS)
-        return max(began + interval - self._clock(), back_off, 0.0)
-
     def _loop(self) -> None:
         if self._pause_first:
-            self._pause(self._interval())
+            self._pause(self._clock())
         while not self._is_stopping:
             began = self._clock()
             try:
                 self.run_once()
-                pause = self._pause_seconds(began)
             except EndLoop:
                 return
             except BaseException as error:  # noqa: BLE001  # SystemExit would end the thread without a word
                 self._break_off(error)
-                pause = LONGEST_BACK_OFF_SECONDS
-            self._pause(pause)
+            self._pause(began)
 
-    def _pause(self, seconds: float) -> None:
-        try:
-            self._woken.wait(seconds)
-            self._woken.clear()
-        except Exception:  # noqa: BLE001  # without memory too the thread goes on
-            time.sleep(_BLIND_PAUSE_SECONDS)
+    def _pause(self, began: float) -> None:
+        """Wait until one interval after `began`, or until somebody wakes the loop."""
+        self._woken.wait(began + self._interval() - self._clock())
+        self._woken.clear()
 
 
 def within(seconds: float, work: Callable[[], _T], what: str) -> _T:

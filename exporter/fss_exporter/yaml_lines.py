@@ -1,6 +1,5 @@
-"""Read configuration files in YAML, with limits on size, depth and aliases. Every mistake has a line number."""
+"""Read configuration files in YAML. Every mistake has a line number."""
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,10 +12,6 @@ from pydantic import BaseModel, ValidationError
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.regular_files import read_regular
-
-_MOST_NODES = 30_000  # keys and values of a file
-_MOST_ALIASED = 10_000  # keys and values that aliases repeat; each `<<: *alias` copies the named mapping
-_DEEPEST = 40  # brackets within brackets
 
 _PLAIN = {  # for words of Python in messages of pydantic
     "tuple_type": "should be a list, as in [a, b]",
@@ -45,45 +40,7 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader with limits on size, depth and aliases.
-
-    SafeLoader alone needs 17 s and 750 MB for a few lines of nested aliases, fails with RecursionError on deep nesting
-    and with ValueError or AttributeError on values such as 2026-13-45.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-        self._nodes = 0
-
-    def compose(self) -> yaml.Node | None:
-        """Return the nodes of the document. None for an empty document.
-
-        Raises:
-            yaml.YAMLError: the text is not YAML, too large, too deep, or repeats too much.
-        """
-        node: yaml.Node | None = self.get_single_node()
-        if node is None:
-            return None
-        expanded = _expanded(node, {})
-        if math.isinf(expanded):
-            raise _refusal("an alias holds itself", node)
-        if expanded > self._nodes + _MOST_ALIASED:
-            raise _refusal(f"aliases repeat more than {_MOST_ALIASED:,} values", node)
-        return node
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # PyYAML's signature
-        """Count nodes and depth while the document is parsed."""
-        self._depth += 1
-        self._nodes += 1
-        mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        if self._depth > _DEEPEST:
-            raise yaml.MarkedYAMLError(problem=f"nested more than {_DEEPEST} deep", problem_mark=mark)
-        if self._nodes > _MOST_NODES:
-            raise yaml.MarkedYAMLError(problem=f"more than {_MOST_NODES:,} keys and values", problem_mark=mark)
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
+    """PyYAML's safe loader, which lets a value like 2026-13-45 raise ValueError or AttributeError."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:  # PyYAML's signature
         """Return the value of a node. A value that does not fit its tag is a mistake with a line."""
@@ -91,26 +48,8 @@ class _Loader(yaml.SafeLoader):
             return super().construct_object(node, deep)
         except (ValueError, AttributeError, TypeError, OverflowError, LookupError) as error:
             kind = str(node.tag).rpartition(":")[2]
-            raise _refusal(f"{str(node.value)[:40]!r} is not a valid {kind}", node) from error
-
-
-def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
-
-
-def _expanded(node: yaml.Node, sizes: dict[int, float]) -> float:
-    """Return the number of nodes with all aliases expanded. Infinite if an alias contains the alias."""
-    known = sizes.get(id(node))
-    if known is not None:
-        return known
-    sizes[id(node)] = math.inf  # until the children are counted
-    children: list[yaml.Node] = []
-    if isinstance(node, yaml.SequenceNode):
-        children = node.value
-    elif isinstance(node, yaml.MappingNode):
-        children = [part for pair in node.value for part in pair]
-    sizes[id(node)] = 1 + sum(_expanded(child, sizes) for child in children)
-    return sizes[id(node)]
+            problem = f"{str(node.value)[:40]!r} is not a valid {kind}"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark) from error
 
 
 def read_document(path: Path) -> Document:
@@ -123,7 +62,7 @@ def read_document(path: Path) -> Document:
     lines: dict[KeyPath, int] = {}
     try:
         loader = _Loader(_text(path))
-        node = loader.compose()
+        node: yaml.Node | None = loader.get_single_node()
         # before the values are made, because PyYAML then copies what `<<` merges into the nodes
         twice = tuple(_walk(node, (), lines, set())) if node is not None else ()
         content = loader.construct_document(node) if node is not None else None
@@ -133,6 +72,8 @@ def read_document(path: Path) -> Document:
         raise ConfigError(source, (f"{line}not YAML: {error.problem or error.context}",)) from error
     except yaml.YAMLError as error:
         raise ConfigError(source, (f"not YAML: {error}",)) from error
+    except RecursionError as error:
+        raise ConfigError(source, ("nested too deep",)) from error
     document = Document(source, content if isinstance(content, dict) else {}, lines, is_empty=content is None)
     if twice:
         raise ConfigError(source, tuple(f"{document.where(place)}given twice" for place in twice))

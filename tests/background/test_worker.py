@@ -8,7 +8,7 @@ import pytest
 from tests.clock import Clock
 from tests.processes import PATIENCE_S, wait_for
 
-from fss_exporter.background import LONGEST_BACK_OFF_SECONDS, EndLoop, Event, Worker, at_once, stalled_loops
+from fss_exporter.background import EndLoop, Event, Worker, at_once, stalled_loops
 from fss_exporter.errors import SourceError, UsageError
 
 
@@ -109,21 +109,6 @@ def test_a_loop_whose_rounds_all_break_off_is_stalled_after_ten_intervals() -> N
     assert worker.heartbeat.is_stalled(clock.now)
 
 
-def test_rounds_that_break_off_come_less_often_up_to_a_minute() -> None:
-    run_round, clock = Round(), Clock(100.0)
-    worker = worker_of(run_round, clock)
-    run_round.error = ValueError("each time")
-    pauses = []
-
-    for _ in range(9):
-        worker.run_once()
-        pauses.append(worker._pause_seconds(clock.now))
-
-    assert pauses == sorted(pauses)
-    assert pauses[0] == 2
-    assert pauses[-1] == LONGEST_BACK_OFF_SECONDS
-
-
 def test_the_thread_goes_on_after_an_unexpected_error() -> None:
     run_round = Round()
     run_round.error = ValueError("first")
@@ -152,34 +137,6 @@ def test_what_would_end_a_thread_costs_one_round(end: type[BaseException], caplo
         wait_for(lambda: worker.heartbeat.success, "the next round")
     finally:
         worker.stop()
-
-
-def test_an_interval_that_cannot_be_computed_costs_one_round() -> None:
-    run_round, intervals = Round(), [0.001]
-    worker = Worker("nfs", run_round, interval=lambda: intervals[0])
-    intervals.clear()
-    worker.start()
-    try:
-        wait_for(lambda: worker.heartbeat.errors == 1, "the round without an interval")
-        intervals.append(0.001)
-        worker.wake()
-        wait_for(lambda: worker.heartbeat.success, "the next round")
-    finally:
-        worker.stop()
-
-
-def test_a_log_that_fails_ends_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_round = Round()
-    worker = worker_of(run_round, Clock(100.0))
-    run_round.error = ValueError("each time")
-
-    def fail(*_: object, **__: object) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(worker._log_once, "failed", fail)
-    worker.run_once()
-
-    assert (worker.heartbeat.success, worker.heartbeat.errors) == (False, 1)
 
 
 def test_an_interval_of_a_thousand_years_is_no_error() -> None:
@@ -225,25 +182,6 @@ def test_a_wall_clock_that_is_set_back_by_a_day_delays_no_round(monkeypatch: pyt
         worker.stop()
 
     assert run_round.runs >= 3
-
-
-def test_a_pause_without_memory_costs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_round = Round()
-    worker = Worker("nfs", run_round, interval=lambda: 0.001)
-    waited = iter((MemoryError, RuntimeError))
-    wait = worker._woken.wait
-
-    def wait_without_memory(seconds: float) -> bool:
-        for error in waited:
-            raise error
-        return wait(seconds)
-
-    monkeypatch.setattr(worker._woken, "wait", wait_without_memory)
-    worker.start()
-    try:
-        wait_for(lambda: run_round.runs >= 4, "the rounds after the broken pauses")
-    finally:
-        worker.stop()
 
 
 def test_an_event_can_be_set_before_and_during_a_wait() -> None:
@@ -308,7 +246,6 @@ def test_a_wall_clock_that_jumps_stalls_no_loop(jump_s: float) -> None:
 
     worker.run_once()
     assert worker.heartbeat.last_success_timestamp == 1e9 + jump_s
-    assert worker._pause_seconds(clock.now) == 1.0
 
 
 def test_a_process_that_was_stopped_for_an_hour_is_stalled_until_the_next_round() -> None:
@@ -319,7 +256,6 @@ def test_a_process_that_was_stopped_for_an_hour_is_stalled_until_the_next_round(
 
     clock.now += 3600
     assert worker.heartbeat.is_stalled(clock.now)
-    assert worker._pause_seconds(clock.now - 3600) == 0
 
     worker.run_once()
     assert not worker.heartbeat.is_stalled(clock.now)

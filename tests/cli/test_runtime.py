@@ -5,7 +5,6 @@ import threading
 import pytest
 
 from fss_exporter.cli.runtime import Part, _stop
-from fss_exporter.nfs.instance_network import InstanceNetwork
 
 
 def refuse(_: threading.Thread) -> None:
@@ -33,12 +32,3 @@ def test_a_part_that_does_not_end_is_named_and_holds_up_no_end(
 
     assert [record.getMessage() for record in caplog.records] == ["oci has not ended within 0 s"]
     never.set()
-
-
-def test_the_agent_starts_without_a_thread_for_the_bandwidth_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    network = InstanceNetwork("http://127.0.0.1:1/")
-
-    network.start()
-
-    assert list(network.families()) == []

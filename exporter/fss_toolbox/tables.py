@@ -78,7 +78,8 @@ def _width(stream: IO[str]) -> int:
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
     """Print a table. A note names the columns that do not fit."""
     rows = tuple(rows)
-    kept, of_name = _fitting(out, columns, rows)
+    kept, widths = fitted(columns, [[printable(cell) for cell in row.cells] for row in rows], out.width)
+    of_name = min(widths[0], out.width)
     if title:
         say(out, title, "bold", hanging=2)
     out.print(_table(columns, rows, kept, of_name))
@@ -207,25 +208,19 @@ def _cell(row: Row, index: int, column: Column, of_name: int) -> str:
     return "\n".join(name_lines(text, of_name)) if index == 0 and column.left else text
 
 
-def _fitting(out: Console, columns: Sequence[Column], rows: Sequence[Row]) -> tuple[list[int], int]:
-    """Return the columns that fit, and the width of the first."""
-    widths = [
-        max(cell_len(text) for text in (column.title, *(printable(row.cells[at]) for row in rows)))
-        for at, column in enumerate(columns)
-    ]
-    kept, widths = with_short_names(columns, widths, out.width)
-    return kept, min(widths[0], out.width)
+def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> tuple[list[int], list[int]]:
+    """Return the positions of the columns that fit into `width` characters, and the widths of all columns.
 
-
-def with_short_names(columns: Sequence[Column], widths: Sequence[int], width: int) -> tuple[list[int], list[int]]:
-    """Return the columns that fit into `width` characters, and the widths. A name of more than
-    half of the line gets less room before a figure goes.
+    A name of more than half of the line gets less room before a figure goes.
     """
+    widths = [
+        max(cell_len(text) for text in (column.title, *(row[at] for row in rows))) for at, column in enumerate(columns)
+    ]
     is_long = columns[0].left and not columns[0].rank and widths[0] > width // 2
     room = (max(width // part, _SHORTEST_NAME) for part in (2, 3, 4)) if is_long else (width,)
     choices = [[min(widths[0], most), *widths[1:]] for most in room]
-    chosen = max(choices, key=lambda choice: _first_to_go(columns, fitting(columns, choice, width)))
-    return fitting(columns, chosen, width), chosen
+    chosen = max(choices, key=lambda choice: _first_to_go(columns, _fitting(columns, choice, width)))
+    return _fitting(columns, chosen, width), chosen
 
 
 def _first_to_go(columns: Sequence[Column], kept: Sequence[int]) -> float:
@@ -233,22 +228,11 @@ def _first_to_go(columns: Sequence[Column], kept: Sequence[int]) -> float:
     return min((column.rank for at, column in enumerate(columns) if at not in kept), default=math.inf)
 
 
-def fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
-    """Return the positions of the columns that fit into `width` characters, with a gap after each but the last.
-
-    The least important go first, and come back if there is room later.
-    """
-
-    def fits(kept: Sequence[int]) -> bool:
-        return sum(widths[at] for at in kept) + GAP * (len(kept) - 1) <= width
-
-    kept = list(range(len(columns)))
-    by_rank = sorted((index for index in kept if columns[index].rank), key=lambda index: (columns[index].rank, index))
-    dropped = []
-    while by_rank and not fits(kept):
-        dropped.append(by_rank.pop())
-        kept.remove(dropped[-1])
-    for index in reversed(dropped):
-        if fits(wider := sorted((*kept, index))):
+def _fitting(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[int]:
+    """Return the positions of the columns that fit. A less important column gets the room that the others leave."""
+    kept = [at for at, column in enumerate(columns) if not column.rank]
+    for at in sorted(set(range(len(columns))).difference(kept), key=lambda at: (columns[at].rank, at)):
+        wider = sorted((*kept, at))
+        if sum(widths[each] for each in wider) + GAP * (len(wider) - 1) <= width:
             kept = wider
     return kept

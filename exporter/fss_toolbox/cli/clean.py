@@ -1,7 +1,5 @@
 """`fss-exporter clean`: remove what a killed agent with --nfs.exact has left in the kernel."""
 
-from dataclasses import dataclass
-
 import click
 
 from fss_exporter.cli.terminal import complain, echo
@@ -11,14 +9,9 @@ from fss_kernel_counting.remains import remove
 from fss_kernel_counting.tracefs import Sources
 
 
-@dataclass(frozen=True, kw_only=True)
-class CleanFlags(KernelFlags):
-    """The flags of `clean`."""
-
-
 @click.command()
-@takes(CleanFlags)
-def clean(flags: CleanFlags) -> None:
+@takes(KernelFlags)
+def clean(flags: KernelFlags) -> None:
     """Remove what a killed agent with --nfs.exact has left in the kernel, which goes on counting for it.
 
     Instances of an agent or an iostat that runs stay. Use the command in an init container of a pod with --nfs.exact, and after such an

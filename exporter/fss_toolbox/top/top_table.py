@@ -14,7 +14,7 @@ from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
-from fss_toolbox.tables import Column, with_short_names
+from fss_toolbox.tables import Column, fitted
 from fss_toolbox.top.picture import (
     KINDS,
     LoadPart,
@@ -168,14 +168,12 @@ def _percent(ratio: float) -> str:
     return f"{ratio * 100:.0f} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
 
 
-def share_text(usage: Usage, *, is_narrow: bool = False) -> str:
+def _share_text(usage: Usage, ratio: float, *, is_narrow: bool) -> str:
     """Return the share of a ceiling in words: `91 % of IOPS !`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
-    if usage.ratio is None:
-        return "no ceiling known"
     least = "≥ " if is_narrow else "at least "
     before = least if usage.is_at_least else "last " if usage.is_old else ""
     name = "latency" if is_narrow and usage.quantity is Quantity.LATENCY else _NAMES[usage.quantity]
-    return f"{before}{_percent(usage.ratio)} of {name}{_MARKS.get(usage.level, '')}"
+    return f"{before}{_percent(ratio)} of {name}{_MARKS.get(usage.level, '')}"
 
 
 def _age(seconds: float | None) -> str:
@@ -192,7 +190,7 @@ def _ceiling_cell(target: MountTargetRow, width: int, *, is_narrow: bool = False
     if usage is None or usage.ratio is None:
         return Cell(f"{'·' * width} not known", GREY)
     level = target.level if usage.level is Level.FINE else usage.level
-    return Cell(f"{bar(usage.ratio, width)} {share_text(usage, is_narrow=is_narrow)}", STYLES[level])
+    return Cell(f"{bar(usage.ratio, width)} {_share_text(usage, usage.ratio, is_narrow=is_narrow)}", STYLES[level])
 
 
 def _known_cell(usage: Usage | None) -> Cell:
@@ -212,9 +210,7 @@ def _coverage_cell(target: MountTargetRow) -> Cell:
     return Cell(printed.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
 
-def _amount(value: float | None, quantity: Quantity, unit: ByteUnit) -> str:
-    if value is None:
-        return printed.NOT_KNOWN
+def _amount(value: float, quantity: Quantity, unit: ByteUnit) -> str:
     if quantity in (Quantity.READ, Quantity.WRITE, Quantity.BOTH):
         return _bytes(value, unit)
     return printed.milliseconds(value) if quantity is Quantity.LATENCY else f"{value:,.0f}"
@@ -363,11 +359,7 @@ def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...
         filled = [at for at in range(len(columns)) if any(cells[at].text for _, cells in rows)]
         columns = [columns[at] for at in filled]
         rows = [(key, tuple(cells[at] for at in filled)) for key, cells in rows]
-    texts = [[cell.text for cell in cells] for _, cells in rows]
-    widths = [
-        max(cell_len(text) for text in (column.title, *(row[at] for row in texts))) for at, column in enumerate(columns)
-    ]
-    kept, widths = with_short_names(columns, widths, width)
+    kept, widths = fitted(columns, [[cell.text for cell in cells] for _, cells in rows], width)
     return TopTable(
         tuple(columns[at] for at in kept),
         tuple(widths[at] for at in kept),

@@ -81,7 +81,7 @@ class ExactRecording:
             return join(parse_mountstats(look.mountstats), mounts)
 
         reader = ExactReader(read, Sources(tracefs=(ROOT,), sysfs=sysfs, files=kernel))
-        accounts = Accounts(CountedCosts(lambda: reader.counts) if exact else EstimatedCosts())
+        accounts = Accounts(CountedCosts(reader) if exact else EstimatedCosts())
         for _ in chosen:
             accounts.apply(reader.read() if exact else read(), at[0])
         return accounts

@@ -32,13 +32,12 @@ class AgentCounting(KernelCounting):
     """
 
     def __init__(self, flags: NfsFlags, mounts: MountSettings, new_reader: Callable[[], Callable[[], Reading]]) -> None:
-        self._exact = exact(flags, new_reader(), mounts, flags.tick_s)
+        self.costs = exact(flags, new_reader(), mounts, flags.tick_s)
         self._latency = LatencyReader(
             new_reader(), sources(flags), mounts.address_map, rtt=flags.exact_rtt, retention_s=flags.series_retention_s
         )
         self._processes = self._process_reader(flags, mounts) if flags.processes or flags.jobs else None
-        self.costs = self._exact.costs
-        self.counters = [counter for counter in (self._exact, self._latency, self._processes) if counter is not None]
+        self.counters = [counter for counter in (self.costs, self._latency, self._processes) if counter is not None]
 
     def _process_reader(self, flags: NfsFlags, mounts: MountSettings) -> ProcessReader:
         counting = ProcessCounting(
@@ -48,7 +47,7 @@ class AgentCounting(KernelCounting):
             mounts=mounts,
         )
         return ProcessReader(
-            counting, flags.processes, lambda: self._exact.reader.reading, flags.scrapers, most_jobs=flags.jobs
+            counting, flags.processes, lambda: self.costs.reader.reading, flags.scrapers, most_jobs=flags.jobs
         )
 
     def read(self) -> Reading:
@@ -57,7 +56,7 @@ class AgentCounting(KernelCounting):
         Raises:
             SourceError: mountstats is unreadable.
         """
-        return self._exact.reader.read()
+        return self.costs.reader.read()
 
     def open(self) -> None:
         """Set the triggers of sizes before the first reading.
@@ -65,7 +64,7 @@ class AgentCounting(KernelCounting):
         Raises:
             UsageError: exact mode is required and impossible.
         """
-        self._exact.open()
+        self.costs.reader.open()
 
     def start(self) -> None:
         """Start the loops of the other counters, after the first reading."""
@@ -75,7 +74,7 @@ class AgentCounting(KernelCounting):
 
     def ends(self) -> list[Callable[[], None]]:
         """Return functions that stop the loops and remove the triggers. They may run at the same time."""
-        ends = [self._exact.reader.close, self._latency.stop]
+        ends = [self.costs.reader.close, self._latency.stop]
         if self._processes is not None:
             ends.append(self._processes.stop)
         return ends

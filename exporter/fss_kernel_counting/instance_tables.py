@@ -185,10 +185,9 @@ class TriggerSetUp(Generic[Session]):
             NotYet: the client of the kernel is not loaded.
             Unavailable: this kernel cannot, or this process may not.
         """
-        sources = self._sources
         try:
             with signals_held():
-                self.session = self._make(find(sources.tracefs, sources.files, sources.sysfs), self._rows)
+                self.session = self._make(find(self._sources), self._rows)
         except Unavailable as reason:
             self._last_refusal = str(reason)
             raise

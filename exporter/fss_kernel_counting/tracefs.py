@@ -173,7 +173,7 @@ def advised(root: Path) -> Iterator[None]:
         raise advice(error, root) from error
 
 
-def check_lockdown(sysfs: Path, files: Files = FILES) -> None:
+def check_lockdown(sources: Sources) -> None:
     """Check that kernel lockdown allows tracing. Without the check the kernel answers "Invalid argument".
 
     Raises:
@@ -181,7 +181,7 @@ def check_lockdown(sysfs: Path, files: Files = FILES) -> None:
     """
     mode = ""
     with suppress(OSError):
-        mode = files.text(sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
+        mode = sources.files.text(sources.sysfs / "kernel/security/lockdown").partition("[")[2].partition("]")[0]
     if mode == "confidentiality":
         raise Unavailable(
             "kernel lockdown is in mode confidentiality, which forbids tracing: boot with lockdown=integrity, "
@@ -189,19 +189,21 @@ def check_lockdown(sysfs: Path, files: Files = FILES) -> None:
         )
 
 
-def find(places: tuple[Path, ...] = TRACEFS_PLACES, files: Files = FILES, sysfs: Path = Path("/sys")) -> Path:
+def find(sources: Sources) -> Path:
     """Return the mount point of tracefs.
 
     Raises:
         Unavailable: no place has tracefs, or this process or lockdown may not trace.
     """
-    check_lockdown(sysfs, files)
-    for place in places:
+    check_lockdown(sources)
+    for place in sources.tracefs:
         with advised(place):
-            if files.is_there(place / "events"):
+            if sources.files.is_there(place / "events"):
                 return place
-    looked = " or ".join(map(str, places))
-    raise Unavailable(f"no tracefs at {looked}: mount -t tracefs tracefs {places[0]}, or name it with --path.tracefs")
+    looked = " or ".join(map(str, sources.tracefs))
+    raise Unavailable(
+        f"no tracefs at {looked}: mount -t tracefs tracefs {sources.tracefs[0]}, or name it with --path.tracefs"
+    )
 
 
 class Field(NamedTuple):

@@ -19,7 +19,6 @@ from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.superblocks import Reading
-from fss_kernel_counting.exact_mode import Exact
 from fss_toolbox.cli import iostat as command
 from fss_toolbox.iostat import intervals, page_reports
 from fss_toolbox.iostat.host_reports import HostTraffic
@@ -317,7 +316,7 @@ def test_estimates_are_not_shown_as_exact() -> None:
 
 def interrupted(host: Host, number: signal.Signals) -> None:
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, None, NO_MOUNT_SETTINGS):
+        for _ in command._counted(host.costs, 0.05, None, NO_MOUNT_SETTINGS):
             assert host.kernel.instances
             signal.raise_signal(number)
 
@@ -350,7 +349,7 @@ def test_a_terminal_that_closes_ends_it_and_under_nohup_it_goes_on() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     reports = 0
     with click.Context(command.iostat).scope():
-        for _ in command._counted(Exact(host.reader, host.costs, required=True), 0.05, 3, NO_MOUNT_SETTINGS):
+        for _ in command._counted(host.costs, 0.05, 3, NO_MOUNT_SETTINGS):
             signal.raise_signal(signal.SIGHUP)
             reports += 1
     assert reports == 3
@@ -370,7 +369,7 @@ def test_a_signal_while_the_triggers_are_set_waits_until_they_can_be_removed(fil
 
     host.kernel._may = interrupted_at  # type: ignore[method-assign]  # a signal at this very moment
     with pytest.raises(SystemExit), click.Context(command.iostat).scope():
-        list(command._counted(Exact(host.reader, host.costs, required=True), 0.05, 1, NO_MOUNT_SETTINGS))
+        list(command._counted(host.costs, 0.05, 1, NO_MOUNT_SETTINGS))
 
     assert host.kernel.instances == {}
 

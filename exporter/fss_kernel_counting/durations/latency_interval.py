@@ -33,14 +33,9 @@ def requests_of(grown: Mapping[TableName, Grown]) -> ByClient:
     no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
     none = tables.NO_DURATIONS
     return {
-        place: Requests(finished.get(place, none), _with_reply(answered.get(place, none)), no_reply.get(place, 0))
+        place: Requests(finished.get(place, none), answered.get(place, none), no_reply.get(place, 0))
         for place in finished.keys() | answered.keys() | no_reply.keys()
     }
-
-
-def _with_reply(rtt: tables.Durations) -> tables.Durations:
-    """Leave out class 0. A call without a reply has the round-trip time 0, and no reply comes within a microsecond."""
-    return rtt._replace(by_exponent={exponent: calls for exponent, calls in rtt.by_exponent.items() if exponent})
 
 
 @dataclass(slots=True)

@@ -3,9 +3,10 @@
 import math
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
@@ -20,6 +21,7 @@ from fss_kernel_counting.sizes.size_counts import (
     Counts,
     exact_cost,
 )
+from fss_kernel_counting.sizes.size_reader import ExactReader
 
 _BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
@@ -175,20 +177,25 @@ def _counted_cost(operation: str, transfers: CountedTransfers, change: TransferC
 
 
 class CountedCosts:
-    """Costs from the counts of the last reading, or estimates for a superblock without counts.
+    """Costs from the counts of a reader's last reading, or estimates for a superblock without counts.
 
     `overrides` are for lock calls. The accounts apply overrides of READs and WRITEs.
     """
 
-    def __init__(self, last_counts: Callable[[], Counts], overrides: CostOverrides = NO_OVERRIDES) -> None:
-        self._overrides = overrides
+    def __init__(self, reader: ExactReader, overrides: CostOverrides = NO_OVERRIDES) -> None:
+        self.reader = reader
         self.totals = CountedTotals()
-        self._last_counts = last_counts
+        self._overrides = overrides
         self._lock = threading.Lock()
+
+    @property
+    def loop(self) -> Worker:
+        """The guard of the looks at the tables."""
+        return self.reader.loop
 
     def tick_costs(self, tick: Tick) -> TickCosts:
         """Return counted costs, and estimates of superblocks without counts. Add the counts to the totals of exact mode."""
-        counts = self._last_counts()
+        counts = self.reader.counts
         changes = {(change.superblock, change.operation): change for change in tick.changes}
         costs = []
         for operation, by_superblock in counts.transfers.items():
@@ -212,6 +219,6 @@ class CountedCosts:
         return costs
 
     def families(self, answer: Answer) -> Iterable[Family]:
-        """Everything counted."""
+        """Return the metric families of the counts so far."""
         with self._lock:
             return list(counted_families(self.totals, self._overrides, answer))

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
+from fss_exporter.errors import UsageError
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.instance_tables import MOST_ROWS, TriggerSetUp
 from fss_kernel_counting.sizes.size_counts import Agreement, Counts, by_superblock, weighted
 from fss_kernel_counting.sizes.size_triggers import ACLS, BORN, LOCKS, SizeSession, calls_by_address
-from fss_kernel_counting.tracefs import NotYet, Sources
+from fss_kernel_counting.tracefs import NotYet, Sources, Unavailable
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ class ExactReader:
         sources: Sources,
         address_map: AddressMap = NO_ADDRESSES,
         *,
+        required: bool = False,
         tick_s: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -48,12 +50,14 @@ class ExactReader:
             mountstats: reads mountstats once. Raises SourceError.
             sources: places of the kernel's files.
             address_map: mount targets behind TLS forwarders.
+            required: whether exact mode must be possible.
             tick_s: shortest time between two readings, seconds.
             clock: seconds that never go back.
         """
         self.counts = Counts()
         self.reading: Reading | None = None
         self._mountstats = mountstats
+        self._required = required
         self._tick_s = self._interval_s = tick_s
         self._clock = clock
         self._last_at: float | None = None
@@ -75,15 +79,19 @@ class ExactReader:
         self.loop = Worker("nfs_exact", self._round, interval=lambda: self._interval_s)
 
     def open(self) -> None:
-        """Set up as much as possible now.
+        """Set up as much as possible now. Before the first mount the agent waits.
 
         Raises:
-            Unavailable: exact mode is impossible here. A client without a first mount is no reason.
+            UsageError: exact mode is required and impossible here.
         """
         try:
             self._triggers.begin()
         except NotYet as reason:
             log.info("exact mode waits: %s", reason)
+        except Unavailable as reason:
+            if self._required:
+                raise UsageError(f"--nfs.exact=on: {reason}") from reason
+            log.warning("READ and WRITE are estimated, not counted: %s", reason)
 
     def close(self) -> None:
         """Remove everything for good. A look in progress sets nothing up again."""

@@ -24,7 +24,7 @@ from fss_exporter.oci.mount_target_settings import limits_of
 from fss_exporter.oci.oci_inventory import MountTarget
 from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
-from fss_kernel_counting.exact_mode import Exact, exact
+from fss_kernel_counting.exact_mode import exact
 from fss_kernel_counting.sizes.size_counts import Counts
 from fss_kernel_counting.sizes.size_reader import ExactReader
 from fss_toolbox import printed, tables
@@ -112,8 +112,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     # After the check, because a calibration of another client may run in a directory that looks left over.
     for left in remove_leftovers(flags.directory):
         tables.note(f"removed what an earlier calibration left: {left}")
-    counting = None if flags.exact == "off" else exact(flags, source.read_in_time, mounts)
-    done = _send_requests(flags.directory, plan, source, counting, clock)
+    reader = None if flags.exact == "off" else exact(flags, source.read_in_time, mounts).reader
+    done = _send_requests(flags.directory, plan, source, reader, clock)
     _tell_refused(done)
     naming = (facts and facts.minutes_named_by) or None
     rows, fit = measured_rows(cloud, plan, done, own_connections, flags.patience_s, naming)
@@ -126,16 +126,16 @@ def calibrate(flags: CalibrateFlags) -> int:
 
 
 def _send_requests(
-    directory: Path, plan: steps.CalibrationPlan, source: Procfs, counting: Exact | None, clock: runs.WallClock
+    directory: Path, plan: steps.CalibrationPlan, source: Procfs, reader: ExactReader | None, clock: runs.WallClock
 ) -> list[runs.CountedMinute]:
     """Send the requests of every step from a new directory, and leave nothing behind."""
     with ExitStack() as cleaned_up:
         clean_up_at_the_end(cleaned_up.close)
         counted = None
-        if counting is not None:
-            cleaned_up.callback(counting.reader.close)
-            counting.open()
-            counted = partial(_counted, counting.reader)
+        if reader is not None:
+            cleaned_up.callback(reader.close)
+            reader.open()
+            counted = partial(_counted, reader)
         own = cleaned_up.enter_context(own_directory(directory))
         requests = RequestCounts(own, source.read_in_time, counted)
         sender = NfsRequests(cleaned_up.enter_context(opened(own)), requests)

@@ -5,8 +5,8 @@ import click
 from fss_exporter.cli.terminal import complain, echo
 from fss_exporter.errors import FssError
 from fss_exporter.flag_records import KernelFlags, takes
+from fss_kernel_counting.exact_mode import sources
 from fss_kernel_counting.remains import remove
-from fss_kernel_counting.tracefs import Sources
 
 
 @click.command()
@@ -17,7 +17,7 @@ def clean(flags: KernelFlags) -> None:
     Instances of an agent or an iostat that runs stay. Use the command in an init container of a pod with --nfs.exact, and after such an
     agent is removed for good.
     """
-    done = remove(Sources(tracefs=flags.tracefs_places, sysfs=flags.sysfs))
+    done = remove(sources(flags))
     for path in done.removed:
         echo(f"removed {path}")
     for path in done.busy:

@@ -15,8 +15,9 @@ from fss_exporter.instance_metadata import own_bandwidth
 from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.durations.latency_reader import LatencyReader
-from fss_kernel_counting.exact_mode import Exact, exact, sources
+from fss_kernel_counting.exact_mode import exact, sources
 from fss_kernel_counting.processes.counting import ProcessCounting
+from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
@@ -136,21 +137,21 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
         return (since_each_mount(reading, mounts.overrides) for reading in (read(),))
     if flags.exact == "off":
         return HostTraffic(read, overrides=mounts.overrides).reports(flags.interval, flags.count)
-    counting = exact(flags, read, mounts)
+    costs = exact(flags, read, mounts)
     latency = LatencyReader(_source(flags, mounts).read_in_time, sources(flags), mounts.address_map)
     clean_up_at_the_end(latency.close)
-    return with_durations(_counted(counting, flags.interval, flags.count, mounts), latency)
+    return with_durations(_counted(costs, flags.interval, flags.count, mounts), latency)
 
 
 def _source(flags: IostatFlags, mounts: MountSettings) -> Procfs:
     return Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
 
 
-def _counted(source: Exact, interval: float, count: int | None, mounts: MountSettings) -> Iterator[Report]:
+def _counted(costs: CountedCosts, interval: float, count: int | None, mounts: MountSettings) -> Iterator[Report]:
     """Yield reports with READs and WRITEs counted by size, until the command ends in any way."""
-    clean_up_at_the_end(source.reader.close)
-    source.open()
-    return HostTraffic(source.reader.read, source.costs, mounts.overrides).reports(interval, count)
+    clean_up_at_the_end(costs.reader.close)
+    costs.reader.open()
+    return HostTraffic(costs.reader.read, costs, mounts.overrides).reports(interval, count)
 
 
 def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[process_reports.ProcessReport]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from fss_kernel_counting.durations.request_durations import check_latency
 from fss_kernel_counting.processes.process_session import missing
 from fss_kernel_counting.sizes.size_triggers import source_of
-from fss_kernel_counting.tracefs import INSTANCES, NotYet, Unavailable, find
+from fss_kernel_counting.tracefs import INSTANCES, NotYet, Sources, Unavailable, find
 from fss_toolbox.doctor.client_facts import ClientFacts, Exactness
 from fss_toolbox.doctor.findings import Finding, finding_of
 
@@ -23,7 +23,7 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
     """Read the requirements of exact mode and of the load by process on this host. `places` may be mount points of tracefs."""
     tracefs, reason, waits = None, "", False
     try:
-        tracefs = find(places, sysfs=sysfs)
+        tracefs = find(Sources(tracefs=places, sysfs=sysfs))
         source_of(tracefs)
     except Unavailable as error:
         reason, waits = str(error), isinstance(error, NotYet)

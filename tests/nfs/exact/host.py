@@ -66,7 +66,7 @@ class Host:
         self.slip: list[tuple[int, str, int]] = []
         sources = Sources(tracefs=(ROOT,), sysfs=sysfs, files=self.kernel)
         self.reader = ExactReader(self._read, sources, address_map, clock=lambda: self.now)
-        self.costs = CountedCosts(lambda: self.reader.counts)
+        self.costs = CountedCosts(self.reader)
         self.accounts = Accounts(self.costs)
 
     def call(self, number: int, operation: str, size: int, carried: int | None = None) -> None:

@@ -92,7 +92,7 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_reported(tracefs: Path | 
     if tracefs is None:
         # Not root, or a container without mounts: then the set-up must say so, and it does before anything is made.
         with pytest.raises(Unavailable, match=r"no tracefs at|only root may trace|lockdown|read-only"):
-            SizeSession(find(), 2048)
+            SizeSession(find(Sources()), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
@@ -215,7 +215,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
     """Whatever this machine is, setting up ends in one of four ways and leaves nothing behind."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            SizeSession(find(), 2048)
+            SizeSession(find(Sources()), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
@@ -233,7 +233,7 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
 def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_reported(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            duration_tables(find(), 2048)
+            duration_tables(find(Sources()), 2048)
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):

@@ -7,9 +7,10 @@ import pytest
 from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
 from tests.nfs.exact.kernel import BEFORE_5_6, ROOT, Kernel
 
+from fss_exporter.errors import UsageError
 from fss_exporter.model.operations import READ
 from fss_kernel_counting.sizes.size_reader import ExactReader
-from fss_kernel_counting.tracefs import OF_SIZES, Sources, Unavailable
+from fss_kernel_counting.tracefs import OF_SIZES, Sources
 
 
 def _sources(kernel: Kernel) -> Sources:
@@ -62,9 +63,9 @@ def test_an_instance_a_dead_agent_left_behind_is_removed() -> None:
 
 def test_a_living_agents_instance_is_left_alone() -> None:
     first = ready(Host())
-    second = ExactReader(lambda: pytest.fail("not read"), _sources(first.kernel))
+    second = ExactReader(lambda: pytest.fail("not read"), _sources(first.kernel), required=True)
 
-    with pytest.raises(Unavailable, match="another fss-exporter counts on this host already"):
+    with pytest.raises(UsageError, match="another fss-exporter counts on this host already"):
         second.open()
     work(first)
     first.tick()
@@ -120,9 +121,9 @@ def test_why_it_cannot_be_set_up_is_said_and_nothing_is_left_behind(
 ) -> None:
     if name:
         kernel.refuse(name, number)
-    reader = ExactReader(lambda: pytest.fail("not read"), _sources(kernel))
+    reader = ExactReader(lambda: pytest.fail("not read"), _sources(kernel), required=True)
 
-    with pytest.raises(Unavailable, match=reason):
+    with pytest.raises(UsageError, match=reason):
         reader.open()
     assert kernel.instances == {}
     assert kernel.handles == {}
@@ -131,9 +132,9 @@ def test_why_it_cannot_be_set_up_is_said_and_nothing_is_left_behind(
 def test_where_tracefs_is_not_mounted_the_command_is_said() -> None:
     places = (Path("/elsewhere"), Path("/nowhere"))
     sources = Sources(tracefs=places, sysfs=Path("/nowhere"), files=Kernel())
-    reader = ExactReader(lambda: pytest.fail("not read"), sources)
+    reader = ExactReader(lambda: pytest.fail("not read"), sources, required=True)
 
-    with pytest.raises(Unavailable, match="no tracefs at /elsewhere or /nowhere: mount -t tracefs tracefs /elsewhere"):
+    with pytest.raises(UsageError, match="no tracefs at /elsewhere or /nowhere: mount -t tracefs tracefs /elsewhere"):
         reader.open()
 
 

@@ -142,4 +142,4 @@ def test_lockdown_is_named_before_the_kernel_answers_that_an_argument_is_invalid
     (tmp_path / "events").mkdir()
 
     with pytest.raises(Unavailable, match="lockdown is in mode confidentiality"):
-        find((tmp_path,), sysfs=tmp_path)
+        find(Sources(tracefs=(tmp_path,), sysfs=tmp_path))

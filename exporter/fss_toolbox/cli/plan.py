@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,6 @@ from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.fetch import get
 from fss_exporter.flag_records import refuse, takes
-from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
@@ -30,7 +28,6 @@ from fss_toolbox.plan.load import (
     Load,
     as_job,
     loads_by_address,
-    mounts_of,
     stated_load,
     with_stated_latency,
     without_costs,
@@ -208,38 +205,23 @@ def _prometheus(inputs: PlanInputs) -> Prometheus | None:
 
 
 def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None = None) -> dict[str, Load]:
-    """Return the workload of saved files by address."""
+    """Return the workload of saved files by address, of the mounts of a service if the files have any."""
+    if inputs.scrapes is not None:
+        before, after = inputs.scrapes
+        return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds, service)
     if inputs.mountstats is not None:
-        return _between(inputs.mountstats, inputs, mounts, service)
-    if inputs.nfsiostat is not None:
-        return _of_nfsiostat(inputs.nfsiostat, mounts.overrides)
-    assert inputs.scrapes is not None  # noqa: S101  # check_inputs() let no other workload pass
-    before, after = inputs.scrapes
-    return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds, service)
-
-
-def _between(
-    files: tuple[Path, Path], inputs: PlanInputs, mounts: MountSettings, service: Service | None
-) -> dict[str, Load]:
-    """Return loads by address, of the mounts of a service if the files have any."""
-    report = two_files(*files, inputs.mountinfo, inputs.seconds, mounts)
+        report = two_files(*inputs.mountstats, inputs.mountinfo, inputs.seconds, mounts)
+        source, traffic = f"{report.source}, {report.seconds:g} s", report.traffic
+    else:
+        assert inputs.nfsiostat is not None  # noqa: S101  # check_inputs() let no other workload pass
+        source, text = str(inputs.nfsiostat), text_of(inputs.nfsiostat)
+        if not is_nfsiostat_output(text):
+            raise UsageError(f"{source}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
+        report = parse_nfsiostat_output(source, text)
+        traffic = {key: priced(of_mount, mounts.overrides) for key, of_mount in report.traffic.items()}
     for line in report.notes:
         tables.note(line)
-    mounted = mounts_of(service, report.traffic)
-    source = f"{report.source}, {report.seconds:g} s"
-    return loads_by_address(source, ((key.address, load) for key, load in mounted.items()))
-
-
-def _of_nfsiostat(file: Path, overrides: CostOverrides) -> dict[str, Load]:
-    """By address, from the last report of a saved output."""
-    text = text_of(file)
-    if not is_nfsiostat_output(text):
-        raise UsageError(f"{file}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
-    report = parse_nfsiostat_output(str(file), text)
-    for line in report.notes:
-        tables.note(line)
-    loads = ((key.address or key.server, priced(traffic, overrides)) for key, traffic in report.traffic.items())
-    return loads_by_address(str(file), loads)
+    return loads_by_address(source, traffic, service)
 
 
 def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Load]]:

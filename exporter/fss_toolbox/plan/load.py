@@ -1,7 +1,7 @@
 """A workload to plan for: stated in flags, recorded by address, or the busiest moment of a history."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -71,18 +71,18 @@ class Load:
         return EVERYTHING not in self.traffic.operations
 
 
-def loads_by_address(source: str, traffics: Iterable[tuple[str, Traffic]]) -> dict[str, Load]:
-    """Return the load of each address, from traffic of one client's mounts by address."""
-    mounts: dict[str, list[Traffic]] = {}
-    for address, traffic in traffics:
-        mounts.setdefault(address, []).append(traffic)
-    return {address: Load(source, together(traffic), remark=ONE_CLIENT) for address, traffic in mounts.items()}
+def loads_by_address(
+    source: str, mounts: Mapping[SeriesKey, Traffic], service: Service | None = None
+) -> dict[str, Load]:
+    """Return the load of each address, or of each server without one, from the mounts of one client.
 
-
-def mounts_of(service: Service | None, mounts: Mapping[SeriesKey, Traffic]) -> Mapping[SeriesKey, Traffic]:
-    """Return the mounts of a service. Without any, all mounts count, as if they moved there."""
+    Of a service, its mounts count. Without any, all mounts count, as if they moved there.
+    """
     own = {key: traffic for key, traffic in mounts.items() if service is not None and key.service == service.name}
-    return own or mounts
+    by_address: dict[str, list[Traffic]] = {}
+    for key, traffic in (own or mounts).items():
+        by_address.setdefault(key.address or key.server, []).append(traffic)
+    return {address: Load(source, together(traffics), remark=ONE_CLIENT) for address, traffics in by_address.items()}
 
 
 def without_costs(load: Load) -> Load:

@@ -10,7 +10,7 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Service
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.plan.load import ONE_CLIENT, Load, loads_by_address, mounts_of, size_shares
+from fss_toolbox.plan.load import ONE_CLIENT, Load, loads_by_address, size_shares
 from fss_toolbox.sizing.size_classes import TransferClass, classes_io_operations
 
 _SIZES = "fss_client_io_size_bytes"
@@ -36,11 +36,11 @@ def between_scrapes(
     if not 0 < passed < math.inf:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --seconds")
     source = f"{names[0]} to {names[1]}, {passed:g} s"
-    rates = mounts_of(service, traffic_between(old, new, passed))
-    loads = loads_by_address(source, ((key.address, rate) for key, rate in rates.items()))
+    mounts = traffic_between(old, new, passed)
+    loads = loads_by_address(source, mounts, service)
     for place, at_most in new.sizes.items():
         address, operation = place
-        if rates and address not in loads:  # of another service
+        if mounts and address not in loads:  # of another service
             continue
         grown = {edge: count - old.sizes.get(place, {}).get(edge, 0.0) for edge, count in at_most.items()}
         classes = _classes(grown, passed)

@@ -8,7 +8,7 @@ from tests.plan.planned import MIXED, planned, ratios
 
 
 class TestJobs:
-    """The examples of the papers, as docs/services.md and docs/commands/plan.md show them."""
+    """The examples of the papers, which docs/services.md and docs/commands/plan.md name."""
 
     TAR = (
         "--files",

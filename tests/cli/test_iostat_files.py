@@ -23,6 +23,21 @@ def test_swapped_files_are_refused() -> None:
     assert "swapped" in said
 
 
+def test_the_mount_whose_age_went_back_is_named(tmp_path: Path) -> None:
+    """Of two mounts only the second one is younger in the later file, and no mount has aged."""
+
+    def with_a_second_mount(age: int) -> Path:
+        first = (MIXED / "after.txt").read_text()
+        second = re.sub(
+            r"age:\t\d+", f"age:\t{age}", first.replace("/export/a", "/export/z").replace("/mnt/a", "/mnt/z")
+        )
+        assert f"age:\t{age}" in second
+        return edited(MIXED / "after.txt", tmp_path, lambda text: text + second, f"{age}.txt")
+
+    said = refused(compare(with_a_second_mount(600), with_a_second_mount(500)))
+    assert "/mnt/z: its age went back from 600 to 500" in said
+
+
 def test_a_counter_that_went_back_is_named(tmp_path: Path) -> None:
     lower = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"LOOKUP: \d+", "LOOKUP: 1", text))
     said = refused(compare(MIXED / "before.txt", lower))

@@ -121,7 +121,14 @@ def between(
     pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
     if not pairs:
         raise UsageError(f"{before.source} and {after.source} have no mount in common. Give two readings of one host")
-    elapsed = _elapsed(before, after, pairs, seconds)
+    again = [(then, now) for then, now in pairs if now.record.age_s < then.record.age_s]
+    elapsed = seconds or _aged(pairs)
+    if not elapsed:
+        if again:
+            raise _younger(after.source, *again[0])
+        raise UsageError(
+            f"{before.source} and {after.source} are of the same second. Give the time between with --seconds"
+        )
     aged = _aged(pairs) or elapsed
     for then, now in pairs:
         if now.record.age_s >= then.record.age_s:
@@ -163,18 +170,6 @@ def since_mount(source: str, reading: Reading, overrides: CostOverrides = NO_OVE
         ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
     )
     return Report(source, rates, mount_points(reading.superblocks), notes)
-
-
-def _elapsed(
-    before: SavedReading, after: SavedReading, pairs: list[tuple[Superblock, Superblock]], given: float | None
-) -> float:
-    if given is not None:
-        return given
-    if aged := _aged(pairs):
-        return aged
-    if any(now.record.age_s < then.record.age_s for then, now in pairs):
-        raise _younger(after.source, *pairs[0])
-    raise UsageError(f"{before.source} and {after.source} are of the same second. Give the time between with --seconds")
 
 
 def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:

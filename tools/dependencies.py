@@ -28,9 +28,17 @@ hold nothing else from PyPI. Packages and wheelhouses also hold the {top} distri
 `make advisories` looks up each locked version in the advisory database of PyPI with pip-audit, over the network. It fails if a version is not in the
 database.
 
-| distribution | version | licence | installed with |
-|---|---|---|---|
+{tables}
 """
+
+_TABLES = {
+    "agent": "Agent, poller and `fss-exporter top`",
+    "poller": "Poller only",
+    "top": "`fss-exporter top` only",
+}
+"""Heading of a table by the first lock file that has its distributions."""
+
+_TABLE_HEAD = "| distribution | version | licence |\n|---|---|---|"
 
 _COPYLEFT = """The poller image holds distributions under copyleft licences. The agent image holds none.
 
@@ -60,18 +68,19 @@ def render() -> str:
     editions = {name: locked(name) for name in ("agent", "poller", "top")}
     versions = {name: version for lock in editions.values() for name, version in lock.items()}
     licences = {name: licence_of(cast("Message", metadata(name))) for name in versions}
-    rows = [
-        f"| {name} | {versions[name]} | {licence} | {', '.join(edition for edition, lock in editions.items() if name in lock)} |"
-        for name, licence in sorted(licences.items())
-    ]
+    first = {name: edition for edition, lock in reversed(editions.items()) for name in lock}
+    rows: dict[str, list[str]] = {edition: [] for edition in _TABLES}
+    for name, licence in sorted(licences.items()):
+        rows[first[name]].append(f"| {name} | {versions[name]} | {licence} |")
+    tables = ["\n".join([f"## {heading}", "", _TABLE_HEAD, *rows[edition]]) for edition, heading in _TABLES.items()]
     copyleft = [f"- {name} ({text})" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
-    head = _HEAD.format(
+    return _HEAD.format(
         agent=len(editions["agent"]),
         poller=len(editions["poller"]),
         top=len(editions["top"].keys() - editions["agent"].keys()),
         copyleft=_COPYLEFT.format(rows="\n".join(copyleft)),
+        tables="\n\n".join(tables),
     )
-    return head + "\n".join(rows) + "\n"
 
 
 if __name__ == "__main__":

@@ -94,6 +94,21 @@ def growing(path: str, days: int, silent: int = 0) -> str:
     return json.dumps({"status": "success", "data": {"result": [series] if values else []}})
 
 
+def test_four_weeks_are_read_only_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def answered(url: str, _: str) -> str:
+        asked.append(url)
+        return growing(url, 28)
+
+    monkeypatch.setattr(command, "get", answered)
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    assert ask("plan", "--prometheus", "http://p").code == 0
+    assert not any("step=86400" in url for url in asked)
+    assert ask("plan", "--prometheus", "http://p", "--compare").code == 0
+    assert any("step=86400" in url for url in asked)
+
+
 @pytest.mark.parametrize(("days", "silent", "full_on"), [(28, 0, "2026-10-21"), (28, 5, "2026-10-21"), (5, 0, None)])
 def test_the_date_when_full_is_that_of_the_present_growth(
     monkeypatch: pytest.MonkeyPatch, days: int, silent: int, full_on: str | None

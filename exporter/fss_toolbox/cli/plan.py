@@ -33,7 +33,7 @@ from fss_toolbox.plan.load import (
     without_costs,
 )
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
-from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services
+from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services, with_growth
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
@@ -105,6 +105,8 @@ def plan(flags: PlanFlags) -> None:
     else:
         loads = _recorded(flags, mounts)
     advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
+    if prometheus and flags.compare:
+        loads = {name: with_growth(prometheus, load) for name, load in loads.items()}
     prices = _prices(flags) if flags.compare else {}
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)

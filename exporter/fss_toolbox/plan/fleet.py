@@ -31,7 +31,9 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
         at = selector("address", name) if load.place is None else at_place(load.place)
         mounts += _mounts(prometheus, name, at, load.moment)
         if load.traffic.iops and limits.iops:
-            targets.append(_target(prometheus, name, at, load, limits.iops))
+            known = load.mount_target_id
+            of = selector("mount_target_id", known) if known else at
+            targets.append(_target(prometheus, name, of, load, limits.iops))
         for client, bandwidth in _networks(prometheus, load.moment).items():
             networks[client] = max(networks.get(client, bandwidth), bandwidth)
     return ranked(targets, mounts, networks)

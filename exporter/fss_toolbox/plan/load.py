@@ -57,8 +57,11 @@ class Load:
     limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
     remark: str = ""  # quality of the IOPS figure
     known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
-    growth: Mapping[str, Growth] = field(default_factory=dict)  # by resource, where Prometheus has enough days
+    growth: Mapping[str, Growth] = field(
+        default_factory=dict
+    )  # by resource, where Prometheus was asked and has enough days
     days: int = 0  # days of history that Prometheus has
+    mount_target_id: str = ""  # OCID of the mount target in Prometheus; empty if a poller does not know it
     # network and address in Prometheus. None for a load from elsewhere, or if not known
     place: NetworkAddress | None = None
     moment: float = 0.0  # end of the recorded time, epoch seconds; 0 for a load without one

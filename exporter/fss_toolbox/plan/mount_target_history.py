@@ -21,7 +21,7 @@ from fss_toolbox import printed
 from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
 from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
-from fss_toolbox.sizing.growth import Growth, growth_of
+from fss_toolbox.sizing.growth import growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
 
@@ -165,7 +165,6 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
     source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
-    growth, days = _growth(prometheus, target.id, is_measured=source is FigureSource.MEASURED)
     return Load(
         ended(at),
         traffic or whole,
@@ -175,16 +174,22 @@ def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str
         connections=also.get(_CONNECTIONS),
         remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
         known=KnownFigure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
-        growth=growth,
-        days=days,
+        mount_target_id=target.id,
         place=target.place,
         moment=at,
     )
 
 
-def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) -> tuple[dict[str, Growth], int]:
-    """Return the growth of the daily peaks by resource, and the days with data."""
-    of = selector("mount_target_id", mount_target_id)
+def with_growth(prometheus: Prometheus, load: Load) -> Load:
+    """Return the load with the growth of the daily peaks of its mount target. Prometheus reads four weeks for each resource.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    if not load.mount_target_id:
+        return load
+    of = selector("mount_target_id", load.mount_target_id)
+    is_measured = load.known is not None and load.known.source is FigureSource.MEASURED
     both = f"{_READ}{of} + on (mount_target_id) group_left () max by (mount_target_id) ({_WRITTEN}{of})"
     of_resources = {
         IOPS: f"{_MEASURED if is_measured else _ESTIMATED}{of}",
@@ -200,7 +205,7 @@ def _growth(prometheus: Prometheus, mount_target_id: str, *, is_measured: bool) 
         growth = growth_of(peaks)
         if growth is not None:
             growths[resource] = growth
-    return growths, days
+    return replace(load, growth=growths, days=days)
 
 
 def _clients(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic | None:

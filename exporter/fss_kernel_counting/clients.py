@@ -1,18 +1,10 @@
-"""Find server and owner of an RPC client of the kernel.
-
-The server's address comes from sysfs (5.14 and later), or from the client's birth in tracefs. Newer kernels (6.12, not 6.1)
-link each superblock to the RPC client: `/sys/fs/nfs/<major:minor>/nfs_client -> clnt-<number>`. Older kernels show only
-the address of the client, so all mounts of an address are one owner.
-"""
+"""Find the server of an RPC client of the kernel: in sysfs (5.14 and later), or at the client's birth in tracefs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from fss_exporter.addresses import AddressMap
-from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.hist_tables import HistRow, Key, parts
 
 _MOST_CLIENTS = 10_000
@@ -71,74 +63,3 @@ class ClientAddresses:
             return places[0].read_text().strip() if places else ""
         except OSError:
             return ""
-
-
-class Owner(NamedTuple):
-    """The mounts whose calls are counted together."""
-
-    address: str  # address of the mount target
-    superblock: str = ""  # `major:minor`. Empty for all mounts of the address without a known client
-
-
-@dataclass(frozen=True, slots=True)
-class Owners:
-    """The owners of the clients at one look."""
-
-    of: Mapping[str, Owner]  # owner by client number, without clients of no mount
-    superblocks: Mapping[Owner, frozenset[str]]  # `major:minor` of every owner's superblocks
-
-    @property
-    def clients(self) -> Mapping[Owner, frozenset[str]]:
-        """Client numbers by owner."""
-        by_owner: dict[Owner, set[str]] = defaultdict(set)
-        for client, owner in self.of.items():
-            by_owner[owner].add(client)
-        return {owner: frozenset(numbers) for owner, numbers in by_owner.items()}
-
-
-def superblock_clients(sysfs: Path) -> dict[str, str]:
-    """Return the `major:minor` of a superblock by the number of the RPC client. Empty on kernels without these links."""
-    superblocks = {}
-    for link in (sysfs / "fs" / "nfs").glob("*:*/nfs_client"):
-        try:
-            client = link.readlink().name
-        except OSError:
-            continue
-        if client.startswith("clnt-"):
-            superblocks[client.removeprefix("clnt-")] = link.parent.name
-    return superblocks
-
-
-def owners(
-    reading: Reading, clients: Iterable[str], linked: Mapping[str, str], address_of: Callable[[str], str]
-) -> Owners:
-    """Return the owner of each client. `linked` is the `major:minor` by client number in sysfs. `clients` are further numbers."""
-    addresses = {superblock.number: superblock.key.address for superblock in reading.superblocks}
-    of = {client: Owner(addresses[number], number) for client, number in linked.items() if number in addresses}
-    with_client = {owner.superblock for owner in of.values()}
-    superblocks: dict[Owner, set[str]] = {}
-    for number, address in addresses.items():
-        owner = Owner(address, number if number in with_client else "")
-        superblocks.setdefault(owner, set()).add(number)
-    for client in clients:
-        owner = Owner(address_of(client))
-        if client not in linked and owner in superblocks:
-            of[client] = owner
-    return Owners(of, {owner: frozenset(numbers) for owner, numbers in superblocks.items()})
-
-
-def possible_owners(
-    client: str, before: Owners, now: Owners, born: frozenset[str], *, lived: bool
-) -> tuple[Owner | None, frozenset[str]]:
-    """Return the owner of a client's calls in an interval, None for an unknown owner, and the addresses of an ambiguous owner.
-
-    `before` and `now` are the owners at the last look and at this look. `born` has the addresses of clients with this number
-    that were born in the interval. `lived` says whether a client of this number may have lived at the last look.
-    """
-    old, new = before.of.get(client), now.of.get(client)
-    addresses = born | ({new.address} if new else frozenset())
-    if old and (lived or not born):
-        addresses = addresses | {old.address}
-    if len(addresses) > 1:
-        return None, addresses
-    return (new or old) if addresses else None, frozenset()

@@ -6,15 +6,25 @@ so the ranges of all looks must share a number. A look without traffic gives a r
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Reading
-from fss_kernel_counting.clients import Owner, Owners, possible_owners
-from fss_kernel_counting.durations import request_durations as tables
-from fss_kernel_counting.durations.request_durations import NO_REQUESTS, AddressClass, Requests
+from fss_kernel_counting.durations.owners import Owner, Owners, possible_owners
+from fss_kernel_counting.durations.request_durations import (
+    ANSWERED,
+    FINISHED,
+    NO_DURATIONS,
+    NO_REQUESTS,
+    OF_THE_STATE_CLIENT,
+    UNANSWERED,
+    AddressClass,
+    Requests,
+    durations,
+    unanswered,
+)
 from fss_kernel_counting.hist_tables import Grown
 from fss_kernel_counting.instance_tables import TableName
 
@@ -28,12 +38,11 @@ def requests_of(grown: Mapping[TableName, Grown]) -> ByClient:
     Raises:
         Lost: a key has another layout.
     """
-    finished = tables.durations(grown[tables.FINISHED])
-    answered = tables.durations(grown.get(tables.ANSWERED, ()))
-    no_reply = tables.unanswered(grown.get(tables.UNANSWERED, ()))
-    none = tables.NO_DURATIONS
+    finished = durations(grown[FINISHED])
+    answered = durations(grown.get(ANSWERED, ()))
+    no_reply = unanswered(grown.get(UNANSWERED, ()))
     return {
-        place: Requests(finished.get(place, none), answered.get(place, none), no_reply.get(place, 0))
+        place: Requests(finished.get(place, NO_DURATIONS), answered.get(place, NO_DURATIONS), no_reply.get(place, 0))
         for place in finished.keys() | answered.keys() | no_reply.keys()
     }
 
@@ -46,34 +55,27 @@ class Attributed:
     calls: dict[Owner, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))  # by owner and procedure
     # addresses of an RPC client whose number went to another client in between
     ambiguous: frozenset[str] = frozenset()
-    hidden: dict[tuple[str, str], Requests] = field(default_factory=dict)  # by client and procedure, of hidden clients
+    # by client and procedure, of clients of a superblock that no reading of mountstats has
+    hidden: dict[tuple[str, str], Requests] = field(default_factory=dict)
 
 
-def attributed(
-    requests: ByClient,
-    owners: tuple[Owners, Owners],
-    born: Mapping[str, frozenset[str]],
-    alive: frozenset[str] | None,
-    hidden: Collection[str] = (),
-) -> Attributed:
-    """Assign the requests of an interval to owners. `owners` are of the last look and of this look.
+def attributed(requests: ByClient, before: Owners, now: Owners, born: Mapping[str, frozenset[str]]) -> Attributed:
+    """Assign the requests of an interval to owners. `before` and `now` are the owners at the last look and at this look.
 
-    `born` has the addresses of the clients born in the interval by number. `alive` are the numbers of the clients that lived at the
-    last look. None is unknown. `hidden` are clients of a superblock that no reading of mountstats has.
+    `born` has the addresses of the clients born in the interval by number.
     """
     result = Attributed()
     known: dict[str, tuple[Owner | None, frozenset[str]]] = {}
     for (client, procedure), own in requests.items():
         if client not in known:
-            lived = alive is None or client in alive
-            known[client] = possible_owners(client, *owners, born.get(client, frozenset()), lived=lived)
+            known[client] = possible_owners(client, before, now, born.get(client, frozenset()))
         owner, several = known[client]
         result.ambiguous |= several
         if owner is not None:
             place = (owner.address, class_of(procedure))
             result.places[place] = result.places.get(place, NO_REQUESTS).plus(own)
             result.calls[owner][procedure] += own.finished.calls
-        elif client in hidden and not several:
+        elif client in now.linked and not several:
             result.hidden[client, procedure] = own
     return result
 
@@ -151,7 +153,7 @@ def _calls(operations_of_mounts: list[Mapping[str, OperationCounters]]) -> Count
     calls: Counter[str] = Counter()
     for operations in operations_of_mounts:
         for procedure, counters in operations.items():
-            if counters.operations and procedure not in tables.OF_THE_STATE_CLIENT:
+            if counters.operations and procedure not in OF_THE_STATE_CLIENT:
                 calls[procedure] += counters.operations
     return calls
 

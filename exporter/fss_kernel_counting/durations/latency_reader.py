@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -12,14 +12,23 @@ from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
-from fss_kernel_counting.clients import ClientAddresses, Owners, owners, superblock_clients
-from fss_kernel_counting.durations import request_durations as tables
+from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.durations.latency_interval import (
     ByClient,
     CallAgreement,
     attributed,
     requests_of,
     with_earlier,
+)
+from fss_kernel_counting.durations.owners import Owners, owners
+from fss_kernel_counting.durations.request_durations import (
+    ANSWERED,
+    BORN,
+    FINISHED,
+    UNANSWERED,
+    RequestTotals,
+    duration_tables,
+    request_families,
 )
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.instance_tables import MOST_ROWS, InstanceTables, TriggerSetUp
@@ -61,21 +70,20 @@ class LatencyReader:
             clock: seconds that never go back.
             cpu_clock: CPU time of the calling thread, seconds.
         """
-        self.totals = tables.RequestTotals()
+        self.totals = RequestTotals()
         self._read = read
         self._sysfs = sources.sysfs
         self._retention_s = retention_s
         self._clock = clock
         self._cpu_clock = cpu_clock
-        self._owners = Owners({}, {})
-        self._alive: frozenset[str] | None = None
+        self._owners = Owners({}, {}, None, frozenset())
         self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
         self._agreement = CallAgreement()
         self._last_seen: dict[str, float] = {}
         self._cpu_s = 0.0
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: tables.duration_tables(root, rows, rtt=rtt, files=sources.files),
+            lambda root, rows: duration_tables(root, rows, rtt=rtt, files=sources.files),
             sources,
             _FEWEST_ROWS,
             MOST_ROWS,
@@ -97,7 +105,7 @@ class LatencyReader:
 
     def families(self, answer: Answer) -> Iterable[Family]:
         """Return the metric families of the counts so far."""
-        return tables.request_families(self.totals, answer)
+        return request_families(self.totals, answer)
 
     def _interval_s(self) -> float:
         return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
@@ -132,11 +140,9 @@ class LatencyReader:
         grown = session.all_added()
         requests = requests_of(grown)
         after = self._read()
-        born = self._addresses.learn(grown.get(tables.BORN, ()))
-        previous, alive = self._owners, self._alive
-        linked = self._look_at_clients(session, after)
-        requests = with_earlier(requests, self._hidden, born)
-        interval = attributed(requests, (previous, self._owners), born, alive, linked.keys())
+        born = self._addresses.learn(grown.get(BORN, ()))
+        previous, self._owners = self._owners, self._owners_now(session, after)
+        interval = attributed(with_earlier(requests, self._hidden, born), previous, self._owners, born)
         self._hidden = interval.hidden
         failed = self._agreement.check(self._owners, interval.calls, (reading, after))
         known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
@@ -151,15 +157,10 @@ class LatencyReader:
             self._triggers.end()
             self._lose(FULL)
 
-    def _look_at_clients(self, session: InstanceTables, reading: Reading) -> Mapping[str, str]:
-        """Learn the owners of the clients. Return the `major:minor` of superblocks by client, where sysfs has the clients."""
-        alive = self._addresses.alive()
+    def _owners_now(self, session: InstanceTables, reading: Reading) -> Owners:
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
-        seen = {key[0] for name in session.names & {tables.FINISHED, tables.BORN} for key in session.rows(name)}
-        linked = superblock_clients(self._sysfs)
-        self._owners = owners(reading, alive | seen, linked, self._addresses.of)
-        self._alive = alive or None
-        return linked
+        seen = {key[0] for name in session.names & {FINISHED, BORN} for key in session.rows(name)}
+        return owners(reading, seen, self._sysfs, self._addresses)
 
     def _set_up(self, reading: Reading) -> None:
         """Set the triggers, and take the first look for the next comparison.
@@ -175,15 +176,15 @@ class LatencyReader:
         self._addresses.learn_all()
         grown = session.added()
         after = self._read()
-        self._addresses.learn(grown.get(tables.BORN, ()))
-        self._look_at_clients(session, after)
+        self._addresses.learn(grown.get(BORN, ()))
+        self._owners = self._owners_now(session, after)
         self._agreement = CallAgreement()
         self._agreement.check(self._owners, {}, (reading, after))
         self.totals = replace(
             self.totals,
             active=True,
-            counts_rtt=tables.ANSWERED in session.names,
-            counts_unanswered=tables.UNANSWERED in session.names,
+            counts_rtt=ANSWERED in session.names,
+            counts_unanswered=UNANSWERED in session.names,
             paused=frozenset(),
         )
         if self._triggers.session is None:  # closed in the meantime

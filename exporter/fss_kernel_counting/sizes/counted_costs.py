@@ -119,9 +119,6 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
         {place: 0 if place[0] in answer.at_zero else count for place, count in calls.items() if place[0] not in waiting}
         for calls in (totals.locks, totals.acls)
     )
-    lock_costs: dict[str, float] = defaultdict(float)
-    for (address, procedure), count in locks.items():
-        lock_costs[address] += count * overrides.lock_cost(procedure)
     exact = (((network, *key), float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
     yield family("fss_client_cost_exact", exact)
     yield family(
@@ -134,7 +131,7 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
     )
     yield _sizes(network, sizes, answer.at_zero)
     yield family("fss_client_lock_operations_total", (((network, *place), count) for place, count in locks.items()))
-    priced = (((network, address), cost) for address, cost in lock_costs.items())
+    priced = (((network, address), cost) for address, cost in _lock_costs(locks, overrides).items())
     yield family("fss_client_lock_io_operations_total", priced)
     yield family("fss_client_acl_operations_total", (((network, *place), count) for place, count in acls.items()))
     invisible = totals.invisible.items()
@@ -147,6 +144,13 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
     )
     yield family("fss_nfs_exact_active", [((), float(totals.active))])
     yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+
+
+def _lock_costs(calls: ByAddressAndProcedure, overrides: CostOverrides) -> dict[str, float]:
+    costs: dict[str, float] = defaultdict(float)
+    for (address, procedure), count in calls.items():
+        costs[address] += count * overrides.lock_cost(procedure)
+    return costs
 
 
 def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Family:
@@ -210,13 +214,7 @@ class CountedCosts:
         with self._lock:
             self.totals.add(counts, tick.mounts, tick.seconds)
             self.totals.keep(tick.with_series)
-        return TickCosts(costs, self._lock_costs(counts))
-
-    def _lock_costs(self, counts: Counts) -> Mapping[str, float]:
-        costs: dict[str, float] = defaultdict(float)
-        for (address, procedure), calls in (counts.locks or {}).items():
-            costs[address] += calls * self._overrides.lock_cost(procedure)
-        return costs
+        return TickCosts(costs, _lock_costs(counts.locks or {}, self._overrides))
 
     def families(self, answer: Answer) -> Iterable[Family]:
         """Return the metric families of the counts so far."""

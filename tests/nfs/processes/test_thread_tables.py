@@ -92,7 +92,3 @@ def test_a_text_that_was_cut_off_is_refused(cut: int) -> None:
 
     with pytest.raises(Lost):
         HistParser().parse(raw[: -min(cut, len(raw) - 1)])
-
-
-def test_a_file_without_a_trigger_has_no_tables() -> None:
-    assert HistParser().parse(b"") == ()

@@ -1,7 +1,7 @@
 """The fleet of a Prometheus, for the ranked list of changes: mount targets and their clients in the busiest five minutes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from fss_exporter.client_scrape import COUNTERS, traffic_of
 from fss_exporter.model.limits import Limits
@@ -39,24 +39,21 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
     return ranked(targets, mounts, networks)
 
 
-def _by(prometheus: Prometheus, query: str, labels: Iterable[str], at: float) -> dict[_Key, float]:
-    names = tuple(labels)
-    return {tuple(series.get(name, "") for name in names): value for series, value in prometheus.at(query, at)}
-
-
 def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[MountLoad]:
     """Return the mounts of a mount target, whose client series have the selector `of`."""
     rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
     for counter in sorted(COUNTERS):
         each = client_rate(counter, of, "class", "operation")
         query = f"sum by (instance, export, service, class, operation) ({each})"
-        for key, value in _by(prometheus, query, (*_MOUNT, "service", "class", "operation"), at).items():
+        for key, value in prometheus.by(query, at, *_MOUNT, "service", "class", "operation").items():
             rates[key[:3]][counter, key[3], key[4]] = value
-    options = _by(
-        prometheus,
+    options = prometheus.by(
         f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of})",
-        (*_MOUNT, "rsize", "wsize", "nconnect"),
         at,
+        *_MOUNT,
+        "rsize",
+        "wsize",
+        "nconnect",
     )
     known = {key[:2]: [int(text) if text.isdigit() else None for text in key[2:]] for key in options}
     return [
@@ -67,12 +64,8 @@ def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[Mount
 
 def _target(prometheus: Prometheus, place: str, of: str, load: Load, limit: float) -> TargetLoad:
     at = load.moment
-    exports = _by(
-        prometheus,
-        f"group by (mount_target_id, mount_target, export, file_system, file_system_id) (fss_export_info{of})",
-        ("mount_target_id", "mount_target", "export", "file_system", "file_system_id"),
-        at,
-    )
+    names = ("mount_target_id", "mount_target", "export", "file_system", "file_system_id")
+    exports = prometheus.by(f"group by ({', '.join(names)}) (fss_export_info{of})", at, *names)
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     name = next((key[1] for key in exports), place)
     costs: dict[str, float] = {}
@@ -90,7 +83,7 @@ def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at:
     def figures(name: str, label: str) -> dict[str, float]:
         of = f'{{mount_target_id="{mount_target_id}",file_system_id="{file_system_id}"}}'
         by = f"({label})" if label else "()"
-        values = _by(prometheus, f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", (label,), at)
+        values = prometheus.by(f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", at, label)
         return {key: value for (key,), value in values.items()}
 
     reads, writes = (figures(f"{way}_requests_per_second", "size") for way in ("read", "write"))
@@ -105,8 +98,8 @@ def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at:
 def _networks(prometheus: Prometheus, at: float) -> dict[str, tuple[float, float]]:
     """Return the busier direction and the bandwidth of each client's network, bytes per second."""
     directions = [
-        _by(prometheus, f"sum by (instance) ({client_rate(f'fss_client_{way}_bytes_total', '')})", ("instance",), at)
+        prometheus.by(f"sum by (instance) ({client_rate(f'fss_client_{way}_bytes_total', '')})", at, "instance")
         for way in ("read", "written")
     ]
-    limits = _by(prometheus, "max by (instance) (fss_client_network_bytes_per_second_limit)", ("instance",), at)
+    limits = prometheus.by("max by (instance) (fss_client_network_bytes_per_second_limit)", at, "instance")
     return {key[0]: (max(way.get(key, 0.0) for way in directions), limit) for key, limit in limits.items()}

@@ -104,9 +104,12 @@ def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> 
     services = set()
     for name in sorted(COUNTERS):
         each = client_rate(name, at_place(place), "class", "operation")
-        for labels, value in prometheus.at(f"sum by (service, class, operation) ({each})", at):
-            rates[name, labels.get("class", ""), labels.get("operation", "")] += value
-            services.add(labels.get("service", ""))
+        grouped = f"sum by (service, class, operation) ({each})"
+        for (service, of_class, operation), value in prometheus.by(
+            grouped, at, "service", "class", "operation"
+        ).items():
+            rates[name, of_class, operation] += value
+            services.add(service)
     # If agents disagree about a measured cost, the newest date wins.
     of_costs = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL})"  # of thousands of agents, once
     known = sorted(
@@ -173,7 +176,7 @@ def _published_limits(prometheus: Prometheus, service: str) -> dict[str, Limits]
 
     def newest(name: str) -> dict[str, float]:
         query = f"max by (resource_id) (last_over_time({name}{selector('service', service)}[7d]))"
-        return {labels.get("resource_id", ""): value for labels, value in prometheus.at(query, prometheus.now)}
+        return {ocid: value for (ocid,), value in prometheus.by(query, prometheus.now, "resource_id").items()}
 
     iops, both = newest("fss_service_iops_limit"), newest("fss_service_bytes_per_second_limit")
     return {key: Limits(iops=iops.get(key), bytes_per_second=both.get(key)) for key in iops | both}

@@ -104,8 +104,8 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     ceilings: dict[str, dict[str, float]] = {}
     for field, name in _LIMITS.items():
         newest = f"max by (mount_target_id) (last_over_time({name}[7d]))"
-        for labels, value in prometheus.at(newest, prometheus.now):
-            ceilings.setdefault(_id(labels), {})[field] = value
+        for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
+            ceilings.setdefault(ocid, {})[field] = value
     return {
         _id(labels): KnownMountTarget(
             _id(labels),

@@ -80,6 +80,14 @@ class Prometheus:
             for _, value in values:
                 yield labels, value
 
+    def by(self, query: str, moment: float, *names: str) -> dict[tuple[str, ...], float]:
+        """Values at a moment, epoch seconds, by the labels of these names. A label that a series lacks is empty.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        return {tuple(labels.get(name, "") for name in names): value for labels, value in self.at(query, moment)}
+
     def histograms_at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], dict[float, float]]]:
         """Labels and native histograms at a moment, epoch seconds: by the upper edge of a bucket, the values up to that edge.
 

@@ -165,10 +165,7 @@ class PrometheusSource:
         yield from by_id.values()
 
     def _by(self, query: str, *labels: str) -> dict[tuple[str, ...], float]:
-        return {
-            tuple(series.get(name, "") for name in labels): value
-            for series, value in self._prometheus.at(query, self._at)
-        }
+        return self._prometheus.by(query, self._at, *labels)
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind a mount target, as far as its clients are scraped."""

@@ -1,10 +1,12 @@
 """Three networks of 100 clients each with equal addresses, of which two are polled, in the engines that rules run on: part of `make test-engines`.
 
-A pair of Prometheus servers of two versions scrapes all and writes to one VictoriaMetrics, with a label that tells the
-servers apart. vmalert evaluates the shipped rules there, and each Prometheus evaluates them for itself.
+A pair of Prometheus servers of two versions scrapes all and writes to one VictoriaMetrics and to one Mimir, with a label
+that tells the servers apart. vmalert and Mimir's ruler evaluate the shipped rules there, and each Prometheus evaluates them
+for itself.
 """
 
 import json
+import shutil
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.e2e.with_engines import answering, configuration, engine, growing, job
 from tests.processes import answers, get, process, prometheus, wait_for
 from tests.rules.pack import RULES
@@ -44,10 +47,11 @@ def answer_of() -> list[tuple[str, float]]:
 
 @dataclass(frozen=True)
 class Store:
-    """A server with series that answers queries as Prometheus does."""
+    """A server with series that answers queries as Prometheus does. It takes series at `written`, if others write to it."""
 
     name: str
     url: str
+    written: str = ""
 
     def series(self, expression: str) -> dict[frozenset[tuple[str, str]], float]:
         query = urllib.parse.urlencode({"query": expression})
@@ -63,7 +67,7 @@ class Engines:
     """The stores, all with the same clients."""
 
     stores: tuple[Store, ...]
-    raw: Store  # the one with two copies of each series
+    raw: tuple[Store, ...]  # those with two copies of each series
     evaluating: tuple[str, ...]  # URLs of what evaluates the rules
 
 
@@ -74,7 +78,49 @@ def victoria(folder: Path, stack: ExitStack) -> Store:
     folder.mkdir()
     stack.enter_context(process([*command, "-search.latencyOffset=1s"], folder / "log"))
     wait_for(lambda: answers(f"http://127.0.0.1:{port}/health"), "VictoriaMetrics")
-    return Store("VictoriaMetrics", f"http://127.0.0.1:{port}")
+    url = f"http://127.0.0.1:{port}"
+    return Store("VictoriaMetrics", url, f"{url}/api/v1/write")
+
+
+def mimir(folder: Path, stack: ExitStack) -> Store:
+    """An empty Mimir of a single process, with the default limits of a tenant. Its ruler evaluates the rules."""
+    rules = folder / "rules" / "anonymous"  # the tenant of a Mimir without tenants
+    rules.mkdir(parents=True)
+    for name in FILES:
+        shutil.copy(name, rules)
+    port, alone = free_port(), {"kvstore": {"store": "inmemory"}, "instance_addr": "127.0.0.1"}
+    settings = {
+        "multitenancy_enabled": False,
+        "usage_stats": {"enabled": False},
+        "activity_tracker": {"filepath": str(folder / "activity")},
+        "server": {
+            "http_listen_address": "127.0.0.1",
+            "http_listen_port": port,
+            "grpc_listen_address": "127.0.0.1",
+            "grpc_listen_port": free_port(),
+            "log_level": "warn",
+        },
+        "distributor": {"ring": alone},
+        "frontend": {"address": "127.0.0.1"},
+        "query_scheduler": {"ring": alone},
+        "querier": {"ring": alone},
+        "ingester": {"ring": {**alone, "replication_factor": 1}},
+        "store_gateway": {"sharding_ring": {**alone, "replication_factor": 1}},
+        "compactor": {"data_dir": str(folder / "compactor"), "sharding_ring": alone},
+        "blocks_storage": {
+            "backend": "filesystem",
+            "filesystem": {"dir": str(folder / "blocks")},
+            "tsdb": {"dir": str(folder / "tsdb")},
+            "bucket_store": {"sync_dir": str(folder / "sync")},
+        },
+        "ruler": {"rule_path": str(folder / "ruled"), "evaluation_interval": f"{SECONDS}s", "ring": alone},
+        "ruler_storage": {"backend": "local", "local": {"directory": str(rules.parent)}},
+    }
+    path = folder / "mimir.yml"
+    path.write_text(yaml.safe_dump(settings))
+    stack.enter_context(process([engine("mimir"), f"-config.file={path}"], folder / "log"))
+    wait_for(lambda: answers(f"http://127.0.0.1:{port}/ready"), "Mimir", 120)
+    return Store("Mimir", f"http://127.0.0.1:{port}/prometheus", f"http://127.0.0.1:{port}/api/v1/push")
 
 
 def vmalert(store: Store, folder: Path, stack: ExitStack) -> str:
@@ -95,8 +141,8 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     folder = tmp_path_factory.mktemp("stores")
     with ExitStack() as stack:
         port = stack.enter_context(answering(growing({"/metrics": answer_of()})))
-        store = victoria(folder / "victoria", stack)
-        stores = [store]
+        raw = (victoria(folder / "victoria", stack), mimir(folder / "mimir", stack))
+        stores = list(raw)
         for label, program in zip(REPLICAS, ("", engine("prometheus")), strict=True):
             text = configuration(
                 [job("fleet", port, scrape_interval=f"{SECONDS}s", scrape_timeout=f"{SECONDS}s")],
@@ -104,17 +150,18 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
                 external_labels={label: "a"},
                 remote_write=[
                     {
-                        "url": f"{store.url}/api/v1/write",
+                        "url": store.written,
                         "write_relabel_configs": [
                             {"source_labels": ["__name__"], "regex": "fss_[a-z_]+", "action": "keep"}
                         ],
                     }
+                    for store in raw
                 ],
             ).replace("evaluation_interval: 15s", f"evaluation_interval: {SECONDS}s")
             running = stack.enter_context(prometheus(text, folder / label, program=program))
             stores.append(Store(program.rpartition("/")[2] or "Prometheus of the distribution", running.url))
-        urls = (*(running.url for running in stores[1:]), vmalert(store, folder, stack))
-        yield Engines(tuple(stores), store, urls)
+        evaluating = (*(store.url for store in stores[1:]), vmalert(raw[0], folder, stack))
+        yield Engines(tuple(stores), raw, evaluating)
 
 
 def test_each_mount_target_has_the_load_of_its_own_clients_in_each_engine(engines: Engines) -> None:
@@ -127,8 +174,9 @@ def test_each_mount_target_has_the_load_of_its_own_clients_in_each_engine(engine
 
 def test_the_store_of_a_pair_has_each_series_twice_and_each_load_once(engines: Engines) -> None:
     of_a_client = 'count by (instance) (fss_client_address_estimated_io_operations_total{instance="eu-7"})'
-    wait_for(lambda: engines.raw.value(of_a_client) == len(REPLICAS), "both servers to write")
-    assert engines.raw.value(f"max({BY_ADDRESS})") == pytest.approx(EACH, rel=0.05)
+    for store in engines.raw:
+        wait_for(lambda: store.value(of_a_client) == len(REPLICAS), f"both servers to write to {store.name}")  # noqa: B023  # waits here
+        assert store.value(f"max({BY_ADDRESS})") == pytest.approx(EACH, rel=0.05), store.name
 
 
 def test_each_engine_records_the_same_series(engines: Engines) -> None:

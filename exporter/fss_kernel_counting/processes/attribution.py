@@ -52,13 +52,17 @@ class Places:
     """The places of one reading of mountstats, by device number, and by address and version of an RPC client."""
 
     def __init__(self, superblocks: Iterable[Superblock] = ()) -> None:
-        self.by_device: dict[int, Place] = {}
+        self._by_device: dict[int, Place] = {}
         self._by_address: dict[tuple[str, int], Place] = {}
         for superblock in superblocks:
             version = 4 if superblock.mounts and superblock.mounts[0].fstype == _NFS4 else 3
             place = Place(superblock.key.address, version, superblock.known.cost)
-            self.by_device[device_of(superblock.number)] = place
+            self._by_device[device_of(superblock.number)] = place
             self._by_address.setdefault((place.address, version), place)
+
+    def of_device(self, device: int) -> Place | None:
+        """Return the place of a device number. None without a mount."""
+        return self._by_device.get(device)
 
     def of(self, address: str, version: int) -> Place | None:
         """Return the place of an NFS version's calls to an address. None without a mount."""

@@ -1,8 +1,7 @@
 """One set-up of the triggers that count by thread, and looks at their tables. Each part fails for itself."""
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,9 +11,9 @@ from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
 from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes import thread_tables
-from fss_kernel_counting.processes.attribution import Counted, Place, Places, Work
+from fss_kernel_counting.processes.attribution import Counted, Place, Places
 from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
-from fss_kernel_counting.processes.thread_tables import Row
+from fss_kernel_counting.processes.thread_tables import work
 from fss_kernel_counting.sizes import size_triggers
 from fss_kernel_counting.trace_records import Record, RecordedEvents
 from fss_kernel_counting.tracefs import (
@@ -150,16 +149,22 @@ class ProcessSession:
     def look(self, places: Places) -> Counted:
         """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
         self.troubles = {}
-        device = places.by_device.get
-        counted = Counted(joined=self._work(WRITERS, partial(self._joined, device=device)))
-        for procedure in thread_tables.CLAIMED_BY:
-            claims = partial(thread_tables.claims, procedure=procedure, place_of=device)
-            counted.claims += self._work(procedure, claims)
-        for part, procedure in ((READS, READ), (WRITES, WRITE)):
-            counted.sent += self._work(part, partial(thread_tables.sent, procedure=procedure, place_of=device))
-        self._work(CLIENTS, self._learn)
-        counted.sent += self._work(CALLS, partial(self._calls, places=places))
         self._looks += 1
+        counted = Counted()
+        if joined := self._added(WRITERS):
+            self._added(DIRTIERS)
+            (names,) = self._tables[DIRTIERS].names
+            dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(names))
+            counted.joined = work(thread_tables.joined(joined, dirtiers, places.of_device))
+        for procedure in thread_tables.CLAIMED_BY:
+            counted.claims += work(thread_tables.claims(self._added(procedure), procedure, places.of_device))
+        for part, procedure in ((READS, READ), (WRITES, WRITE)):
+            counted.sent += work(thread_tables.sent(self._added(part), procedure, places.of_device))
+        self._addresses.learn(self._added(CLIENTS).get(thread_tables.BORN, ()))
+        calls = self._added(CALLS)
+        for version, condition in thread_tables.VERSIONS.items():
+            place_of = partial(self._place, places, version)
+            counted.sent += work(thread_tables.calls(calls.get(condition, ()), place_of))
         return counted
 
     def records(self) -> list[Record]:
@@ -176,33 +181,20 @@ class ProcessSession:
             self.troubles[BIRTHS] = FULL
         return records
 
-    def _work(self, part: str, rows: Callable[[Mapping[str, Grown]], Iterable[Row]]) -> Work:
-        """Return the work in the growth of a part's tables, by condition. After a failure return none and add to `troubles`."""
+    def _added(self, part: str) -> Mapping[str, Grown]:
+        """Return the growth of a part's tables by condition. After a failure return nothing and add to `troubles`."""
         tables = self._tables.get(part)
         if tables is None:
-            return Counter()
+            return {}
         try:
-            work = thread_tables.work(rows({condition: grown for (_, condition), grown in tables.added().items()}))
+            added = tables.added()
         except Lost as error:
             self.troubles[part] = GONE if error.check == TRIGGERS else UNREADABLE
             _LOG.debug("load by process: %s: %s", part, error)  # the caller warns once
-            return Counter()
+            return {}
         if tables.dropped:
             self.troubles[part] = FULL
-        return work
-
-    def _joined(self, added: Mapping[str, Grown], device: thread_tables.PlaceOf) -> Iterable[Row]:
-        self._work(DIRTIERS, lambda _: ())
-        (names,) = self._tables[DIRTIERS].names
-        return thread_tables.joined(added, thread_tables.dirtiers(self._tables[DIRTIERS].rows(names)), device)
-
-    def _learn(self, added: Mapping[str, Grown]) -> Iterable[Row]:
-        self._addresses.learn(added[thread_tables.BORN])
-        return ()
-
-    def _calls(self, added: Mapping[str, Grown], places: Places) -> Iterator[Row]:
-        for version, condition in thread_tables.VERSIONS.items():
-            yield from thread_tables.calls(added[condition], partial(self._place, places, version))
+        return {condition: grown for (_, condition), grown in added.items()}
 
     def _place(self, places: Places, version: int, client: int) -> Place | None:
         return places.of(self._addresses.of(str(client)), version)

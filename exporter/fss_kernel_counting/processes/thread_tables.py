@@ -77,7 +77,7 @@ def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str],
                 yield place_of(device), Thread(thread, name), Kind(WRITE, blocks_started(lower, condition)), row
 
 
-def calls(grown: Grown, place_of: PlaceOf) -> Iterator[Row]:
+def calls(grown: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> Iterator[Row]:
     """Yield calls by the thread that waited for the answer. Keys: RPC client, name, thread, procedure.
 
     Calls that the tables of sizes have are left out.
@@ -90,7 +90,7 @@ def calls(grown: Grown, place_of: PlaceOf) -> Iterator[Row]:
 
 def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Iterator[Row]:
     """Yield calls of one procedure by the thread that began the call. Keys: device, name, thread."""
-    for key, row in tables[""]:
+    for key, row in tables.get("", ()):
         device, name, thread = parts(key, 3)
         yield place_of(number(device)), Thread(number(thread), name), Kind(procedure), row
 

@@ -14,10 +14,10 @@ class CalibrationRow:
     """The result of one step."""
 
     step: str  # name of the step
-    requests: float  # of the kind, in all minutes
+    requests: float  # number of requests of the kind, in all minutes
     table_iops: float  # I/O operations per second by the table, all requests of the step included
     oci_iops: float | None  # by OCI. None where OCI publishes requests only
-    # of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent
+    # cost of one request. Where OCI publishes requests only, `cost.measured` is requests by OCI over requests sent
     cost: FittedCost
 
 

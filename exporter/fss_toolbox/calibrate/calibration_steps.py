@@ -40,7 +40,7 @@ _USD_PER_GB_MONTH: Final = 0.30
 class CalibrationStep:
     """Requests of one kind, sent for some whole minutes."""
 
-    name: str  # of the kind, e.g. `RENAME` or `WRITE 1 MiB`
+    name: str  # kind of request, e.g. `RENAME` or `WRITE 1 MiB`
     operation: str  # NFSv3 procedure; `NLM` or `NFSACL` for calls that mountstats does not count
     size: int = 0  # bytes of one READ or WRITE; 0 for other operations
     calls: int = 1  # requests of the kind in one round

@@ -208,7 +208,7 @@ class NfsRequests:
         os.close(os.open(self._name("file"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._directory))
 
     def _remove(self, _: CalibrationStep) -> None:
-        # of the step CREATE. OSError ENOENT ends the rounds of the minute
+        # Files of the step CREATE. OSError ENOENT ends the rounds of the minute
         os.unlink(self._name("file"), dir_fd=self._directory)
 
     def _rename(self, _: CalibrationStep) -> None:

@@ -41,10 +41,10 @@ class Scenario:
 class Case:
     """One workload with its answer."""
 
-    address: str  # of the recorded mount target; empty for a stated workload
+    address: str  # address or name of the recorded mount target; empty for a stated workload
     scenario: Scenario  # workload, mount targets and clients
     changed: tuple[tuple[str, Scenario], ...]  # what-if scenarios by the change, as the operator wrote it
-    options: tuple[Option, ...] = ()  # of --compare
+    options: tuple[Option, ...] = ()  # the options of --compare
 
 
 _OF_CLIENTS = {

@@ -41,7 +41,7 @@ class MountLoad:
     """One export on one client, in the busiest five minutes of its mount target."""
 
     client: str
-    place: str  # name of the mount target's place, as in `TargetLoad` and `MountLoad`
+    place: str  # name of the mount target's place, as in its `TargetLoad`
     export: str
     traffic: Traffic  # per second
     rsize: int | None = None  # bytes. None if unknown
@@ -64,11 +64,10 @@ class TargetLoad:
     """One mount target in its busiest five minutes."""
 
     name: str
-    place: str  # name of the mount target's place, as in `TargetLoad` and `MountLoad`
-    iops: float  # of all clients
+    place: str  # name of the mount target's place, as in the `MountLoad` of its clients
+    iops: float  # IOPS of all clients
     limit: float  # ceiling of IOPS
-    # IOPS on each file system behind it, by name of the file system
-    file_systems: Mapping[str, float]
+    file_systems: Mapping[str, float]  # IOPS on each file system behind it, by name of the file system
     exports: Mapping[str, str]  # file system by path of the export
 
     @property

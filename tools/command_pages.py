@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,19 +26,6 @@ CONFIGURATION = "fss-exporter.yml"
 _BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 
 
-@dataclass(frozen=True)
-class Stage:
-    """What commands run against.
-
-    Attributes:
-        configuration: path that stands for `fss-exporter.yml`; empty where no command needs one.
-        shown: text of this run to text of every run.
-    """
-
-    configuration: str = ""
-    shown: dict[str, str] = field(default_factory=dict)
-
-
 def commands(page: str) -> list[str]:
     """Every command line a page shows, without the prompt."""
     return [line[2:] for block in _BLOCK.findall(page) for line in block.splitlines() if line.startswith("$ ")]
@@ -47,8 +33,8 @@ def commands(page: str) -> list[str]:
 
 def render(page: str) -> str:
     """The page with the output its commands have now."""
-    with _stage(page) as stage:
-        return _BLOCK.sub(lambda block: f"```console\n{''.join(_run_all(block[1], stage))}```", page)
+    with _configuration(page) as path:
+        return _BLOCK.sub(lambda block: f"```console\n{''.join(_run_all(block[1], path))}```", page)
 
 
 PAGES = tuple(
@@ -57,9 +43,10 @@ PAGES = tuple(
 
 
 @contextmanager
-def _stage(page: str) -> Iterator[Stage]:
+def _configuration(page: str) -> Iterator[str]:
+    """Yield the path that stands for `fss-exporter.yml`, for a demo region. Empty where no command of the page names the file."""
     if not any(CONFIGURATION in command for command in commands(page)):
-        yield Stage()
+        yield ""
         return
     with tempfile.TemporaryDirectory() as folder, Region() as region:
         keys = region.account.write_config(Path(folder), region.tenancy.region)
@@ -67,18 +54,18 @@ def _stage(page: str) -> Iterator[Stage]:
         path.write_text(
             f"oci: {{config_file: {keys}, endpoint: '{region.url}', compartments: [storage], calls_per_second: 9.9}}\n"
         )
-        yield Stage(str(path), {str(keys): "~/.oci/config", region.url: "http://127.0.0.1:PORT"})
+        yield str(path)
 
 
-def _run_all(block: str, stage: Stage) -> Iterator[str]:
+def _run_all(block: str, configuration: str) -> Iterator[str]:
     for line in block.splitlines():
         if line.startswith("$ "):
-            yield f"{line}\n{output(line[2:], stage)}"
+            yield f"{line}\n{output(line[2:], configuration)}"
 
 
-def output(command: str, stage: Stage) -> str:
+def output(command: str, configuration: str) -> str:
     """What a command prints, and its exit code where that is not 0. Commands run in this process, because starts take longer than work."""
-    words = [stage.configuration if word == CONFIGURATION else word for word in shlex.split(command)]
+    words = [configuration if word == CONFIGURATION else word for word in shlex.split(command)]
     printed = io.StringIO()
     environment = {"COLUMNS": WIDTH, "HOME": "/nonexistent", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
     with (
@@ -88,10 +75,7 @@ def output(command: str, stage: Stage) -> str:
         redirect_stderr(printed),
     ):
         code = run(words[1:])
-    text = printed.getvalue().strip()
-    for seen, shown in stage.shown.items():
-        text = text.replace(seen, shown)
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = [line.rstrip() for line in printed.getvalue().strip().splitlines()]
     if code:
         lines.append(f"[exit code {code}]")
     return "".join(f"{line}\n" for line in lines)

@@ -114,7 +114,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("address_map:\n  192.168.255.2: 10.80.1.300\n", "line 2: address_map.192.168.255.2: must be an IP address"),
         (
             "address_map:\n  10.80.1.300: 10.80.1.3\n",
-            "line 2: address_map.10.80.1.300: must be an IP address, whose numbers are at most 255. Did you mean 10.80.1.30?",
+            "line 2: address_map.10.80.1.300: must be an IP address",
         ),
         (
             "addresses:\n  ocid1.mounttarget.oc1..a: 10.80.1\n",

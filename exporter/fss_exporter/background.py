@@ -51,6 +51,11 @@ class Heartbeat:
         allowed = max(MISSED_INTERVALS * self.interval_seconds, SHORTEST_STALL_SECONDS)
         return now - self.finished_at > allowed
 
+    def stall(self, now: float) -> str:
+        """Return a part of a sentence if the loop is stalled at `now` (monotonic seconds), else nothing."""
+        silence = now - self.finished_at
+        return f"loop {self.collector} is stalled: no round ended for {silence:.0f} s" if self.is_stalled(now) else ""
+
 
 class HasHeartbeat(Protocol):
     """A background loop with a heartbeat."""
@@ -62,12 +67,7 @@ class HasHeartbeat(Protocol):
 
 def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
     """Return a part of a sentence for each loop that is stalled at `now` (monotonic seconds). Empty if all loops run."""
-    beats = [loop.heartbeat for loop in loops]
-    return tuple(
-        f"loop {beat.collector} is stalled: no round ended for {now - beat.finished_at:.0f} s"
-        for beat in beats
-        if beat.is_stalled(now)
-    )
+    return tuple(stall for loop in loops if (stall := loop.heartbeat.stall(now)))
 
 
 class EndLoop(Exception):

@@ -1,19 +1,26 @@
-"""Instance metadata of OCI, version 2: the place of an instance and the bandwidth of the network."""
+"""Whether this host is an instance of OCI, and its metadata, version 2: the place of the instance and the bandwidth of its network."""
 
 import json
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final
 
-from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
-from fss_exporter.fetch import read_body
+METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
+"""The service is link-local and wants the header `Authorization: Bearer Oracle`."""
 
+_ASSET_TAG: Final = "OracleCloud.com"
 _LARGEST: Final = 1 << 20
 _MOST_GBPS: Final = 100_000.0
 _DEADLINE_S: Final = 2.0  # a command at the prompt waits no longer
+
+
+def is_oci_instance(sysfs: Path) -> bool:
+    """Whether this host is an instance of OCI, by the asset tag that its firmware shows."""
+    try:
+        tag = (sysfs / "class/dmi/id/chassis_asset_tag").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return tag.strip() == _ASSET_TAG
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +34,17 @@ class InstanceMetadata:
 
 def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | None:
     """Return the metadata at a URL, without any proxy. None without an answer, for example outside of OCI."""
+    import urllib.request  # noqa: PLC0415  # HTTP clients take 3 MiB, and an agent outside of OCI does not ask
+    from http.client import HTTPException  # noqa: PLC0415  # ditto
+
+    from fss_exporter.fetch import read_body  # noqa: PLC0415  # ditto
+
     request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(request, timeout=deadline_s) as answer:
             document = json.loads(read_body(answer, _LARGEST, deadline_s))
-    except (urllib.error.URLError, HTTPException, OSError, ValueError, RecursionError):
+    except (HTTPException, OSError, ValueError, RecursionError):
         return None
     if not isinstance(document, dict):
         return None

@@ -38,15 +38,7 @@ def _address(value: str) -> str:
     try:
         return str(ipaddress.ip_address(value))
     except ValueError:
-        raise ValueError(f"must be an IP address{_nearest_address(value)}") from None
-
-
-def _nearest_address(value: str) -> str:
-    """Return a hint for four numbers of which one is too large: the last digit is often one too many."""
-    if not re.fullmatch(r"\d+(\.\d+){3}", value):
-        return ""
-    parts = [part if int(part) <= 255 else part[:2] for part in value.split(".")]
-    return f", whose numbers are at most 255. Did you mean {'.'.join(parts)}?"
+        raise ValueError("must be an IP address") from None
 
 
 def _joined_address(value: str) -> str:

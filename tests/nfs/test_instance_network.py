@@ -11,8 +11,7 @@ from tests.processes import wait_for
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
-from fss_exporter.instance_metadata import own_bandwidth
+from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance, own_bandwidth
 from fss_exporter.nfs.instance_network import InstanceNetwork
 
 NAME = "fss_client_network_bytes_per_second_limit"
@@ -138,7 +137,7 @@ def test_an_unexpected_error_costs_one_try_and_the_mounts_have_series_meanwhile(
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("fss_exporter.instance_metadata.read_instance_metadata", fail)
+    monkeypatch.setattr("fss_exporter.nfs.instance_network.read_instance_metadata", fail)
     agent = agent_of(tmp_path, metadata_url="http://127.0.0.1:1/")
     agent.network.start()
     wait_for(lambda: networks(agent) == {"unknown"}, "the first try to end")

@@ -8,9 +8,9 @@ import click
 
 from fss_exporter import units
 from fss_exporter.cli.flags import ExactFlags, check_url, duration, network
-from fss_exporter.cloud_instance import METADATA_URL, is_oci_instance
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, flag, switch
+from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
 from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 

@@ -6,6 +6,7 @@ from typing import Final
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import EndLoop, Worker
 from fss_exporter.catalogue import Family, family
+from fss_exporter.instance_metadata import read_instance_metadata
 
 _DEADLINE_S: Final = 5.0
 _NEXT_TRY_S: Final = 60.0
@@ -44,8 +45,6 @@ class InstanceNetwork:
 
     def _ask(self) -> None:
         try:
-            from fss_exporter.instance_metadata import read_instance_metadata  # noqa: PLC0415  # HTTP clients take 3 MiB
-
             metadata = read_instance_metadata(self._url, _DEADLINE_S)
             if metadata is not None:
                 if self._bytes_per_second is None:

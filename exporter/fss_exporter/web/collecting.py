@@ -93,13 +93,12 @@ class Collectors:
         """Return all families of all sources, then the result of each source, then version and process."""
         now = self._clock()
         beats = [loop.heartbeat for loop in self._loops]
-        stalled = {beat.collector for beat in beats if beat.is_stalled(now)}
-        for beat in beats:
-            if beat.collector in stalled:
-                message = f"loop {beat.collector} is stalled: no round ended for {now - beat.finished_at:.0f} s"
-                self._log_once.failed(f"stalled {beat.collector}", message, level=logging.ERROR)
+        stalled = {beat.collector: stall for beat in beats if (stall := beat.stall(now))}
+        for name in (beat.collector for beat in beats):
+            if name in stalled:
+                self._log_once.failed(f"stalled {name}", stalled[name], level=logging.ERROR)
             else:
-                self._log_once.works(f"stalled {beat.collector}", f"loop {beat.collector} ends rounds again")
+                self._log_once.works(f"stalled {name}", f"loop {name} ends rounds again")
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
         shared = {name: family(name) for name in ("fss_expected", "fss_seen")}

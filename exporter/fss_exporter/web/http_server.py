@@ -299,39 +299,36 @@ class _Connection:
 
     def _request(self, seconds: float) -> Request | Response | None:
         """Return the next request, a refusal, or None if the client has left. The first byte may take `seconds`."""
-        head, body_bytes = self._head(seconds), 0
-        if head is None:
+        if not self._http.trailing_data[0]:
+            self._await_client(seconds)
+        deadline = time.monotonic() + self._server.limits.request_seconds
+        head, body_bytes = self._next_event(deadline), 0
+        if not isinstance(head, h11.Request):
             return None
         if self._http.they_are_waiting_for_100_continue:
             return text(417, "no request needs a body here", _CLOSE)
-        deadline = time.monotonic() + self._server.limits.request_seconds
         while isinstance(event := self._next_event(deadline), h11.Data):
             body_bytes += len(event.data)
             if body_bytes > BODY_BYTES:
                 return text(413, f"request bodies end at {BODY_BYTES} bytes here", _CLOSE)
         return self._read(head) if isinstance(event, h11.EndOfMessage) else None
 
-    def _head(self, seconds: float) -> h11.Request | None:
-        if not self._http.trailing_data[0]:
-            self._await_client(seconds)
-        event = self._next_event(time.monotonic() + self._server.limits.request_seconds)
-        return event if isinstance(event, h11.Request) else None
-
     def _next_event(self, deadline: float) -> h11.Event | None:
         """Return the next part of a request. None if the client has left."""
         while (event := self._http.next_event()) is h11.NEED_DATA:
-            data = self._receive(deadline)
+            self._end_step_at(deadline)
+            data = self._socket.recv(HEAD_BYTES)
             if not data:
                 return None
             self._http.receive_data(data)
         return event if isinstance(event, h11.Event) else None
 
-    def _receive(self, deadline: float) -> bytes:
+    def _end_step_at(self, deadline: float) -> None:
+        """Let the next call of the socket end at a time of the monotonic clock."""
         left = deadline - time.monotonic()
         if left <= 0:
             raise _Left
         self._socket.settimeout(left)
-        return self._socket.recv(HEAD_BYTES)
 
     def _read(self, head: h11.Request) -> Request | Response:
         headers: dict[str, str] = {}
@@ -378,18 +375,11 @@ class _Connection:
         reason = HTTPStatus(response.status).phrase
         head = self._http.send(h11.Response(status_code=response.status, headers=headers, reason=reason.encode()))
         body = b"" if is_head else response.body
-        until = time.monotonic() + self._server.limits.send_seconds
+        deadline = time.monotonic() + self._server.limits.send_seconds
         with self._server.connections.sending(self, body):
-            self._send_all((head or b"") + body[:_PIECE_BYTES], until)
-            for start in range(_PIECE_BYTES, len(body), _PIECE_BYTES):
-                self._send_all(body[start : start + _PIECE_BYTES], until)
+            for start in range(0, max(1, len(body)), _PIECE_BYTES):  # with TLS the time counts for each piece
+                self._end_step_at(deadline)
+                self._socket.sendall((head if not start and head else b"") + body[start : start + _PIECE_BYTES])
         if body:
             self._http.send_with_data_passthrough(h11.Data(data=body))  # only counts the bytes
         self._http.send(h11.EndOfMessage())
-
-    def _send_all(self, piece: bytes, until: float) -> None:
-        left = until - time.monotonic()
-        if left <= 0:
-            raise _Left
-        self._socket.settimeout(left)  # counts for the whole piece
-        self._socket.sendall(piece)

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from fss_exporter.addresses import is_forwarder
-from fss_exporter.cloud_instance import METADATA_URL
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
-from fss_exporter.instance_metadata import read_instance_metadata
+from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading

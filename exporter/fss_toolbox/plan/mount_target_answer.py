@@ -143,13 +143,17 @@ def _show_bounds(out: Console, scenario: Scenario) -> None:
 def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
     ratio = use.ratio
     remark = "binds first" if use == binds else "not judged" if ratio is None else ""
-    demand, limit = amount(use.demand, use.unit), amount(use.limit, use.unit)
+    limit = amount(use.limit, use.unit)
     if is_job:
-        is_rate = use.unit != "connections"
-        demand = demand.replace("/s", "").replace("IOPS", "I/O operations").replace(" in flight", " x s in flight")
-        time = printed.duration(ratio) if ratio is not None and is_rate else printed.NOT_KNOWN
-        return Row((use.resource, demand, limit, time, remark if is_rate else ""))
-    return Row((use.resource, demand, limit, printed.percent(ratio), remark), colour(ratio))
+        whole = amount(use.demand, _UNITS_OF_A_JOB.get(use.unit, use.unit)).removesuffix("/s")
+        if use.unit == "connections":
+            return Row((use.resource, whole, limit, printed.NOT_KNOWN, ""))
+        time = printed.NOT_KNOWN if ratio is None else printed.duration(ratio)
+        return Row((use.resource, whole, limit, time, remark))
+    return Row((use.resource, amount(use.demand, use.unit), limit, printed.percent(ratio), remark), colour(ratio))
+
+
+_UNITS_OF_A_JOB = {"IOPS": "I/O operations", "requests in flight": "requests x s in flight"}
 
 
 def _scaling_rows(scenario: Scenario) -> Iterator[Row]:

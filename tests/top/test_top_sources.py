@@ -17,7 +17,7 @@ from fss_toolbox.ceilings import judge
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
 from fss_toolbox.top.page_source import PageSource
-from fss_toolbox.top.picture import fullest_usage
+from fss_toolbox.top.picture import known_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
 
 PROCFS = Path(__file__).parents[1] / "fixtures" / "procfs"
@@ -50,8 +50,10 @@ def test_a_host_shows_its_load_as_a_lower_bound() -> None:
     assert source.look() is None
     picture = source.look()
     assert picture is not None
-    busiest = max(picture.targets, key=lambda target: (fullest_usage(target) or SimpleNamespace(value=0.0)).value)
-    usage = fullest_usage(busiest)
+    busiest = max(
+        picture.targets, key=lambda target: (known_target(target).fullest or SimpleNamespace(value=0.0)).value
+    )
+    usage = known_target(busiest).fullest
     assert usage is not None
     assert usage.figure.source is FigureSource.HOST
     assert all(target.level is not Level.FINE for target in picture.targets)
@@ -99,7 +101,7 @@ def test_a_page_of_an_agent_shows_a_lower_bound_and_its_processes() -> None:
     source = page(iter((scrape(0), scrape(1000))))
     assert source.look().targets == ()
     (target,) = source.look().targets
-    usage = fullest_usage(target)
+    usage = known_target(target).fullest
     assert usage is not None
     assert (usage.value, usage.is_at_least, target.level) == (800.0, True, Level.UNKNOWN)
     (process,) = source.parts(target, "processes").rows
@@ -112,7 +114,7 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
     source = page(iter((scrape(0, 45_000), scrape(1000, 45_000))))
     source.look()
     (target,) = source.look().targets
-    usage = fullest_usage(target)
+    usage = known_target(target).fullest
     assert usage is not None
     assert (usage.figure.source, usage.ratio) == (FigureSource.MEASURED, 0.9)
     assert [reading.figure.coverage for reading in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
@@ -123,7 +125,7 @@ def test_a_restart_of_the_exporter_is_no_rate() -> None:
     source.look()
     assert "restarted" in source.look().remarks[0]
     (target,) = source.look().targets
-    assert (fullest_usage(target) or SimpleNamespace(value=None)).value == 80.0
+    assert (known_target(target).fullest or SimpleNamespace(value=None)).value == 80.0
 
 
 def test_latencies_of_a_poller_are_read_and_the_rest_about_file_systems_is_not() -> None:
@@ -196,7 +198,7 @@ def test_a_fleet_is_judged_by_what_is_known_now(
 ) -> None:
     source, _ = fleet(monkeypatch, known(age, clients))
     (target,) = source.look().targets
-    usage = fullest_usage(target)
+    usage = known_target(target).fullest
     assert usage is not None
     assert usage.ratio == pytest.approx(share)
     assert target.level is level
@@ -261,9 +263,9 @@ def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.Monk
         },
     )
     polled, other, nas = source.look().targets
-    assert (polled.name, fullest_usage(polled).ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
+    assert (polled.name, known_target(polled).fullest.ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
     assert (other.name, other.address, other.level) == ("", "10.0.0.2", Level.CRITICAL), "of the assumed shape"
-    usage = fullest_usage(nas)
+    usage = known_target(nas).fullest
     assert usage is not None
     assert (nas.name, nas.shape, usage.quantity, usage.ratio) == ("apsara-nas", "capacity", Quantity.BOTH, 0.86)
     assert (usage.is_at_least, nas.level) == (True, Level.WARNING)
@@ -290,7 +292,7 @@ def test_reads_and_writes_of_clients_are_a_lower_bound_while_the_poller_is_dead(
         },
     )
     (target,) = source.look().targets
-    usage = fullest_usage(target)
+    usage = known_target(target).fullest
     assert usage is not None
     assert (usage.quantity, usage.ratio, usage.is_at_least) == (Quantity.READ, 0.97, True)
 

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
-from fss_toolbox.top.picture import LoadPart, Parts, Picture, aged, is_silent, key_of
+from fss_toolbox.top.looks import Shown
+from fss_toolbox.top.picture import KnownTarget, LoadPart, Parts, Picture, is_silent, known_target
 from fss_toolbox.top.top_table import (
     GREY,
     STYLES,
@@ -25,8 +26,9 @@ from fss_toolbox.top.top_table import (
 IOPS = frozenset((Quantity.IOPS,))
 
 
-def target(name: str, *usages: Usage, ceilings: frozenset[Quantity] = IOPS) -> MountTargetRow:
-    return MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, ceilings)
+def target(name: str, *usages: Usage, ceilings: frozenset[Quantity] = IOPS, silent_seconds: float = 0.0) -> KnownTarget:
+    row = MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, ceilings)
+    return known_target(row, silent_seconds)
 
 
 def iops(
@@ -47,8 +49,8 @@ def styles(table: TopTable) -> set[str]:
     return {cell.style for _, cells in table.rows for cell in cells}
 
 
-def drawn(*targets: MountTargetRow, width: int = 200) -> TopTable:
-    return targets_table(Picture(targets), ViewState(), width)
+def drawn(*targets: KnownTarget, width: int = 200) -> TopTable:
+    return targets_table(targets, ViewState(), width)
 
 
 def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None:
@@ -96,13 +98,14 @@ def test_one_known_ceiling_does_not_make_a_bar_green_while_another_is_not_known(
 
 
 def test_a_source_that_is_silent_has_no_verdict() -> None:
-    picture = aged(Picture((target("mt-home", iops(45_500)),)), 41.0)
-    table = targets_table(picture, ViewState(), 200, is_silent=True)
+    old = target("mt-home", iops(45_500), silent_seconds=41.0)
+    table = targets_table((old,), ViewState(), 200, is_silent=True)
     assert styles(table) == {GREY}
     assert "measured, 111 s" in lines(table)[0]
-    said = [line.text for line in headline(picture, "a page", ViewState(), 41.0, "HTTP 503", is_silent=True)]
+    failed = Shown(Picture((old.row,)), failure="HTTP 503")
+    said = [line.text for line in headline("a page", failed, (old,), ViewState(), 41.0, is_silent=True)]
     assert said == ["a page", "1 mount targets, nothing is known of now", "no figures for 41 s: HTTP 503"]
-    above_parts = subtitle(picture.targets[0], ViewState(target="x"), PARTS, is_silent=True)
+    above_parts = subtitle(old, ViewState(target="x"), PARTS, is_silent=True)
     assert {line.style for line in above_parts} <= {GREY, "bold", ""}
 
 
@@ -116,8 +119,8 @@ def test_a_source_is_silent_after_40_seconds_and_not_before_its_second_picture_i
 
 
 def test_the_first_line_counts_the_mount_targets_by_verdict() -> None:
-    picture = Picture((target("a", iops(48_000)), target("b", iops(41_000)), target("c", iops(10)), target("d")))
-    _, verdict = headline(picture, "a page", ViewState(), 0.0, "", is_silent=False)
+    targets = (target("a", iops(48_000)), target("b", iops(41_000)), target("c", iops(10)), target("d"))
+    _, verdict = headline("a page", Shown(Picture(())), targets, ViewState())
     assert verdict.text == "4 mount targets: 1 at 95 % or more, 1 at 80 % or more, 1 fine, 1 not known"
 
 
@@ -156,13 +159,12 @@ def test_a_wider_terminal_has_more_columns() -> None:
 
 
 def test_the_order_and_the_filter_choose_rows() -> None:
-    picture = Picture((target("b", iops(1_000)), target("a", iops(45_000)), target("c")))
-    assert [key_of(target) for target in picture.targets] != []
-    by_share = targets_table(picture, ViewState(), 80)
+    targets = (target("b", iops(1_000)), target("a", iops(45_000)), target("c"))
+    by_share = targets_table(targets, ViewState(), 80)
     assert [cells[0].text for _, cells in by_share.rows] == ["a", "b", "c"]
-    by_name = targets_table(picture, ViewState(sorts=(4, 0)), 80)
+    by_name = targets_table(targets, ViewState(sorts=(4, 0)), 80)
     assert [cells[0].text for _, cells in by_name.rows] == ["a", "b", "c"]
-    assert [cells[0].text for _, cells in targets_table(picture, ViewState(search="B"), 80).rows] == ["b"]
+    assert [cells[0].text for _, cells in targets_table(targets, ViewState(search="B"), 80).rows] == ["b"]
 
 
 def test_units_change_bytes_alone() -> None:
@@ -170,7 +172,7 @@ def test_units_change_bytes_alone() -> None:
     state = ViewState()
     shown = []
     for _ in range(3):
-        table = targets_table(Picture((target("a", read),)), state, 200)
+        table = targets_table((target("a", read),), state, 200)
         shown.append(next(cells[3].text for _, cells in table.rows))
         state = state.next_unit()
     assert shown == ["500 / 1,000", "477 / 954", "4.0 / 8.0"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.knowledge import KnownFigure, best_known
+from fss_exporter.model.knowledge import best_known
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
 
@@ -105,32 +105,37 @@ def is_silent(seconds: float, interval: float) -> bool:
     return seconds > max(_SILENT_SECONDS, 2 * interval)
 
 
-def usage_of(target: MountTargetRow, quantity: Quantity) -> Usage | None:
-    """Return the usage of a quantity to believe. None if nothing is known."""
-    usages = target.of(quantity)
-    best = best_known(usage.figure for usage in usages)
-    return next((usage for usage in usages if usage.figure is best), None)
+@dataclass(frozen=True, slots=True)
+class KnownTarget:
+    """A mount target at one moment, and what to believe of it."""
+
+    row: MountTargetRow
+    usages: Mapping[Quantity, Usage]  # to believe. A quantity of which nothing is known is missing
+    fullest: Usage | None  # highest share of a ceiling. None without a known figure that has a ceiling
+    level: Level
+
+    @property
+    def key(self) -> str:
+        """Text that names the mount target in every picture."""
+        return key_of(self.row)
 
 
-def fullest_usage(target: MountTargetRow) -> Usage | None:
-    """Return the usage with the highest share of a ceiling. None without a known figure that has a ceiling."""
-    usages = (usage_of(target, quantity) for quantity in Quantity)
-    with_ceiling = [usage for usage in usages if usage is not None and usage.ratio is not None]
-    return max(with_ceiling, key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0), default=None)
+def known_target(row: MountTargetRow, seconds: float = 0.0) -> KnownTarget:
+    """Return a mount target whose figures are older than in its row by `seconds`."""
+    row = replace(row, usages=tuple(_aged(usage, seconds) for usage in row.usages))
+    best = [best_known(usage.figure for usage in row.of(quantity)) for quantity in Quantity]
+    usages = [usage for usage in row.usages if any(usage.figure is figure for figure in best)]
+    fullest = max(
+        (usage for usage in usages if usage.ratio is not None),
+        key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0),
+        default=None,
+    )
+    return KnownTarget(row, {usage.quantity: usage for usage in usages}, fullest, row.level)
 
 
-def aged(picture: Picture, seconds: float) -> Picture:
-    """Return a picture whose figures are older by `seconds`."""
-    return replace(picture, targets=tuple(_aged(target, seconds) for target in picture.targets))
-
-
-def _aged(target: MountTargetRow, seconds: float) -> MountTargetRow:
-    usages = (replace(usage, figure=_older(usage.figure, seconds)) for usage in target.usages)
-    return replace(target, usages=tuple(usages))
-
-
-def _older(figure: KnownFigure, seconds: float) -> KnownFigure:
-    return figure if figure.age_seconds is None else replace(figure, age_seconds=figure.age_seconds + seconds)
+def _aged(usage: Usage, seconds: float) -> Usage:
+    age = usage.figure.age_seconds
+    return usage if age is None else replace(usage, figure=replace(usage.figure, age_seconds=age + seconds))
 
 
 def part_of(name: str, traffic: Traffic, detail: str = "") -> LoadPart:

@@ -16,10 +16,9 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Footer, Input, Static
 
-from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.top.line_table import LineTable, coloured
 from fss_toolbox.top.looks import Looks, Shown
-from fss_toolbox.top.picture import KINDS, Picture, PictureSource, aged, is_silent, key_of
+from fss_toolbox.top.picture import KINDS, KnownTarget, PictureSource, is_silent, known_target
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
@@ -75,6 +74,7 @@ class TopScreen(App[None]):
         self._source = source
         self._state = ViewState()
         self._shown = Shown()
+        self._targets: tuple[KnownTarget, ...] = ()
         self._looks = Looks(source, self._post)
 
     def _post(self, shown: Shown) -> None:
@@ -128,19 +128,19 @@ class TopScreen(App[None]):
         shown, state, source = self._shown, self._state, self._source
         seconds = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
         silent = is_silent(seconds, source.interval)
-        picture = None if shown.picture is None else aged(shown.picture, seconds)
-        lines = headline(picture, source.title, state, seconds, shown.failure, is_silent=silent)
-        if picture is None:
+        self._targets = tuple(known_target(row, seconds) for row in shown.picture.targets) if shown.picture else ()
+        lines = headline(source.title, shown, self._targets, state, seconds, is_silent=silent)
+        if shown.picture is None:
             self._show_lines(lines)
             return
         width = self.size.width - 3  # the scroll bar, and a blank at both sides
         if state.target:
-            target = self._target(picture)
+            target = self._target()
             lines += subtitle(target, state, shown.parts, is_silent=silent)
             ceiling = ceiling_of_parts(target) if target else None
             content = parts_table(shown.parts, state, width, ceiling) if shown.parts else TopTable()
         else:
-            content = targets_table(picture, state, width, is_silent=silent)
+            content = targets_table(self._targets, state, width, is_silent=silent)
         self._table.show(content)
         opens = "" if state.target else "Enter opens a mount target, "
         order = f"{opens}sorted by {state.sort}" + (f", filter: {state.search}" if state.search else "")
@@ -149,16 +149,16 @@ class TopScreen(App[None]):
     def _show_lines(self, lines: list[Cell]) -> None:
         self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in lines))
 
-    def _target(self, picture: Picture | None) -> MountTargetRow | None:
+    def _target(self) -> KnownTarget | None:
         """Return the mount target that is open. None if it is gone, or none is open."""
-        targets = picture.targets if picture else ()
-        return next((target for target in targets if key_of(target) == self._state.target), None)
+        return next((target for target in self._targets if target.key == self._state.target), None)
 
     def _go(self, state: ViewState) -> None:
         """Change the state. The thread asks for the parts of the mount target that is open now."""
         self._state = state
         self._shown = self._shown._replace(parts=None)
-        self._looks.open(self._target(self._shown.picture), state.kind)
+        target = self._target()
+        self._looks.open(target.row if target else None, state.kind)
         self._draw()
 
     def action_open(self) -> None:

@@ -4,7 +4,7 @@ A style only repeats what the text says, so that the view reads the same without
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -15,14 +15,12 @@ from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
 from fss_toolbox.tables import Column, fitted
+from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.picture import (
     KINDS,
+    KnownTarget,
     LoadPart,
     Parts,
-    Picture,
-    fullest_usage,
-    key_of,
-    usage_of,
 )
 
 GREY: Final = "bright_black"
@@ -105,25 +103,24 @@ class TopTable(NamedTuple):
     rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
 
 
-def _value(quantity: Quantity) -> Callable[[MountTargetRow], float]:
-    def value(target: MountTargetRow) -> float:
-        usage = usage_of(target, quantity)
+def _value(quantity: Quantity) -> Callable[[KnownTarget], float]:
+    def value(target: KnownTarget) -> float:
+        usage = target.usages.get(quantity)
         return -(usage.value if usage else -1.0)
 
     return value
 
 
-def _fullness(target: MountTargetRow) -> tuple[int, float, str]:
-    usage = fullest_usage(target)
-    return -target.level, -((usage.ratio if usage else None) or 0.0), target.name
+def _fullness(target: KnownTarget) -> tuple[int, float, str]:
+    return -target.level, -((target.fullest.ratio if target.fullest else None) or 0.0), target.row.name
 
 
-TARGET_SORTS: Final[Mapping[str, Callable[[MountTargetRow], object]]] = {
+TARGET_SORTS: Final[Mapping[str, Callable[[KnownTarget], object]]] = {
     "share of the ceiling": _fullness,
     "IOPS": _value(Quantity.IOPS),
     "read": _value(Quantity.READ),
     "write": _value(Quantity.WRITE),
-    "name": lambda target: target.name,
+    "name": lambda target: target.row.name,
 }
 PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
     "share of the ceiling": lambda part, of: (-(_amount_of(part, of) or 0.0), -_cost(part)),
@@ -184,9 +181,9 @@ def _age(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _ceiling_cell(target: MountTargetRow, width: int, *, is_narrow: bool = False) -> Cell:
+def _ceiling_cell(target: KnownTarget, width: int, *, is_narrow: bool = False) -> Cell:
     """Return the bar of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
-    usage = fullest_usage(target)
+    usage = target.fullest
     if usage is None or usage.ratio is None:
         return Cell(f"{'·' * width} not known", GREY)
     level = target.level if usage.level is Level.FINE else usage.level
@@ -199,13 +196,13 @@ def _known_cell(usage: Usage | None) -> Cell:
     return Cell(f"{_SOURCES[usage.figure.source]}, {_age(usage.figure.age_seconds)}", GREY)
 
 
-def _coverage(target: MountTargetRow) -> float | None:
+def _coverage(target: KnownTarget) -> float | None:
     """Return the share of the IOPS of a mount target that the clients cause. None if it is not known."""
-    known = (usage.figure.coverage for usage in target.of(Quantity.IOPS))
+    known = (usage.figure.coverage for usage in target.row.of(Quantity.IOPS))
     return next((coverage for coverage in known if coverage is not None), None)
 
 
-def _coverage_cell(target: MountTargetRow) -> Cell:
+def _coverage_cell(target: KnownTarget) -> Cell:
     coverage = _coverage(target)
     return Cell(printed.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
@@ -223,8 +220,8 @@ def _bytes(value: float | None, unit: ByteUnit) -> str:
     return f"{amount:,.0f}" if amount >= 100 or not amount else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
 
 
-def _usage_cell(target: MountTargetRow, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
-    usage = usage_of(target, quantity)
+def _usage_cell(target: KnownTarget, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
+    usage = target.usages.get(quantity)
     if usage is None:
         return Cell(printed.NOT_KNOWN, GREY)
     least = "≥ " if usage.is_at_least else ""
@@ -249,47 +246,47 @@ def _target_columns(state: ViewState) -> tuple[Column, ...]:
     )
 
 
-def _target_cells(target: MountTargetRow, state: ViewState, width: int) -> tuple[Cell, ...]:
-    is_narrow = width < _NARROW
+def _target_cells(target: KnownTarget, state: ViewState, width: int) -> tuple[Cell, ...]:
+    row, is_narrow = target.row, width < _NARROW
     bar_width = 8 if width < 140 else 20
 
     def usage(quantity: Quantity) -> Cell:
         return _usage_cell(target, quantity, state.unit, is_narrow=is_narrow)
 
     return (
-        Cell(printable(target.name or target.address), STYLES[target.level] if target.level > Level.FINE else ""),
+        Cell(printable(row.name or row.address), STYLES[target.level] if target.level > Level.FINE else ""),
         _ceiling_cell(target, bar_width, is_narrow=is_narrow),
         usage(Quantity.IOPS),
         usage(Quantity.READ),
         usage(Quantity.WRITE),
-        _known_cell(fullest_usage(target) or usage_of(target, Quantity.IOPS)),
+        _known_cell(target.fullest or target.usages.get(Quantity.IOPS)),
         _coverage_cell(target),
         usage(Quantity.LATENCY),
         usage(Quantity.CONNECTIONS),
-        Cell(target.shape or printed.NOT_KNOWN),
-        Cell(target.address or printed.NOT_KNOWN),
+        Cell(row.shape or printed.NOT_KNOWN),
+        Cell(row.address or printed.NOT_KNOWN),
     )
 
 
-def targets_table(picture: Picture, state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
+def targets_table(targets: Iterable[KnownTarget], state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
     """Return the table of mount targets for a terminal of `width` characters.
 
     While the source is silent no figure has the colour of a verdict.
     """
     wanted = state.search.casefold()
     order = list(TARGET_SORTS.values())[state.sorts[0]]
-    targets = sorted(
-        (target for target in picture.targets if wanted in _searched(target)),
+    shown = sorted(
+        (target for target in targets if wanted in _searched(target.row)),
         key=order,  # type: ignore[arg-type]  # every order compares with itself
     )
-    rows = [(key_of(target), _target_cells(target, state, width)) for target in targets]
+    rows = [(target.key, _target_cells(target, state, width)) for target in shown]
     if is_silent:
         rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
     return _fitted(_target_columns(state), rows, width)
 
 
-def _searched(target: MountTargetRow) -> str:
-    return f"{target.name}\n{target.region}\n{target.address}\n{target.shape}".casefold()
+def _searched(row: MountTargetRow) -> str:
+    return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}".casefold()
 
 
 def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
@@ -307,12 +304,11 @@ def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
     )
 
 
-def ceiling_of_parts(target: MountTargetRow) -> Usage | None:
+def ceiling_of_parts(target: KnownTarget) -> Usage | None:
     """Return the fullest ceiling that parts take something of, else the IOPS. Nobody knows the latency or the connections of a part."""
-    fullest = fullest_usage(target)
-    if fullest is None or fullest.quantity in (Quantity.LATENCY, Quantity.CONNECTIONS):
-        return usage_of(target, Quantity.IOPS)
-    return fullest
+    if target.fullest is None or target.fullest.quantity in (Quantity.LATENCY, Quantity.CONNECTIONS):
+        return target.usages.get(Quantity.IOPS)
+    return target.fullest
 
 
 def parts_table(parts: Parts, state: ViewState, width: int, ceiling: Usage | None = None) -> TopTable:
@@ -377,28 +373,32 @@ def _short(cell: Cell, width: int) -> Cell:
 
 
 def headline(
-    picture: Picture | None, title: str, state: ViewState, silent_seconds: float, failure: str, *, is_silent: bool
+    title: str,
+    shown: Shown,
+    targets: Sequence[KnownTarget],
+    state: ViewState,
+    silent_seconds: float = 0.0,
+    *,
+    is_silent: bool = False,
 ) -> list[Cell]:
     """Return the lines above the table: the source, the verdict of all mount targets, and why figures are missing."""
-    lines = [Cell(f"{title}{_covering(picture)}{'   PAUSED' if state.is_paused else ''}", "bold")]
+    picture = shown.picture
+    covering = f", {picture.seconds:.1f} s" if picture is not None and picture.seconds is not None else ""
+    lines = [Cell(f"{title}{covering}{'   PAUSED' if state.is_paused else ''}", "bold")]
     if picture is None:
-        lines.append(Cell(failure or "reading ...", "red" if failure else GREY))
+        lines.append(Cell(shown.failure or "reading ...", "red" if shown.failure else GREY))
         return lines
     if is_silent:
-        lines.append(Cell(f"{len(picture.targets)} mount targets, nothing is known of now", GREY))
+        lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
     else:
-        lines.append(_verdict(picture.targets))
-    if failure:
-        lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {failure}", "bold red"))
+        lines.append(_verdict(targets))
+    if shown.failure:
+        lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {shown.failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
     return lines
 
 
-def _covering(picture: Picture | None) -> str:
-    return f", {picture.seconds:.1f} s" if picture is not None and picture.seconds is not None else ""
-
-
-def _verdict(targets: Sequence[MountTargetRow]) -> Cell:
+def _verdict(targets: Sequence[KnownTarget]) -> Cell:
     of_level = Counter(target.level for target in targets)
     counts = {level: of_level[level] for level in reversed(Level) if of_level[level]}
     words = {
@@ -415,7 +415,7 @@ def _verdict(targets: Sequence[MountTargetRow]) -> Cell:
 
 
 def subtitle(
-    target: MountTargetRow | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
+    target: KnownTarget | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
 ) -> list[Cell]:
     """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown.
 
@@ -424,7 +424,7 @@ def subtitle(
     if target is None:
         return [Cell("this mount target is gone. Escape goes back", GREY)]
     name = " ".join(
-        filter(None, dict.fromkeys((target.name, target.address, target.shape)))
+        filter(None, dict.fromkeys((target.row.name, target.row.address, target.row.shape)))
     )  # a host knows no name but the address
     tabs = "  ".join(
         f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)

@@ -77,6 +77,13 @@ def test_bytes_that_the_server_counts_after_their_call_wait_for_the_next_call() 
     assert charged == [RealRequests("READ", 0, 1), RealRequests("READ", 131072, 1)]
 
 
+def test_a_server_that_was_started_again_counts_from_zero() -> None:
+    looks = iter([counters(65536, READ=9, RENAME=4), counters(32768, READ=1, RENAME=2)])
+    charged: list[RealRequests] = []
+    ServerMeter(lambda: next(looks), charged.extend).look()
+    assert charged == [RealRequests("READ", 32768, 1), RealRequests("RENAME", 0, 2)]
+
+
 def test_a_host_without_an_nfs_server_is_told() -> None:
     with pytest.raises(UsageError, match="no lines `io` and `proc3`"):
         ServerMeter(lambda: "net 0 0 0 0\n", lambda _: None)

@@ -48,14 +48,16 @@ class ServerMeter:
     def look(self) -> None:
         """Charge the requests since the last look."""
         calls, moved = _counters(self._read())
+        if any(count < self._calls[name] for name, count in calls.items()):  # the server was started again
+            self._calls, self._bytes = dict.fromkeys(calls, 0), dict.fromkeys(moved, 0)
         requests = []
         for name, count in calls.items():
-            if grown := count - self._calls[name]:
+            if more := count - self._calls[name]:
                 size = 0
                 if name in moved:
-                    size = (moved[name] - self._bytes[name]) // grown
+                    size = (moved[name] - self._bytes[name]) // more
                     self._bytes[name] = moved[name]
-                requests.append(RealRequests(name, size, grown))
+                requests.append(RealRequests(name, size, more))
         self._calls = calls
         if requests:
             self._charge(requests)

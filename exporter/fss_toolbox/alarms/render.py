@@ -30,7 +30,7 @@ def terraform(alarms: Iterable[Alarm]) -> str:
     """Return a resource for each alarm, and a variable for each remaining placeholder."""
     listed = list(alarms)
     names = sorted({name for alarm in listed for name in placeholders(alarm)})
-    blocks = [_block(f'variable "{name.lower()}"', {"type": _Reference("string")}) for name in names]
+    blocks = [f'variable "{name.lower()}" {{\n  type = string\n}}\n' for name in names]
     blocks += [
         _block(f'resource "oci_monitoring_alarm" "{_NOT_A_LABEL.sub("_", alarm.name)}"', alarm.body) for alarm in listed
     ]
@@ -53,12 +53,6 @@ def document(alarms: Sequence[Alarm], form: Form) -> str:
 
 def _json(document: object) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-class _Reference(str):
-    """An expression of Terraform without quotes."""
-
-    __slots__ = ()
 
 
 def _block(head: str, body: Mapping[str, Any], indent: str = "") -> str:
@@ -93,8 +87,6 @@ def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, _Reference):
-        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):

@@ -47,7 +47,7 @@ class PublishedMetric:
     def streams(self, activity: Activity) -> Iterator[PublishedStream]:
         """Yield every stream of the metric in a tenancy."""
         figure, split = self.row["value"], self.row.get("split", {})
-        make = _plain(lambda *_: figure) if type(figure) is float else VALUES[figure]
+        make = _figure(lambda *_: figure) if type(figure) is float else VALUES[figure]
         for compartment_id, dimensions, subject in OWNERS[self.row["of"]](activity):
             for values in product(*split.values()):
                 labels = {**dimensions, **dict(zip(split, values, strict=True))}
@@ -188,39 +188,43 @@ def _latency(of: Callable[[records.RequestMix, str], float]) -> MakeValue:
     return make
 
 
-def _plain(of: Callable[[Any, int], float]) -> MakeValue:
-    """Return a figure of the resource and the minute alone."""
-    return lambda _activity, subject, _split: lambda minute: of(subject, minute)
-
-
-def _events(_activity: Activity, _subject: object, split: Split) -> Value:
-    """Return whole events of a minute whose long-run mean is the figure."""
-    seed = crc32(split.value.encode())
-    return lambda minute: float(int(split.figure + chance(seed, minute)))
+def _figure(of: Callable[[Any, Split, int], float]) -> MakeValue:
+    """Return a figure of resource, split and minute, whatever clients ask."""
+    return lambda _activity, subject, split: lambda minute: of(subject, split, minute)
 
 
 def _swung(per_second: Callable[[Any], float]) -> MakeValue:
     """Return an amount per minute that swings as the requests of the region do."""
-    return _plain(
-        lambda resource, minute: float(round(per_second(resource) * 60 * wave(crc32(resource.id.encode()), minute)))
+    return _figure(
+        lambda resource, _, minute: float(round(per_second(resource) * 60 * wave(crc32(resource.id.encode()), minute)))
     )
 
 
-def _room(total: Callable[[records.LustreFileSystem], float]) -> MakeValue:
-    def make(_: Activity, file_system: records.LustreFileSystem, split: Split) -> Value:
-        share = 1.0 if split.value == "total" else 1.0 - file_system.used_share
-        return lambda _minute: float(round(total(file_system) * share))
-
-    return make
+def _room(total: float, file_system: records.LustreFileSystem, split: Split) -> float:
+    share = 1.0 if split.value == "total" else 1.0 - file_system.used_share
+    return float(round(total * share))
 
 
 def _replicated(replication: records.DemoReplication, minute: int) -> float:
     return float(round(replication.bytes_per_second * (0.9 + 0.2 * chance(replication.interval_minutes, minute))))
 
 
-def _health(_: Activity, subject: ExportGroup, split: Split) -> Value:
-    share = subject.target.health if split.value == "SuccessRate" else round(100 - subject.target.health, 6)
-    return lambda _minute: share
+def _connections(subject: ExportGroup, _split: Split, minute: int) -> float:
+    usual = subject.target.connections
+    return float(round(usual * (0.97 + 0.06 * chance(usual, minute))))
+
+
+def _health(subject: ExportGroup, split: Split, _minute: int) -> float:
+    return subject.target.health if split.value == "SuccessRate" else round(100 - subject.target.health, 6)
+
+
+def _events(_subject: object, split: Split, minute: int) -> float:
+    """Return whole events of a minute whose long-run mean is the figure."""
+    return float(int(split.figure + chance(crc32(split.value.encode()), minute)))
+
+
+def _ldap_latency(_subject: object, split: Split, minute: int) -> float:
+    return round(0.004 + 0.002 * chance(crc32(split.value.encode()), minute), 6)
 
 
 VALUES: Mapping[str, MakeValue] = {
@@ -233,27 +237,21 @@ VALUES: Mapping[str, MakeValue] = {
     "read_latency": _latency(lambda mix, bucket: mix.requests("READ", bucket)),
     "write_latency": _latency(lambda mix, bucket: mix.requests("WRITE", bucket)),
     "metadata_latency": _latency(lambda mix, operation: mix.requests(operation)),
-    "used_bytes": _plain(lambda subject, _: float(subject.file_system.used_bytes)),
-    "soft_quota": _plain(lambda resource, minute: float(int(chance(len(resource.id), minute) * 1.2) * 3)),
-    "replicated": _plain(_replicated),
-    "replicated_in_a_minute": _plain(lambda resource, minute: 60 * _replicated(resource, minute)),
-    "recovery_point_age": _plain(lambda resource, minute: resource.recovery_point_age(minute)),
-    "connections": _plain(
-        lambda subject, minute: float(
-            round(subject.target.connections * (0.97 + 0.06 * chance(subject.target.connections, minute)))
-        )
-    ),
-    "health": _health,
-    "events": _events,
-    "ldap_latency": lambda _, __, split: (
-        lambda minute: round(0.004 + 0.002 * chance(crc32(split.value.encode()), minute), 6)
-    ),
+    "used_bytes": _figure(lambda subject, *_: float(subject.file_system.used_bytes)),
+    "soft_quota": _figure(lambda resource, _, minute: float(int(chance(len(resource.id), minute) * 1.2) * 3)),
+    "replicated": _figure(lambda resource, _, minute: _replicated(resource, minute)),
+    "replicated_in_a_minute": _figure(lambda resource, _, minute: 60 * _replicated(resource, minute)),
+    "recovery_point_age": _figure(lambda resource, _, minute: resource.recovery_point_age(minute)),
+    "connections": _figure(_connections),
+    "health": _figure(_health),
+    "events": _figure(_events),
+    "ldap_latency": _figure(_ldap_latency),
     **{
         f"swinging_{name}": _swung(attrgetter(name))
         for name in ("read_bytes", "written_bytes", "reads", "writes", "metadata_operations", "throttled")
     },
-    "lustre_capacity": _room(lambda resource: resource.capacity_gb * 1e9),
-    "lustre_inodes": _room(lambda _: 2e9),
-    "guaranteed_iops": _plain(lambda resource, _: resource.guaranteed_iops),
-    "guaranteed_megabytes": _plain(lambda resource, _: resource.guaranteed_bytes / 1e6),
+    "lustre_capacity": _figure(lambda resource, split, _: _room(resource.capacity_gb * 1e9, resource, split)),
+    "lustre_inodes": _figure(lambda resource, split, _: _room(2e9, resource, split)),
+    "guaranteed_iops": _figure(lambda resource, *_: resource.guaranteed_iops),
+    "guaranteed_megabytes": _figure(lambda resource, *_: resource.guaranteed_bytes / 1e6),
 }

@@ -18,7 +18,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
 from fss_toolbox.iostat.host_reports import HostTraffic
-from fss_toolbox.plan.history import of_clients
+from fss_toolbox.plan.history import client_histories, of_clients
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.sizing.workload import priced
 
@@ -129,8 +129,9 @@ class TestReadBack:
         assert override_of(labels) == RENAME
 
     def test_the_operations_of_a_week_cost_what_the_newest_measurement_says(self) -> None:
-        loads = of_clients(Prometheus(_answers, now=1000.0), lambda _: Limits(), None)
-        rename = loads["10.0.0.3"].traffic.operations["RENAME"]
+        prometheus = Prometheus(_answers, now=1000.0)
+        ((place, history),) = client_histories(prometheus, None).items()
+        rename = of_clients(prometheus, place, history, Limits()).traffic.operations["RENAME"]
         assert rename.iops == Bounds(95.0, 95.0, 95.0)
 
 

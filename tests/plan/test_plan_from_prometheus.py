@@ -403,6 +403,26 @@ def test_volumes_with_equal_names_are_planned_each(named: str | None) -> None:
     assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"data": 40_000, "ocid1.b": 10}
 
 
+def of_another_network(path: str) -> str:
+    """A Prometheus with a mount target, and an agent that does not know its network and mounts an equal address."""
+    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    labels = {}
+    if "fss_mount_target" in query and "limit" not in query:
+        labels = {"mount_target_id": "ocid1.a", "network": "eu-1", "address": "10.0.0.5"}
+    elif "fss_client" in query and is_range:
+        labels = {"network": "unknown", "address": "10.0.0.5"}
+    series = {"metric": labels, **({"values": [[NOW, "40000"]]} if is_range else {"value": [NOW, "40000"]})}
+    return json.dumps({"status": "success", "data": {"result": [series] if labels else []}})
+
+
+def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_their_address() -> None:
+    loads = busiest(of_another_network, of_shape, None, NOW)
+    assert {name: load.known and load.known.source for name, load in loads.items()} == {
+        "10.0.0.5": FigureSource.MEASURED,
+        "10.0.0.5 in unknown": None,
+    }
+
+
 def renamed(path: str) -> str:
     """A Prometheus with a volume that was busy until its change of name, and idle afterwards."""
     query = parse_qs(urlsplit(path).query)["query"][0]

@@ -1,9 +1,8 @@
 """The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress, names_of
@@ -34,14 +33,15 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     """
     loads = _polled_resources(prometheus, service, ceilings, wanted)
     if not loads:
-        loads = of_clients(prometheus, lambda _: ceilings, wanted)
         query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
         # The addresses of the service. All addresses where no client names the service.
         named = {place_in(labels) for labels, _ in prometheus.at(query, prometheus.now)}
+        histories = client_histories(prometheus, wanted)
+        names = names_of(histories)
         loads = {
-            name: replace(load, remark=CLIENTS_ALONE)
-            for name, load in loads.items()
-            if not named or load.place in named
+            names[place]: of_clients(prometheus, place, history, ceilings)
+            for place, history in histories.items()
+            if not named or place in named
         }
     if not loads:
         of = f" called {wanted}" if wanted else ""
@@ -56,26 +56,33 @@ _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
-def of_clients(prometheus: Prometheus, limits: Callable[[str], Limits], address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of the clients of each mount target, or of those with an address, by name of the place.
-
-    `limits` are by address.
+def client_histories(
+    prometheus: Prometheus, address: str | None
+) -> dict[NetworkAddress, dict[float, dict[str, float]]]:
+    """Return what the clients of each place, or of those with an address, did in the week, by epoch second and metric.
 
     Raises:
-        SourceError: Prometheus does not answer, or has metrics of another version.
+        SourceError: Prometheus does not answer.
     """
     of = selector("address", address)
     queries = {
         name: f"sum by (network, address) ({client_rate(name, of, 'class')})"
         for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
     }
-    histories = {place: history for place, history in prometheus.figures(queries, place_in).items() if place.address}
-    names, loads = names_of(histories), {}
-    for place, history in histories.items():
-        at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits(place.address))
-        traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
-        loads[names[place]] = Load(ended(at), traffic, sizes, place=place, moment=at)
-    return loads
+    return {place: history for place, history in prometheus.figures(queries, place_in).items() if place.address}
+
+
+def of_clients(
+    prometheus: Prometheus, place: NetworkAddress, history: Mapping[float, dict[str, float]], limits: Limits
+) -> Load:
+    """Return the busiest five minutes of the clients of a place, whose load is at least that of the mount target.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has metrics of another version.
+    """
+    at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits)
+    traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
+    return Load(ended(at), traffic, sizes, remark=CLIENTS_ALONE, place=place, moment=at)
 
 
 def _rough(values: dict[str, float]) -> Traffic:

@@ -18,7 +18,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.history import CLIENTS_ALONE, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.history import client_histories, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
 from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
 from fss_toolbox.sizing.growth import growth_of
@@ -68,12 +68,15 @@ def of_mount_targets(
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
     loads = _polled(prometheus, limits, address)
-    polled = {load.place for load in loads.values()}
-    for where, load in of_clients(prometheus, lambda place: limits(place, "", None), address).items():
-        if load.place not in polled and load.place not in elsewhere:
+    polled = {load.place for load in loads.values() if load.place}
+    histories = client_histories(prometheus, address)
+    names = names_of((*histories, *polled))
+    for place, history in histories.items():
+        if place not in polled and place not in elsewhere:
+            load = of_clients(prometheus, place, history, limits(place.address, "", None))
             iops = load.traffic.iops
             known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
-            loads[where] = replace(load, remark=CLIENTS_ALONE, known=known)
+            loads[names[place]] = replace(load, known=known)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(

@@ -9,10 +9,10 @@ import pytest
 from tests.local_server import Quiet, serving
 from tests.processes import PROMPT_S
 
-from fss_exporter import fetch
 from fss_exporter.errors import SourceError
-from fss_exporter.fetch import get, shown
 from fss_exporter.instance_metadata import read_instance_metadata
+from fss_toolbox import fetch
+from fss_toolbox.fetch import get, shown
 
 
 @contextmanager

@@ -1,9 +1,13 @@
 """Whether this host is an instance of OCI, and its metadata, version 2: the place of the instance and the bandwidth of its network."""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
 """The service is link-local and wants the header `Authorization: Bearer Oracle`."""
@@ -37,8 +41,6 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
     import urllib.request  # noqa: PLC0415  # HTTP clients take 3 MiB, and an agent outside of OCI does not ask
     from http.client import HTTPException  # noqa: PLC0415  # ditto
 
-    from fss_exporter.fetch import read_body  # noqa: PLC0415  # ditto
-
     request = urllib.request.Request(url, headers={"Authorization": "Bearer Oracle"})  # noqa: S310  # http, checked by the caller
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
@@ -52,6 +54,20 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
     return InstanceMetadata(
         str(document.get("availabilityDomain") or ""), str(region or ""), _bandwidth(document.get("shapeConfig"))
     )
+
+
+def read_body(answer: "HTTPResponse", most_bytes: int, deadline_s: float) -> bytes:
+    """Return the body of an answer, cut at `most_bytes`. The time-out of a socket alone holds for each single read.
+
+    Raises:
+        TimeoutError: the body takes longer.
+    """
+    body, until = b"", time.monotonic() + deadline_s
+    while len(body) < most_bytes and (part := answer.read1(most_bytes - len(body))):
+        body += part
+        if time.monotonic() > until:
+            raise TimeoutError(f"the answer takes longer than {deadline_s:g} s")
+    return body
 
 
 def own_bandwidth(sysfs: Path, url: str = METADATA_URL) -> float | None:

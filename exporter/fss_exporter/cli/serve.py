@@ -159,13 +159,11 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
 
 def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
     """Return the seconds so far in which requests of this host waited, by network and address."""
-    judged = [
-        collected for collected in collector.collect() if collected.metric.name == "fss_client_address_seconds_total"
-    ]
-    samples = (sample for of_addresses in judged for sample in of_addresses.samples)
+    judged = (made for made in collector.collect() if made.metric.name == "fss_client_address_seconds_total")
     return {
         NetworkAddress(sample.labels["network"], sample.labels["address"]): sample.value
-        for sample in samples
+        for addresses in judged
+        for sample in addresses.samples
         if sample.labels["verdict"] == "waiting"
     }
 

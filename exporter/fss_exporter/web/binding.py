@@ -98,13 +98,13 @@ def _bind_everywhere(port: int) -> socket.socket:
     return socket.create_server(("", port))
 
 
+_REASONS = {
+    errno.EADDRINUSE: "another process listens there. Stop it or give another port",
+    errno.EACCES: "not permitted. Give a port above 1023",
+    errno.EPERM: "not permitted. Give a port above 1023",
+    errno.EADDRNOTAVAIL: "not an address of this host",
+}
+
+
 def _explain(failure: OSError) -> str:
-    if failure.errno == errno.EADDRINUSE:
-        return "another process listens there. Stop it or give another port"
-    if failure.errno in {errno.EACCES, errno.EPERM}:
-        return "not permitted. Give a port above 1023"
-    if failure.errno == errno.EADDRNOTAVAIL:
-        return "not an address of this host"
-    if isinstance(failure, socket.gaierror):
-        return failure.strerror or "no such host"
-    return os.strerror(failure.errno) if failure.errno else str(failure)
+    return _REASONS.get(failure.errno or 0) or failure.strerror or str(failure)

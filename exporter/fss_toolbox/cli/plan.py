@@ -10,7 +10,6 @@ import click
 from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
-from fss_exporter.fetch import get
 from fss_exporter.flag_records import refuse, takes
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
 from fss_exporter.model.service_table import Service, ServiceChoice
@@ -18,6 +17,7 @@ from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
+from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.saved_files import text_of, two_files
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices

@@ -11,13 +11,13 @@ from fss_exporter import units
 from fss_exporter.cli.flags import check_url
 from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.errors import UsageError
-from fss_exporter.fetch import get, shown
 from fss_exporter.flag_records import KernelFlags, ProcfsFlags, argument, flag, refuse, takes
 from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.tracefs import OF_COMMAND, Sources
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import ShapeFlags
+from fss_toolbox.fetch import get, shown
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
 from fss_toolbox.top.page_source import PageSource

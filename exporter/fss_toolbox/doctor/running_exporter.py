@@ -10,9 +10,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from fss_exporter import DEFAULT_PORT
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
-from fss_exporter.fetch import get, shown
 from fss_exporter.samples import Samples
 from fss_toolbox.doctor.findings import Finding, finding_of
+from fss_toolbox.fetch import get, shown
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 

@@ -13,7 +13,7 @@ from fss_exporter.client_scrape import (
     went_back,
 )
 from fss_exporter.errors import SourceError
-from fss_exporter.fetch import get, shown
+from fss_toolbox.fetch import get, shown
 from fss_toolbox.iostat.traffic_report import Report
 from fss_toolbox.tables import note
 

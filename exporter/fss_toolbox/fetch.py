@@ -2,7 +2,6 @@
 
 import base64
 import http.client
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -11,6 +10,7 @@ from http import HTTPStatus
 
 from fss_exporter import __version__
 from fss_exporter.errors import SourceError
+from fss_exporter.instance_metadata import read_body
 
 _TIMEOUT_S = 10.0
 _LARGEST_ANSWER = 64 << 20  # bytes
@@ -44,20 +44,6 @@ def get(url: str, accept: str = "*/*") -> str:
         return body.decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{named}: the answer is not text") from error
-
-
-def read_body(answer: http.client.HTTPResponse, most_bytes: int, deadline_s: float) -> bytes:
-    """Return the body of an answer, cut at `most_bytes`. The time-out of a socket alone holds for each single read.
-
-    Raises:
-        TimeoutError: the body takes longer.
-    """
-    body, until = b"", time.monotonic() + deadline_s
-    while len(body) < most_bytes and (part := answer.read1(most_bytes - len(body))):
-        body += part
-        if time.monotonic() > until:
-            raise TimeoutError(f"the answer takes longer than {deadline_s:g} s")
-    return body
 
 
 def shown(url: str) -> str:

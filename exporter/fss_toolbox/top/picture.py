@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.knowledge import best_known
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
 
@@ -123,14 +122,12 @@ class KnownTarget:
 def known_target(row: MountTargetRow, seconds: float = 0.0) -> KnownTarget:
     """Return a mount target whose figures are older than in its row by `seconds`."""
     row = replace(row, usages=tuple(_aged(usage, seconds) for usage in row.usages))
-    best = [best_known(usage.figure for usage in row.of(quantity)) for quantity in Quantity]
-    usages = [usage for usage in row.usages if any(usage.figure is figure for figure in best)]
     fullest = max(
-        (usage for usage in usages if usage.ratio is not None),
+        (usage for usage in row.believed if usage.ratio is not None),
         key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0),
         default=None,
     )
-    return KnownTarget(row, {usage.quantity: usage for usage in usages}, fullest, row.level)
+    return KnownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest, row.level)
 
 
 def _aged(usage: Usage, seconds: float) -> Usage:

@@ -108,12 +108,13 @@ class MountTargetRow:
     @property
     def utilisation(self) -> float:
         """The highest share of any ceiling, which orders the page. 0 if nothing is known."""
-        shares = []
-        for quantity in Quantity:
-            own = {usage.figure: usage.ratio or 0.0 for usage in self.of(quantity)}
-            best = best_known(own)
-            shares.append(own[best] if best else 0.0)
-        return max(shares)
+        return max((usage.ratio or 0.0 for usage in self.believed), default=0.0)
+
+    @property
+    def believed(self) -> tuple[Usage, ...]:
+        """The usage to believe of each quantity of which something is known."""
+        best = [best_known(usage.figure for usage in self.of(quantity)) for quantity in Quantity]
+        return tuple(usage for usage in self.usages if any(usage.figure is figure for figure in best))
 
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """Return the usages of one quantity."""

@@ -28,11 +28,10 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
     targets, mounts = [], []
     networks: dict[str, tuple[float, float]] = {}
     for name, (load, limits) in loads.items():
-        at = selector("address", name) if load.place is None else at_place(load.place)
-        mounts += _mounts(prometheus, name, at, load.moment)
+        # Clients of a mount target without an address are not known.
+        of = at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id)
+        mounts += _mounts(prometheus, name, of, load.moment)
         if load.traffic.iops and limits.iops:
-            known = load.mount_target_id
-            of = selector("mount_target_id", known) if known else at
             targets.append(_target(prometheus, name, of, load, limits.iops))
         for client, bandwidth in _networks(prometheus, load.moment).items():
             networks[client] = max(networks.get(client, bandwidth), bandwidth)

@@ -495,5 +495,35 @@ def test_the_ranked_list_has_a_figure_for_each_change(
     assert "nothing: no change of those that this command knows saves 100 IOPS" in ask(*flags).out
 
 
+def of_two_file_systems(path: str, of_the_second: str) -> str:
+    """A Prometheus with a busy and a quiet mount target. Each exports a file system with the name data."""
+    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    values = {"ocid1.a": ("10.0.0.5", "ocid1.fs-a", "45000"), "ocid1.b": ("10.0.0.6", of_the_second, "5000")}
+    result = []
+    for target, (address, file_system, iops) in values.items():
+        labels = {"mount_target_id": target, "mount_target": target, "address": address}
+        is_figure = "fss_mount_target" in query and "limit" not in query
+        if is_figure or ("fss_export_info" in query and address in query):
+            labels |= {"export": "/data", "file_system": "data", "file_system_id": file_system}
+        elif "fss_file_system_metadata" in query and target in query:
+            labels |= {"operation": "GETATTR"}
+        else:
+            continue
+        result.append({"metric": labels, **({"values": [[NOW, iops]]} if is_range else {"value": [NOW, iops]})})
+    return json.dumps({"status": "success", "data": {"result": result}})
+
+
+@pytest.mark.parametrize(
+    ("of_the_second", "saves"), [("ocid1.fs-a", [pytest.approx(20_000)]), ("ocid1.fs-b", [])], ids=["one", "two"]
+)
+def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
+    of_the_second: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "get", lambda url, _: of_two_file_systems(url, of_the_second))
+    advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
+    assert [change["saves_iops"] for change in advice] == saves
+    assert all("of the load of data from ocid1.a to ocid1.b" in change["text"] for change in advice)
+
+
 def test_advice_needs_a_prometheus() -> None:
     assert ask("plan", "--reads", "5", "--advice").code == 2

@@ -67,13 +67,13 @@ def _target(prometheus: Prometheus, place: str, of: str, load: Load, limit: floa
     exports = prometheus.by(f"group by ({', '.join(names)}) (fss_export_info{of})", at, *names)
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     name = next((key[1] for key in exports), place)
-    costs: dict[str, float] = {}
-    for target_id, _, _, file_system, file_system_id in exports:
-        costs[file_system] = _cost(prometheus, target_id, file_system_id, at)
+    behind = {key[4]: key for key in exports if key[4]}
+    costs = {ocid: _cost(prometheus, key[0], ocid, at) for ocid, key in behind.items()}
     whole = sum(costs.values())
     # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
-    shares = {file_system: iops * cost / whole if whole else 0.0 for file_system, cost in costs.items()}
-    return TargetLoad(name, place, iops, limit, shares, {key[2]: key[3] for key in exports})
+    shares = {ocid: iops * cost / whole if whole else 0.0 for ocid, cost in costs.items()}
+    by_path, file_systems = {key[2]: key[4] for key in exports}, {ocid: key[3] for ocid, key in behind.items()}
+    return TargetLoad(name, place, iops, limit, shares, by_path, file_systems)
 
 
 def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:

@@ -5,7 +5,7 @@ a share. Limits below which nothing is said are decisions of this project, Novem
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.model.operations import (
@@ -67,8 +67,9 @@ class TargetLoad:
     place: str  # name of the mount target's place, as in the `MountLoad` of its clients
     iops: float  # IOPS of all clients
     limit: float  # ceiling of IOPS
-    file_systems: Mapping[str, float]  # IOPS on each file system behind it, by name of the file system
-    exports: Mapping[str, str]  # file system by path of the export
+    file_systems: Mapping[str, float]  # IOPS on each file system behind it, by OCID
+    exports: Mapping[str, str]  # OCID of the file system by path of the export
+    names: Mapping[str, str] = field(default_factory=dict)  # name of each file system by OCID. Names can be equal
 
     @property
     def ratio(self) -> float:
@@ -115,22 +116,23 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
             continue
         free = min(places, key=lambda target: target.ratio)
         shared = sorted(free.file_systems.keys() & full.file_systems.keys())
-        movable = sum(full.file_systems[name] for name in shared)
+        movable = sum(full.file_systems[ocid] for ocid in shared)
         even = (full.iops * free.limit - free.iops * full.limit) / (full.limit + free.limit)
         moved = min(even, movable)
         if moved < LEAST_IOPS:
             continue
         clients = _clients_of(full, shared, mounts, moved)
         first = f", first {', '.join(clients)}" if clients else ""
+        named = ", ".join(sorted(full.names.get(ocid, ocid) for ocid in shared))
         yield Advice(
             "move",
             full.name,
             "",
-            f"move {moved / movable:.0%} of the load of {', '.join(shared)} from {full.name} to {free.name}{first}:"
+            f"move {moved / movable:.0%} of the load of {named} from {full.name} to {free.name}{first}:"
             f" {full.name} falls from {full.ratio:.0%} to {(full.iops - moved) / full.limit:.0%},"
             f" {free.name} rises from {free.ratio:.0%} to {(free.iops + moved) / free.limit:.0%}",
             moved,
-            f"both export {', '.join(shared)}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
+            f"both export {named}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
             f" of both ceilings need {max(0.0, even):,.0f} IOPS to move. A cache of the mount target no longer helps"
             " serial work",
         )

@@ -230,17 +230,16 @@ def _operation(line: str) -> tuple[str, OperationCounters] | None:
 
 
 def _transport(words: list[str]) -> Transport:
-    protocol = words[0] if words else ""
-    sends_field = _SENDS_FIELD.get(protocol, len(words))
+    sends_field = _SENDS_FIELD.get(words[0] if words else "", len(words))
     numbers = words[1:][: sends_field + 2]
     try:
         counted = _numbers("transport", " ".join(numbers))
     except RecordError:
         counted = []
     if len(counted) < sends_field + 2:
-        return Transport(protocol, None, None, None)
+        return Transport(None, None, None)
     connects = counted[sends_field - 3] if sends_field > 3 else None
-    return Transport(protocol, connects, *counted[sends_field:])
+    return Transport(connects, *counted[sends_field:])
 
 
 def _payload(fields: dict[str, str]) -> tuple[int, int]:

@@ -44,7 +44,6 @@ class OperationCounters(NamedTuple):
 class Transport(NamedTuple):
     """One `xprt:` line: a connection to the server, shared by all mounts of the server."""
 
-    protocol: str  # `tcp`, `udp`, `rdma`, `local` or an unknown name
     # connections opened, and on some kernels attempts as well. None for a protocol without connections
     connects: int | None
     sends: int | None  # calls sent. None for an unknown layout of the line

@@ -225,7 +225,7 @@ PY"""
 def test_the_pollers_tests_pass_with_what_was_kept_of_the_sdk(poller: Image) -> None:
     """The tests are the checkout's, pytest that of its environment; exporter and SDK are the image's.
 
-    Left out are those that compare our two small clients with the generated ones: those are what the image does without.
+    Left out are those that compare our small client with the generated ones: those are what the image does without.
     """
     done = poller.run(
         """cd /mnt; HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis python - <<'PY'

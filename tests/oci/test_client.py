@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from oci.exceptions import ClientError
@@ -29,7 +29,7 @@ from fss_exporter.errors import (
 )
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.client.service_clients import PlainClient
+from fss_exporter.oci.client.service_clients import ServiceClient
 from fss_exporter.settings import Oci
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
@@ -156,7 +156,7 @@ def test_a_crash_inside_a_call_is_not_counted_as_an_answer(
         raise ZeroDivisionError
 
     session = make()
-    session._clients["file_storage"] = SimpleNamespace(list_mount_targets=crash)
+    session._clients["file_storage"] = cast("ServiceClient", SimpleNamespace(call=crash))
     with pytest.raises(ZeroDivisionError):
         listed(session, region)
     assert outcomes(self_metrics) == {"error": 1}
@@ -251,8 +251,8 @@ def test_too_many_streams_is_an_error_of_its_own(regions: Callable[..., Region],
         make(small_answers.url).call(
             "monitoring",
             "summarize_metrics_data",
-            small_answers.tenancy.id,
-            {"namespace": "oci_filestorage", "query": "MountTargetConnections[1m].sum()"},
+            body={"namespace": "oci_filestorage", "query": "MountTargetConnections[1m].sum()"},
+            compartment_id=small_answers.tenancy.id,
             compartment_id_in_subtree=True,
         )
 
@@ -351,29 +351,79 @@ def test_every_error_of_the_sdk_for_clients_is_a_usage_error() -> None:
     assert all(issubclass(error, ClientError) for error in about_configuration)
 
 
+Sent = list[tuple[object, ...]]
+
+ALARM: dict[str, Any] = {"displayName": "fss", "compartmentId": "ocid1.compartment.oc1..x"}
+QUERY = {"namespace": "oci_filestorage", "query": "MountTargetConnections[1m].sum()"}
+IN_TREE: dict[str, Any] = {"compartment_id": "ocid1.compartment.oc1..x", "compartment_id_in_subtree": True}
+
+
 @pytest.fixture
-def generated(region: Region, tmp_path: Path) -> tuple[PlainClient, Any]:
-    """Our client for two look-ups, and the SDK's own for all of networking."""
-    from oci.core import VirtualNetworkClient
-
-    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
-    held = read_credentials(Oci(config_file=tmp_path / "config"))
-    return PlainClient("virtual_network", config, signer=held.signer), VirtualNetworkClient(config, signer=held.signer)
-
-
-def test_the_look_ups_go_where_the_generated_client_goes(
-    generated: tuple[PlainClient, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours, theirs = generated
-    asked: list[tuple[str, str, Any, Any]] = []
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    """What clients would send."""
+    requests: Sent = []
 
     def note(_: Any, request: Any, *_more: object, **_options: object) -> None:
-        asked.append((request.method, request.url, request.query_params, request.header_params["accept"]))
+        headers = {name: request.header_params.get(name) for name in ("accept", "content-type", *HEADERS)}
+        requests.append((request.method, request.url, request.query_params, request.body, headers))
 
-    monkeypatch.setattr(type(theirs.base_client), "request", note)
+    monkeypatch.setattr("oci.base_client.BaseClient.request", note)
+    return requests
+
+
+HEADERS = ("if-match", "opc-retry-token")
+
+
+@pytest.fixture
+def signing(region: Region, tmp_path: Path) -> tuple[dict[str, Any], Any]:
+    """Configuration and signer."""
+    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
+    return config, read_credentials(Oci(config_file=tmp_path / "config")).signer
+
+
+def test_the_look_ups_go_where_the_generated_client_goes(sent: Sent, signing: tuple[dict[str, Any], Any]) -> None:
+    from oci.core import VirtualNetworkClient
+
+    config, signer = signing
+    ours, theirs = ServiceClient("virtual_network", config, signer=signer), VirtualNetworkClient(config, signer=signer)
     for client in (ours, theirs):
         client.base_client.__dict__.pop("request", None)  # the circuit breaker's
-        client.get_private_ip("ocid1.privateip.oc1..x")
-        client.get_subnet("ocid1.subnet.oc1..x")
-        client.list_private_ips(subnet_id="ocid1.subnet.oc1..x", limit=1000)
-    assert asked[:3] == asked[3:]
+    ours.call("get_private_ip", "ocid1.privateip.oc1..x")
+    ours.call("get_subnet", "ocid1.subnet.oc1..x")
+    ours.call("list_private_ips", subnet_id="ocid1.subnet.oc1..x", limit=1000)
+    theirs.get_private_ip("ocid1.privateip.oc1..x")
+    theirs.get_subnet("ocid1.subnet.oc1..x")
+    theirs.list_private_ips(subnet_id="ocid1.subnet.oc1..x", limit=1000)
+    assert sent[:3] == sent[3:]
+
+
+def test_the_calls_to_monitoring_go_where_the_generated_client_goes(
+    sent: Sent, signing: tuple[dict[str, Any], Any]
+) -> None:
+    from oci.monitoring import MonitoringClient
+
+    config, signer = signing
+    ours, theirs = ServiceClient("monitoring", config, signer=signer), MonitoringClient(config, signer=signer)
+    for client in (ours, theirs):
+        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
+    in_tree = {"compartment_id_in_subtree": True}
+    place, alarm = IN_TREE["compartment_id"], "ocid1.alarm.oc1..x/../y"
+    ours.call("summarize_metrics_data", body=QUERY, **IN_TREE)
+    ours.call("list_metrics", body=QUERY, **IN_TREE, page="p")
+    ours.call("post_metric_data", body={"metricData": []})
+    ours.call("list_alarms", compartment_id=place, page="p")
+    ours.call("get_alarm", alarm)
+    ours.call("create_alarm", body=ALARM, opc_retry_token="t")
+    ours.call("update_alarm", alarm, body=ALARM, if_match="e")
+    ours.call("delete_alarm", alarm, if_match="e")
+    ours_sent, sent[:] = list(sent), []
+    theirs.summarize_metrics_data(place, QUERY, **in_tree)
+    theirs.list_metrics(place, QUERY, **in_tree, page="p")
+    theirs.post_metric_data({"metricData": []})
+    theirs.list_alarms(compartment_id=place, page="p")
+    theirs.get_alarm(alarm)
+    theirs.create_alarm(ALARM, opc_retry_token="t")
+    theirs.update_alarm(alarm, ALARM, if_match="e")
+    theirs.delete_alarm(alarm, if_match="e")
+    assert len(sent) == 8
+    assert ours_sent == sent

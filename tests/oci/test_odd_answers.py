@@ -129,12 +129,14 @@ def test_a_client_of_old_credentials_is_not_kept_for_new_credentials(monkeypatch
     held = Credentials({}, None, TENANCY, "eu-frankfurt-1", "config_file")
     session = Session(held, "eu-frankfurt-1", Oci(), budget=CallBudget(1.0, clock=lambda: 0.0, wait=lambda _: None))
 
-    def opened(self: Session, service: str) -> str:
+    client: Any = object()
+
+    def opened(self: Session, _: str) -> Any:
         self.use_credentials(replace(held, auth="other"))  # another loop reads the credentials at this moment
-        return f"client of {service}"
+        return client
 
     monkeypatch.setattr(Session, "_open", opened)
-    assert session._client("identity") == "client of identity"
+    assert session._client("identity") is client
     assert session._clients == {}
 
 

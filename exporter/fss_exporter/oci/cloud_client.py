@@ -64,6 +64,11 @@ class Scope:
     compartment_id: str
     subtree: bool = False
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Query parameters of a call to Monitoring in this scope."""
+        return {"compartment_id": self.compartment_id, "compartment_id_in_subtree": True if self.subtree else None}
+
 
 @dataclass(frozen=True, slots=True)
 class MetricRequest:

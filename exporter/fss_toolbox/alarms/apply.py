@@ -62,7 +62,7 @@ class Alarms:
     def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
         """Create an alarm and return the OCID. A repeated request with an equal token makes no second alarm."""
         try:
-            answer = self.session.call("monitoring", "create_alarm", dict(body), opc_retry_token=retry_token)
+            answer = self.session.call("monitoring", "create_alarm", body=dict(body), opc_retry_token=retry_token)
         except NotAuthorized as refused:
             raise self._explained(refused, body) from refused
         if not isinstance(answer.data, Mapping) or "id" not in answer.data:
@@ -155,7 +155,7 @@ def _take(step: Step, service: Alarms) -> StepOutcome:
         if step.kind == "create":
             _create(step.body, service)
         elif step.kind == "update":
-            service.session.call("monitoring", "update_alarm", step.ocid, dict(step.body), if_match=step.etag)
+            service.session.call("monitoring", "update_alarm", step.ocid, body=dict(step.body), if_match=step.etag)
         else:
             service.session.call("monitoring", "delete_alarm", step.ocid, if_match=step.etag)
     except CloudError as error:

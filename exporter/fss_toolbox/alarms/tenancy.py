@@ -54,7 +54,7 @@ def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> d
     seen: dict[str, Sequence[str]] = {}
     for metric in EVENT_METRICS:
         wanted = {"namespace": NAMESPACE, "name": metric}
-        subtree = {"compartment_id_in_subtree": in_subtree}
-        pages = session.pages("monitoring", "list_metrics", compartment_id, wanted, **subtree)
+        scope = Scope(compartment_id, subtree=in_subtree)
+        pages = session.pages("monitoring", "list_metrics", body=wanted, **scope.parameters)
         seen[metric] = sorted(dimensions_of(row for page in pages for row in page)["errorType"] - {""})
     return seen

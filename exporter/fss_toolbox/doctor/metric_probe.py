@@ -124,9 +124,8 @@ class MetricProbe:
         has_more = False
         for scope in self.scopes:
             details = {"namespace": NAMESPACE, **wanted}
-            subtree = {"compartment_id_in_subtree": scope.subtree}
             try:
-                pages = self.session.pages("monitoring", "list_metrics", scope.compartment_id, details, **subtree)
+                pages = self.session.pages("monitoring", "list_metrics", body=details, **scope.parameters)
                 first, *others = islice(pages, 2)
                 rows += [row for row in first if isinstance(row, dict)]
                 has_more |= bool(others)
@@ -176,8 +175,7 @@ class MetricProbe:
     def _summarized(self, query: str, scope: Scope, now: float) -> list[dict[str, Any]]:
         end = int(now // 60) * 60 + 60
         details = MetricRequest(scope, NAMESPACE, query, end - ASKED_MINUTES * 60, end).details
-        options: dict[str, object] = {"compartment_id_in_subtree": True} if scope.subtree else {}
-        rows = self.session.call("monitoring", "summarize_metrics_data", scope.compartment_id, details, **options).data
+        rows = self.session.call("monitoring", "summarize_metrics_data", body=details, **scope.parameters).data
         self.progress.step()
         self.note("SummarizeMetricsData", None)
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from json import JSONDecodeError
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,6 +36,8 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case OSError():  # the SDK's own request errors are such, too
             kind = LateAnswer if _wraps_one_of(_LATE, error) else Unreachable
             reason = f"no answer{_from_host(error)}: {_detail(error)}"
+        case JSONDecodeError():
+            kind, reason = BrokenAnswer, "the answer is not JSON"
         case UnicodeDecodeError():
             kind, reason = BrokenAnswer, "the answer is not text"
         case RecursionError():

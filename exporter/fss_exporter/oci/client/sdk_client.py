@@ -101,9 +101,11 @@ class SdkClient:
         return dict(listing(listed_records.service_limit, named).records)
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        wanted = {"namespace": namespace, "groupBy": ["name"]}
         rows = self._rows(
-            "monitoring", "list_metrics", scope.compartment_id, wanted, compartment_id_in_subtree=scope.subtree
+            "monitoring",
+            "list_metrics",
+            body={"namespace": namespace, "groupBy": ["name"]},
+            **scope.parameters,
         )
         return tuple(_names(rows))
 
@@ -111,17 +113,16 @@ class SdkClient:
         answer = self._session.call(
             "monitoring",
             "summarize_metrics_data",
-            request.scope.compartment_id,
-            request.details,
+            body=request.details,
             decode=decode_streams,
-            compartment_id_in_subtree=request.scope.subtree,
+            **request.scope.parameters,
         )
         streams: list[Stream | None] = answer.data
         return streams
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
-        answer = self._session.call("monitoring_ingestion", "post_metric_data", body).data or {}
+        answer = self._session.call("monitoring_ingestion", "post_metric_data", body=body).data or {}
         try:
             failed = min(whole(answer.get("failedMetricsCount")) or 0, len(data))
             listed = (answer.get("failedMetrics") or []) if failed else []
@@ -130,8 +131,8 @@ class SdkClient:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))
 
-    def _rows(self, service: str, operation: str, *arguments: object, **options: object) -> list[Any]:
-        pages = self._session.pages(service, operation, *arguments, **options)
+    def _rows(self, service: str, operation: str, **options: Any) -> list[Any]:
+        pages = self._session.pages(service, operation, **options)
         return [row for page in pages for row in page]
 
 

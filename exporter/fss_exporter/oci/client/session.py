@@ -7,23 +7,22 @@ Each attempt waits for the budget, is counted, and fails only with this project'
 - Answers are parsed JSON, because the SDK's models cost fifty times as much.
 """
 
+import json
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
 from circuitbreaker import CircuitBreakerError
 from oci.circuit_breaker import CircuitBreakerStrategy
 from oci.exceptions import ClientError
-from oci.retry import NoneRetryStrategy
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client.bounded_http import limit_answers, read_environment_once
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
-from fss_exporter.oci.client.service_clients import PLAIN_SERVICES, MonitoringClient, PlainClient
+from fss_exporter.oci.client.service_clients import ServiceClient
 from fss_exporter.oci.iam import statement
 from fss_exporter.settings import Oci
 
@@ -32,13 +31,22 @@ _FIRST_PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 4.0
 _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side has closed fails at once
 
+_COMPARTMENTS: Final = ("ocid1.compartment.", "ocid1.tenancy.")  # how their OCIDs begin
+
 _MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
 _MOST_WITHOUT_NEWS = 10  # pages in a row. OCI may send a few empty ones
 
 Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds
 
 
-_WITHOUT_PAGES: Final = {"list_availability_domains"}  # the SDK's method takes no page token
+_WITHOUT_PAGES: Final = {"list_availability_domains"}  # its documentation has no page token
+
+
+class Answer(NamedTuple):
+    """The answer to a call."""
+
+    data: Any  # None after a deletion
+    headers: Mapping[str, str]
 
 
 class Session:
@@ -83,43 +91,68 @@ class Session:
         self._jitter = jitter
         self.clock_skew_seconds: float | None = None
         self._answered: tuple[float, float] | None = None  # `now` and `clock` at that answer
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[str, ServiceClient] = {}
         self.tenancy_id = self._held.tenancy_id
         self.tenancy = self.settings.name or self.tenancy_id
 
-    def call(self, service: str, operation: str, *arguments: object, **options: object) -> Any:
-        """Call the SDK's method of a service (`monitoring`, `list_mount_targets`), and try again after temporary errors.
+    def call(
+        self,
+        service: str,
+        operation: str,
+        ocid: str = "",
+        *,
+        body: Mapping[str, Any] | None = None,
+        decode: Callable[[bytes], Any] = json.loads,
+        **options: Any,
+    ) -> Answer:
+        """Call an operation of a service (`file_storage`, `list_mount_targets`), and try again after temporary errors.
 
-        The arguments are those of the SDK's method, with a plain dict as body. The `data` of the answer is parsed JSON.
+        Args:
+            service: name of the service in `ServiceClient`.
+            operation: name of the operation, as that of the SDK's method.
+            ocid: OCID in the path of the request.
+            body: body of the request.
+            decode: returns the data of the answer, from JSON.
+            options: headers and query parameters, as in `ServiceClient.call`.
 
         Raises:
             CloudError: of the last attempt, or of an account that the SDK cannot use.
             EndLoop: the poller stops.
         """
-        method = getattr(self._client(service), operation)
+        client = self._client(service)
+        given = str(options.get("compartment_id") or ocid)
+        asked = (given if given.startswith(_COMPARTMENTS) else "", str((body or {}).get("namespace") or ""))
+
+        def send() -> Answer:
+            response = client.call(operation, ocid, body=body, **options)
+            self._note_clock(response.headers)
+            return Answer(None if response.data is None else decode(response.data), response.headers)
+
         attempt = 1
         while True:
             self._budget.spend()
             began = self._clock()
             try:
-                return self._attempt(method, operation, arguments, options)
+                return self._attempt(send, operation, asked)
             except CloudError as error:
                 if attempt == _ATTEMPTS or not _worth_another(error, self._clock() - began):
                     raise
                 self._budget.pause(self._pause(attempt, error))
             attempt += 1
 
-    def pages(self, service: str, operation: str, *arguments: object, **options: object) -> Iterator[list[Any]]:
+    def pages(
+        self, service: str, operation: str, ocid: str = "", *, body: Mapping[str, Any] | None = None, **options: Any
+    ) -> Iterator[list[Any]]:
         """Yield every page of a listing as a list of rows. Arguments and errors are like `call`.
 
         A repeated page token, more than ten pages in a row that bring no new rows, or more than 1,000 pages raise `BrokenAnswer`.
         """
         tokens: set[str] = set()
-        more: dict[str, str] = {}
+        more: dict[str, Any] = {}
         before: list[Any] = []
         without_news = 0
         while True:
-            answer = self.call(service, operation, *arguments, **options, **more)
+            answer = self.call(service, operation, ocid, body=body, **options, **more)
             rows = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
             if not isinstance(rows, list):
                 raise broken("the answer is not a list", api_name(operation), self.region)
@@ -148,26 +181,20 @@ class Session:
         """Sign with other credentials from the next call on."""
         self._held, self._clients = held, {}
 
-    def _attempt(
-        self, method: Callable[..., Any], operation: str, arguments: tuple[object, ...], options: Mapping[str, object]
-    ) -> Any:
+    def _attempt(self, send: Callable[[], Answer], operation: str, asked: tuple[str, str]) -> Answer:
+        """Make one attempt. `asked` are the compartment and the namespace of metrics in the call, if any."""
         name, began = api_name(operation), self._clock()
         outcome = CloudError.outcome
         try:
-            answer = method(*arguments, **options, retry_strategy=NoneRetryStrategy())
-            self._note_clock(answer.headers)
+            answer = send()
         except Exception as error:
             self._note_clock(getattr(error, "headers", None) or {})
-            asked = (_compartment_of(arguments, options), _namespace_of((*arguments, *options.values())))
             known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
             raise known from error
         else:
-            if isinstance(answer.data, str):  # the SDK returns a text for an answer without JSON
-                outcome = BrokenAnswer.outcome
-                raise broken("the answer is not JSON", name, self.region)
             outcome = "ok"
             return answer
         finally:
@@ -185,17 +212,16 @@ class Session:
         least = longest / 2 if isinstance(error, Throttled) else 0.0
         return float(least + (longest - least) * self._jitter())
 
-    def _client(self, service: str) -> Any:
+    def _client(self, service: str) -> ServiceClient:
         clients = self._clients  # other credentials bring another dict, which gets no client of the old credentials
         if service not in clients:
             clients[service] = self._open(service)
         return clients[service]
 
-    def _open(self, service: str) -> Any:
+    def _open(self, service: str) -> ServiceClient:
         settings = self.settings
         options: dict[str, Any] = {
             "signer": self._held.signer,
-            "skip_deserialization": True,
             "circuit_breaker_strategy": CircuitBreakerStrategy(),
             "timeout": (settings.connect_timeout, settings.read_timeout),
         }
@@ -203,30 +229,13 @@ class Session:
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            kind = partial(PlainClient, service) if service in PLAIN_SERVICES else MonitoringClient
-            client = kind({**self._held.config, "region": self.region}, **options)
+            client = ServiceClient(service, {**self._held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise CloudError(f"oci: cannot open {service} in {self.region}: {reason}", operation=service) from error
-        own = client.base_client
-        if service == "monitoring_ingestion" and not endpoint:  # PostMetricData has a host of its own
-            own.endpoint = own.endpoint.replace("://telemetry.", "://telemetry-ingestion.", 1)
-        limit_answers(own, max(settings.answer_timeout, settings.read_timeout))
-        read_environment_once(own)
+        limit_answers(client.base_client, max(settings.answer_timeout, settings.read_timeout))
+        read_environment_once(client.base_client)
         return client
-
-
-def _compartment_of(arguments: tuple[object, ...], options: Mapping[str, object]) -> str:
-    """Return the compartment OCID in the arguments of a call, or an empty text."""
-    given = (options.get("compartment_id"), *arguments)
-    kinds = ("ocid1.compartment.", "ocid1.tenancy.")
-    return next((argument for argument in given if isinstance(argument, str) and argument.startswith(kinds)), "")
-
-
-def _namespace_of(given: Iterable[object]) -> str:
-    """Return the metric namespace in the arguments of a call, or an empty text."""
-    bodies = (body for body in given if isinstance(body, Mapping))
-    return next((str(body["namespace"]) for body in bodies if body.get("namespace")), "")
 
 
 def api_name(operation: str) -> str:

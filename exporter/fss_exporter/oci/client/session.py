@@ -42,7 +42,7 @@ Record = Callable[[str, str, str, float], None]  # Records every attempt: region
 _WITHOUT_PAGES: Final = {"list_availability_domains"}  # its documentation has no page token
 
 
-class Answer(NamedTuple):
+class CloudAnswer(NamedTuple):
     """The answer to a call."""
 
     data: Any  # None after a deletion
@@ -104,7 +104,7 @@ class Session:
         body: Mapping[str, Any] | None = None,
         decode: Callable[[bytes], Any] = json.loads,
         **options: Any,
-    ) -> Answer:
+    ) -> CloudAnswer:
         """Call an operation of a service (`file_storage`, `list_mount_targets`), and try again after temporary errors.
 
         Args:
@@ -123,10 +123,10 @@ class Session:
         given = str(options.get("compartment_id") or ocid)
         asked = (given if given.startswith(_COMPARTMENTS) else "", str((body or {}).get("namespace") or ""))
 
-        def send() -> Answer:
+        def send() -> CloudAnswer:
             response = client.call(operation, ocid, body=body, **options)
             self._note_clock(response.headers)
-            return Answer(None if response.data is None else decode(response.data), response.headers)
+            return CloudAnswer(None if response.data is None else decode(response.data), response.headers)
 
         attempt = 1
         while True:
@@ -181,7 +181,7 @@ class Session:
         """Sign with other credentials from the next call on."""
         self._held, self._clients = held, {}
 
-    def _attempt(self, send: Callable[[], Answer], operation: str, asked: tuple[str, str]) -> Answer:
+    def _attempt(self, send: Callable[[], CloudAnswer], operation: str, asked: tuple[str, str]) -> CloudAnswer:
         """Make one attempt. `asked` are the compartment and the namespace of metrics in the call, if any."""
         name, began = api_name(operation), self._clock()
         outcome = CloudError.outcome

@@ -70,9 +70,8 @@ class MetricQueries:
         self.self_metrics = self_metrics
         self.failures = failures
         self.metrics = metrics
-        self.optional_services = optional_services
-        self.receivers = {} if receivers is None else receivers
-        self.intervals = {} if intervals is None else intervals
+        self._optional_services = optional_services
+        self._intervals = intervals or {}
         self.waits_for: Mapping[str, int] = {}
         self.is_refused = False
         self.has_answer = False
@@ -89,7 +88,7 @@ class MetricQueries:
         self._resumed = dict(self.ledger.answered)
         stamps, self._labels = MinuteStamps(), RegionLabels(self.client.tenancy, self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
-            name: SeriesStore(metric, self._labels, ledger=self.ledger, stamps=stamps, receive=self.receivers.get(name))
+            name: SeriesStore(metric, self._labels, ledger=ledger, stamps=stamps, receive=(receivers or {}).get(name))
             for name, metric in self.metrics.items()
         }
         self._names = MetricNames(self.metrics)
@@ -148,7 +147,7 @@ class MetricQueries:
 
     def interval(self, name: str) -> float:
         """Return the seconds between two queries of a metric. 0 for a query in each poll."""
-        return self.intervals.get(name, self.metrics[name].interval_seconds)
+        return self._intervals.get(name, self.metrics[name].interval_seconds)
 
     def _is_due(self, metric: OciMetric) -> bool:
         """Return whether a metric is to be asked for: its interval is over, or the last query failed."""
@@ -166,7 +165,7 @@ class MetricQueries:
         try:
             return self.client.metric_names(scope, namespace)
         except NotAuthorized as error:
-            if service not in self.optional_services:
+            if service not in self._optional_services:
                 raise
             if service not in self._not_watched:
                 self._not_watched.add(service)

@@ -102,13 +102,13 @@ class MinuteJudge:
     """
 
     def __init__(self, ledger: Ledger, settings: Callable[[], Settings]) -> None:
-        self.ledger = ledger
+        self._ledger = ledger
         self._settings = settings
         self.waits_for: Mapping[str, int] = {}
         self._history = LoadHistory()
         self._targets: dict[str, _TargetState] = {}
-        self._verdicts: Page = self.ledger.page("verdicts")
-        self._operations: Page = self.ledger.page("estimated operations")
+        self._verdicts: Page = self._ledger.page("verdicts")
+        self._operations: Page = self._ledger.page("estimated operations")
         self._open = OpenMinutes()
 
     def receiver(self, metric: str) -> Callable[[Key, Points], None]:
@@ -186,7 +186,7 @@ class MinuteJudge:
             if state.estimate is None or state.estimate.minute < minute:
                 state.estimate = Estimate(minute, iops)
             self._history.add(target, "iops", "oci", {minute: iops.point})
-            account = self._operations.setdefault((target,), Tally(Minutes(self.ledger.start)))
+            account = self._operations.setdefault((target,), Tally(Minutes(self._ledger.start)))
             account.add(iops.point * MINUTE if account.minutes.take(minute) else 0.0)
 
     def _unjudged(self, target: str, now_minute: int) -> Iterator[int]:

@@ -4,11 +4,11 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import Protocol
 
 from fss_exporter import REVISION, __version__
-from fss_exporter.background import HasHeartbeat
+from fss_exporter.background import HasHeartbeat, Heartbeat
 from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
@@ -91,14 +91,8 @@ class Collectors:
 
     def collect(self) -> Iterator[Family]:
         """Return all families of all sources, then the result of each source, then version and process."""
-        now = self._clock()
         beats = [loop.heartbeat for loop in self._loops]
-        stalled = {beat.collector: stall for beat in beats if (stall := beat.stall(now))}
-        for name in (beat.collector for beat in beats):
-            if name in stalled:
-                self._log_once.failed(f"stalled {name}", stalled[name], level=logging.ERROR)
-            else:
-                self._log_once.works(f"stalled {name}", f"loop {name} ends rounds again")
+        stalled = self._stalled(beats)
         success = family("fss_collector_success")
         duration = family("fss_collector_duration_seconds")
         shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
@@ -120,13 +114,21 @@ class Collectors:
         yield from (joined for joined in shared.values() if joined.values)
         yield success
         yield duration
-        yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
-        known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
-        last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
-        yield family("fss_collector_last_success_timestamp_seconds", last)
+        yield from _of_loops(beats)
         running = __version__, REVISION, ".".join(map(str, sys.version_info[:3]))
         yield family("fss_exporter_build_info", [(running, 1.0)])
         yield from process.families()
+
+    def _stalled(self, beats: Iterable[Heartbeat]) -> AbstractSet[str]:
+        """Return the names of the stalled loops. Log the begin and the end of each stall."""
+        now, stalled = self._clock(), set()
+        for beat in beats:
+            if stall := beat.stall(now):
+                stalled.add(beat.collector)
+                self._log_once.failed(f"stalled {beat.collector}", stall, level=logging.ERROR)
+            else:
+                self._log_once.works(f"stalled {beat.collector}", f"loop {beat.collector} ends rounds again")
+        return stalled
 
     def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
         families: list[Family] = []
@@ -140,3 +142,10 @@ class Collectors:
             return families, False
         self._log_once.works(name, f"collector {name} works again")
         return families, True
+
+
+def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Family]:
+    yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
+    known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
+    last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
+    yield family("fss_collector_last_success_timestamp_seconds", last)

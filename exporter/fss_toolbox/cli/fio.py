@@ -22,7 +22,7 @@ from fss_toolbox.fio.report import read_report
 from fss_toolbox.fio.verdict_report import show_verdicts, verdict_document
 from fss_toolbox.iostat.saved_files import text_of
 from fss_toolbox.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
-from fss_toolbox.plan.service_answer import service_title
+from fss_toolbox.plan.service_ceilings import service_title
 from fss_toolbox.sizing.benchmark import Job, Storage, judge
 
 _STANDARD_INPUT = "-"

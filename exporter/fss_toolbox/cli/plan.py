@@ -37,13 +37,8 @@ from fss_toolbox.plan.mount_target_history import of_mount_targets, other_servic
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
-from fss_toolbox.plan.service_answer import (
-    ceilings_document,
-    service_case,
-    service_document,
-    show_ceilings,
-    show_service,
-)
+from fss_toolbox.plan.service_answer import service_case, service_document, show_service
+from fss_toolbox.plan.service_ceilings import ceilings_document, show_ceilings
 from fss_toolbox.sizing.options import Option, Price, options
 from fss_toolbox.sizing.uses import fullest
 from fss_toolbox.sizing.workload import priced

@@ -3,35 +3,26 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from rich.console import Console
 
 from fss_exporter.flag_records import refuse
-from fss_exporter.model.limits import ROUNDING, Limits
-from fss_exporter.model.service_table import TIB, ServiceChoice, ServiceType
+from fss_exporter.model.limits import ROUNDING
+from fss_exporter.model.service_table import ServiceChoice, ServiceType
 from fss_toolbox import printed
 from fss_toolbox.plan.answer_sentences import amount
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
+from fss_toolbox.plan.service_ceilings import service_title, sold_size
 from fss_toolbox.sizing import capacity, purchase
 from fss_toolbox.sizing.uses import Use, known_uses
 from fss_toolbox.sizing.workload import plain, scaled
-from fss_toolbox.tables import Column, Figure, Row, keyed, say, show as show_table, show_figures
+from fss_toolbox.tables import Column, Row, say, show as show_table
 
 MORE_AT_A_TIME: Final = (
     "latency binds: run more requests at a time, with a deeper queue or more processes. More capacity does not help"
 )
-
-
-def service_title(choice: ServiceChoice) -> str:
-    """Service, type and capacity."""
-    parts = (
-        choice.service.title,
-        choice.kind.name if choice.kind else "",
-        printed.capacity(choice.capacity_bytes) if choice.capacity_bytes else "",
-    )
-    return ", ".join(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +53,27 @@ class ServiceCase:
 
     @property
     def overloaded(self) -> list[Use]:
-        """Bounds of the clients that the load exceeds. None for a job."""
-        return [] if self.load.is_job else [use for use in self.client_bounds if (use.ratio or 0.0) > 1 + ROUNDING]
+        """Bounds of the clients that a rate exceeds."""
+        return [use for use in self.client_bounds if (use.ratio or 0.0) > 1 + ROUNDING]
 
     def in_flight(self, kind: ServiceType | None) -> purchase.InFlight | None:
-        """Requests in flight. None for a job, or without a latency."""
-        return None if self.load.is_job else purchase.in_flight(self.load.traffic, kind, self.clients.latency_seconds)
+        """Requests in flight of a rate. None without a latency."""
+        return purchase.in_flight(self.load.traffic, kind, self.clients.latency_seconds)
 
     @property
     def clients_needed(self) -> int | None:
         """Return the hosts that a rate needs, by the documented throughput of one client. None without a document."""
         kind = self.choice.kind
-        share = None if kind is None or self.load.is_job else purchase.clients_share(self.load.traffic, kind)
+        share = None if kind is None else purchase.clients_share(self.load.traffic, kind)
         return None if share is None else capacity.pieces_for(share)
 
     @property
     def too_few_clients(self) -> bool:
-        """Whether fewer clients are given than the rate takes."""
+        """Whether fewer clients are given than a rate takes."""
         return (self.clients.count or math.inf) < (self.clients_needed or 0)
 
     def job_time(self) -> capacity.JobTime | None:
-        """How long a job takes. None for a rate, or where no bound is known."""
-        if not self.load.is_job:
-            return None
+        """How long a job takes. None if no bound is known."""
         kind = self.choice.kind
         most = (self.clients.concurrency, kind.in_flight if kind else None)
         clients = replace(self.clients, concurrency=min(filter(None, most), default=None))
@@ -133,7 +122,7 @@ def _check(case: ServiceCase) -> None:
                 network and inputs.clients is None
             ),
             "--clients has no effect here. Give --client-bandwidth or --network-rtt, or a --type with figures about one"
-            " client": inputs.clients is not None and not network and case.clients_needed is None,
+            " client": inputs.clients is not None and not network and (case.load.is_job or case.clients_needed is None),
             "--nconnect needs --network-rtt and --clients with --service": (
                 inputs.nconnect > 1 and inputs.network_rtt is None
             ),
@@ -163,13 +152,8 @@ def _row(case: ServiceCase, offer: purchase.Offer) -> Row:
     if why:
         return Row((offer.kind.name, why, "", ""))
     then = offer.kind.ceilings(size or None)
-    bought = _size(offer.kind, size) if size else "any"
+    bought = sold_size(offer.kind, size) if size else "any"
     return Row((offer.kind.name, bought, printed.number(then.iops), printed.megabytes(then.bytes_per_second)))
-
-
-def _size(kind: ServiceType, size_bytes: float) -> str:
-    """Return a capacity in TB, or in TiB where the service sells TiB."""
-    return f"{size_bytes / TIB:,.1f} TiB" if kind.steps else printed.capacity(size_bytes)
 
 
 def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
@@ -183,15 +167,11 @@ def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
 
 
 def _sentences(case: ServiceCase) -> Iterator[str]:
-    yield from _job(case) if case.load.is_job else _rate(case)
-    yield from (f"no: {obstacle}" for obstacle in _obstacles(case))
-    if any(use.resource == capacity.LATENCY for use in case.overloaded):
-        yield MORE_AT_A_TIME
-    for use in () if case.load.is_job else case.client_bounds:
-        if use.resource != capacity.LATENCY and use.limit:
-            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {printed.percent(use.ratio)}"
-    if case.clients_needed is not None:
-        yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
+    if case.load.is_job:
+        yield _job(case)
+    else:
+        yield from _rate(case)
+        yield from _clients(case)
     yield from _server(case)
     kind, rtt = case.choice.kind, case.clients.network_rtt_seconds
     if kind is not None and kind.remark:
@@ -201,12 +181,11 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
     yield from (f"client rule: {rule}" for rule in case.choice.service.client_rules)
 
 
-def _job(case: ServiceCase) -> Iterator[str]:
+def _job(case: ServiceCase) -> str:
     time = case.job_time()
     if time is None:
-        yield "time: not known. Give --type and --capacity, or --latency and --concurrency"
-        return
-    yield (
+        return "time: not known. Give --type and --capacity, or --latency and --concurrency"
+    return (
         f"time: {printed.duration(time.seconds)} for {printed.number(time.operations)} requests, set by {time.binds.resource}:"
         f" {printed.number(time.operations_per_second)} IOPS, {printed.megabytes(case.load.traffic.payload / time.seconds)} MB/s on average"
     )
@@ -237,9 +216,21 @@ def _rate(case: ServiceCase) -> Iterator[str]:
         yield f"the service takes {waiting.most} at a time: {waiting.most} / {each} x {size} = {most} MB/s at most"
 
 
+def _clients(case: ServiceCase) -> Iterator[str]:
+    """Return why a rate is impossible, and what it asks of the clients."""
+    yield from (f"no: {obstacle}" for obstacle in _obstacles(case))
+    if any(use.resource == capacity.LATENCY for use in case.overloaded):
+        yield MORE_AT_A_TIME
+    for use in case.client_bounds:
+        if use.resource != capacity.LATENCY and use.limit:
+            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {printed.percent(use.ratio)}"
+    if case.clients_needed is not None:
+        yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
+
+
 def _obstacles(case: ServiceCase) -> Iterator[str]:
-    """Return the reasons why no capacity can carry the load. Empty for a job, because a job only takes longer."""
-    offers, waiting = [] if case.load.is_job else case.offers(), case.in_flight(case.choice.kind)
+    """Return the reasons why no capacity can carry a rate. A job has none, because it only takes longer."""
+    offers, waiting = case.offers(), case.in_flight(case.choice.kind)
     if offers and all(offer.capacity_bytes is None for offer in offers):
         which = offers[0].kind.name if len(offers) == 1 else "any type"
         yield f"no capacity of {which} is enough"
@@ -277,63 +268,11 @@ def _server(case: ServiceCase) -> Iterator[str]:
     )
 
 
-class _Given(NamedTuple):
-    """What a type of a service gives."""
-
-    kind: ServiceType
-    size_bytes: float  # capacity on sale
-    limits: Limits  # ceilings at this capacity
-
-
-_GIVEN: Final = (
-    Figure(Column("type", left=True), lambda given: given.kind.name, key="type"),
-    Figure(Column("capacity"), lambda given: _size(given.kind, given.size_bytes)),
-    Figure(None, lambda given: given.size_bytes, key="capacity_bytes"),
-    Figure(Column("IOPS"), lambda given: given.limits.iops, printed.number, "iops"),
-    Figure(
-        Column("read MB/s"),
-        lambda given: given.limits.read_bytes_per_second,
-        printed.megabytes,
-        "read_bytes_per_second",
-    ),
-    Figure(
-        Column("write MB/s"),
-        lambda given: given.limits.write_bytes_per_second,
-        printed.megabytes,
-        "written_bytes_per_second",
-    ),
-    Figure(Column("MB/s, both"), lambda given: given.limits.bytes_per_second, printed.megabytes, "bytes_per_second"),
-    Figure(Column("requests at a time"), lambda given: given.kind.in_flight, printed.number, "in_flight"),
-)
-
-
-def show_ceilings(out: Console, choice: ServiceChoice) -> None:
-    """Print what a capacity gives, by type, and the documents that say so."""
-    gives = _given(choice)
-    show_figures(out, _GIVEN, gives, title=f"{choice.service.title} gives at most")
-    say(out, "")
-    if any(given.size_bytes != choice.capacity_bytes for given in gives):
-        say(out, "a capacity that is not on sale stands for the next larger one", hanging=2)
-    for document, dated in sorted({source for given in gives for source in given.kind.sources}):
-        say(out, f"source: {document} ({dated})", hanging=2)
-
-
-def ceilings_document(choice: ServiceChoice) -> dict[str, Any]:
-    """Return what a capacity gives as JSON. Schema: docs/schemas/plan.json."""
-    return {"service": choice.service.name, "ceilings": [keyed(_GIVEN, given) for given in _given(choice)]}
-
-
-def _given(choice: ServiceChoice) -> list[_Given]:
-    """Return what the types of the choice give."""
-    kinds = choice.service.kinds.values() if choice.kind is None else (choice.kind,)
-    sizes = ((kind, kind.on_sale(choice.capacity_bytes or 0.0)) for kind in kinds)
-    return [_Given(kind, size, kind.ceilings(size)) for kind, size in sizes]
-
-
 def service_document(case: ServiceCase) -> dict[str, Any]:
     """The answer as JSON. Schema: docs/schemas/plan.json."""
-    is_job, time = case.load.is_job, case.job_time()
-    waiting, why, per = case.in_flight(case.choice.kind), list(_obstacles(case)), "" if is_job else "_per_second"
+    is_job = case.load.is_job
+    per, time = ("", case.job_time()) if is_job else ("_per_second", None)
+    waiting, why = (None, []) if is_job else (case.in_flight(case.choice.kind), list(_obstacles(case)))
     return {
         "service": case.choice.service.name,
         **({"name": case.name, "source": case.load.source} if case.name else {}),
@@ -354,6 +293,6 @@ def service_document(case: ServiceCase) -> dict[str, Any]:
         "share": {} if is_job else {use.resource: use.ratio for use in case.uses},
         "in_flight": waiting and waiting.needed,
         "in_flight_limit": waiting and waiting.most,
-        "clients": case.clients_needed,
+        "clients": None if is_job else case.clients_needed,
         "sentences": list(_sentences(case)),
     }

@@ -53,3 +53,10 @@ def duration(seconds: float) -> str:
 def capacity(size_bytes: float) -> str:
     """Return a capacity in TB, or in GB below 1 TB."""
     return f"{size_bytes / 1e12:,.2f} TB" if size_bytes >= 1e12 else f"{size_bytes / 1e9:,.0f} GB"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """Return a figure with the unit. Bytes are MB/s."""
+    if value is None:
+        return NOT_KNOWN
+    return f"{megabytes(value)} MB/s" if unit == "B/s" else f"{number(value)} {unit}"

@@ -12,6 +12,7 @@ from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
 from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
+from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Service, ServiceChoice
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
@@ -179,7 +180,7 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
     if prometheus is not None:
         loads = of_service(prometheus, choice.service.name, choice.ceilings, inputs.address)
     elif inputs.is_stated:
-        largest = max(inputs.read_size or 0, inputs.write_size or 0, 1 << 20)
+        largest = max(inputs.read_size or 0, inputs.write_size or 0, LARGEST_TRANSFER_BYTES)
         loads = {"": stated_load(inputs, largest)}
     else:
         loads = _recorded(inputs, mount_settings(flags.configuration()), choice.service)

@@ -87,7 +87,7 @@ def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Ite
     if use is None or share <= (time.seconds if time else scenario.target):
         return
     needed = capacity.pieces_for(share * (scenario.mount_targets or 1), scenario.target)
-    shares = f"{amount(use.demand, 'B/s')} are {printed.percent(share)} of {amount(use.limit, 'B/s')}. "
+    shares = f"{printed.amount(use.demand, 'B/s')} are {printed.percent(share)} of {printed.amount(use.limit, 'B/s')}. "
     then = f"the job takes {printed.duration(share)}" if time else f"{needed} mount targets are needed"
     yield (
         f"{BOTH_DIRECTIONS}: {'' if time else shares}The"
@@ -149,7 +149,7 @@ def differences(before: Scenario, after: Scenario) -> list[str]:
             then = "" if earlier is None else f"{printed.percent(earlier.ratio)} to "
             lines.append(
                 f"{use.resource}: {then}{printed.percent(use.ratio)} "
-                f"({amount(use.demand, use.unit)} of {amount(use.limit, use.unit)})"
+                f"({printed.amount(use.demand, use.unit)} of {printed.amount(use.limit, use.unit)})"
             )
     if before.load.is_job:
         lines = _time_difference(was.job, now.job)
@@ -181,13 +181,6 @@ def _changed_results(before: capacity.CapacityAnswer, after: capacity.CapacityAn
         was, now = ("unknown" if answer.mount_targets is None else answer.mount_targets for answer in (before, after))
         lines.append(f"mount targets: {now} in place of {was}")
     return lines
-
-
-def amount(value: float | None, unit: str) -> str:
-    """Return a figure with the unit. Bytes are MB/s."""
-    if value is None:
-        return printed.NOT_KNOWN
-    return f"{printed.megabytes(value)} MB/s" if unit == "B/s" else f"{printed.number(value)} {unit}"
 
 
 def _most_text(scenario: Scenario, times: float) -> str:

@@ -10,7 +10,7 @@ from fss_exporter.model.limits import NO_SHAPE
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.answer_sentences import NO_CACHE, amount, differences, sentences
+from fss_toolbox.plan.answer_sentences import NO_CACHE, differences, sentences
 from fss_toolbox.plan.comparison import options_document, show_options
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
@@ -143,14 +143,16 @@ def _show_bounds(out: Console, scenario: Scenario) -> None:
 def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
     ratio = use.ratio
     remark = "binds first" if use == binds else "not judged" if ratio is None else ""
-    limit = amount(use.limit, use.unit)
+    limit = printed.amount(use.limit, use.unit)
     if is_job:
-        whole = amount(use.demand, _UNITS_OF_A_JOB.get(use.unit, use.unit)).removesuffix("/s")
+        whole = printed.amount(use.demand, _UNITS_OF_A_JOB.get(use.unit, use.unit)).removesuffix("/s")
         if use.unit == "connections":
             return Row((use.resource, whole, limit, printed.NOT_KNOWN, ""))
         time = printed.NOT_KNOWN if ratio is None else printed.duration(ratio)
         return Row((use.resource, whole, limit, time, remark))
-    return Row((use.resource, amount(use.demand, use.unit), limit, printed.percent(ratio), remark), colour(ratio))
+    return Row(
+        (use.resource, printed.amount(use.demand, use.unit), limit, printed.percent(ratio), remark), colour(ratio)
+    )
 
 
 _UNITS_OF_A_JOB = {"IOPS": "I/O operations", "requests in flight": "requests x s in flight"}

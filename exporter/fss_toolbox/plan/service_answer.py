@@ -11,7 +11,6 @@ from fss_exporter.flag_records import refuse
 from fss_exporter.model.limits import ROUNDING
 from fss_exporter.model.service_table import ServiceChoice, ServiceType
 from fss_toolbox import printed
-from fss_toolbox.plan.answer_sentences import amount
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.service_ceilings import service_title, sold_size
@@ -201,7 +200,7 @@ def _rate(case: ServiceCase) -> Iterator[str]:
     title = (f"{case.inputs.volumes} x " if case.inputs.volumes else "") + service_title(case.choice)
     for use in case.uses:
         what = "" if use.unit == "IOPS" else f" of {use.resource}"
-        yield f"of what you have ({title}): {printed.percent(use.ratio)} of {amount(use.limit, use.unit)}{what}"
+        yield f"of what you have ({title}): {printed.percent(use.ratio)} of {printed.amount(use.limit, use.unit)}{what}"
     waiting = case.in_flight(case.choice.kind)
     if waiting is None:
         return
@@ -223,7 +222,7 @@ def _clients(case: ServiceCase) -> Iterator[str]:
         yield MORE_AT_A_TIME
     for use in case.client_bounds:
         if use.resource != capacity.LATENCY and use.limit:
-            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}, {printed.percent(use.ratio)}"
+            yield f"{use.resource}: {printed.amount(use.demand, use.unit)} of {printed.amount(use.limit, use.unit)}, {printed.percent(use.ratio)}"
     if case.clients_needed is not None:
         yield f"clients: {case.clients_needed}, because of the highest known rate of one client"
 
@@ -244,7 +243,7 @@ def _obstacles(case: ServiceCase) -> Iterator[str]:
         if use.resource == capacity.LATENCY and use.limit and waiting is not None:
             yield _reached(waiting, use.limit, use.demand)
         else:
-            yield f"{use.resource}: {amount(use.demand, use.unit)} of {amount(use.limit, use.unit)}"
+            yield f"{use.resource}: {printed.amount(use.demand, use.unit)} of {printed.amount(use.limit, use.unit)}"
 
 
 def _reached(waiting: purchase.InFlight, requests: float, needed: float | None) -> str:

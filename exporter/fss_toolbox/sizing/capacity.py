@@ -75,9 +75,9 @@ class CapacityAnswer:
     mount_target: tuple[Use, ...]  # every ceiling of one mount target, with the mount target's share of the workload
     clients: tuple[Use, ...]  # every bound of the clients, with the workload
     binds: Use | None  # the fullest bound. Of a job the bound that sets the time. None if no bound is known
-    # best, attainable: multiple of the workload that one mount target carries, and that the clients and all mount targets
-    # together carry. Connections count in neither. None if no ceiling is known
+    # multiple of the workload that one mount target carries, whatever its connections. None if no ceiling is known
     best: float | None
+    # multiple of the workload that the clients and all mount targets together carry. None if no ceiling is known
     attainable: float | None
     # number that keeps every known ceiling at or below the target. None for a job, or if no ceiling is known
     mount_targets: int | None

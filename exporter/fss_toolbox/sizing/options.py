@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD, Limits
+from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, ROUNDING, SHAPES, STANDARD, Limits
 from fss_exporter.model.service_table import GB, LUSTRE
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import CONNECTION_BOUNDS, ClientHosts, pieces_for, server_uses
@@ -72,7 +72,7 @@ class Option:
 
         None if all known ceilings hold, and another is not published or the I/O operations of the load are not known.
         """
-        if self.binds is not None and (self.binds.ratio or 0.0) > self.target * (1 + 1e-9):
+        if self.binds is not None and (self.binds.ratio or 0.0) > self.target * (1 + ROUNDING):
             return False
         return True if self.has_known_cost and not self.unknown else None
 

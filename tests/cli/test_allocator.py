@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fss_exporter.cli.oci_polling import give_large_blocks_back
+from fss_exporter.cli.allocator import give_large_blocks_back
 
 
 def test_both_knobs_are_turned(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Wires the poller of OCI from settings, and wires it again when they change."""
 
-import ctypes
 import logging
 import os
 import re
@@ -14,6 +13,7 @@ from typing import Any, Final
 
 from fss_exporter.background import EndLoop, Event, Worker, at_once
 from fss_exporter.cli.account import regions_of
+from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
@@ -24,50 +24,25 @@ from fss_exporter.oci.lease import LOOK_SECONDS, Lease
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.ledger_file import LedgerFile
 from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.metric_table import DISCOVERED, METRICS, SERVICE_METRICS, metrics_of
+from fss_exporter.oci.metric_table import METRICS, SERVICE_METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
-from fss_exporter.oci.selection import InventorySelection, TagFilter
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Settings
-from fss_exporter.shard import WHOLE, Shard
+from fss_exporter.shard import WHOLE
 
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
 _LONGEST_OF_JUDGED: Final = 300.0  # seconds between two queries; FssOciDataLate fires at seven minutes
 _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
-_M_MMAP_THRESHOLD: Final = -3
-_M_ARENA_MAX: Final = -8
-_THRESHOLD_BYTES: Final = 128 * 1024  # glibc's own beginning, which setting it makes last
 
 log = logging.getLogger(__name__)
-
-
-def give_large_blocks_back() -> None:
-    """Let glibc give large blocks back to the system. Another C library ignores the call.
-
-    Answers of megabytes come and go. By default glibc raises the size of separately mapped blocks with each answer, and keeps
-    a heap for every thread. The process then holds a tenth more memory than needed.
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError):
-        return
-    mallopt(_M_MMAP_THRESHOLD, _THRESHOLD_BYTES)
-    mallopt(_M_ARENA_MAX, 1)
-
-
-def selection_of(settings: Settings) -> InventorySelection:
-    """Return the services, compartments and tags that the settings select for the inventory."""
-    oci = settings.oci
-    services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
-    tags = TagFilter(oci.include.tags, oci.exclude.tags)
-    return InventorySelection(oci.compartments, tags, services, optional, Shard.parse(oci.shard))
 
 
 def _file_name(settings: Settings, *parts: str | None) -> str:
@@ -161,7 +136,7 @@ class Polling:
         return self.ledgers[region], file.write
 
     def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> MonitoredRegion:
-        oci, selection, name = self.settings.oci, selection_of(self.settings), client.region
+        oci, selection, name = self.settings.oci, InventorySelection.of(self.settings), client.region
         inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
         inventory = InventoryRefresh(
             client,

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Self
 
+from fss_exporter.oci.metric_table import DISCOVERED
+from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE, Shard
 
 
@@ -64,3 +66,11 @@ class InventorySelection:
     services: tuple[str, ...] = ()  # other storage services to list as well
     optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure
     shard: Shard = WHOLE  # whose resources are asked for and exported; all are listed
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """Return what the settings select."""
+        oci = settings.oci
+        services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
+        tags = TagFilter(oci.include.tags, oci.exclude.tags)
+        return cls(oci.compartments, tags, services, optional, Shard.parse(oci.shard))

@@ -12,7 +12,6 @@ import yaml
 
 from fss_exporter.cli.account import sessions_of
 from fss_exporter.cli.flags import CompartmentFlags
-from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.errors import CloudError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
@@ -60,7 +59,7 @@ def discover(flags: DiscoverFlags) -> int:
             failures.append(f"{name}{error}")
             continue
         regions[account.oci.name] = [session.region for session in sessions]
-        selection = replace(selection_of(account), services=(), optional_services=())
+        selection = replace(InventorySelection.of(account), services=(), optional_services=())
         for session in sessions:
             inventory, failed = list_resources(session, selection)
             tenancy = session.tenancy

@@ -4,9 +4,9 @@ import time
 from dataclasses import replace
 
 from fss_exporter.cli.account import regions_of, sessions_of
-from fss_exporter.cli.oci_polling import selection_of
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session, read_credentials
+from fss_exporter.oci.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
@@ -56,6 +56,6 @@ def _probe_region(
     tried_before = {} if tried is None else {LIST_SUBSCRIPTIONS: tried}
     if tried is not None and tried.outcome is CallOutcome.SILENT:
         return RegionFacts(session.region, tried_before)
-    selection = selection_of(settings)
+    selection = InventorySelection.of(settings)
     with tables.progress() as progress:
         return Probe(session, selection, time.time, progress, time.sleep, wait_seconds).ask(tried_before)

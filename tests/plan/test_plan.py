@@ -7,6 +7,14 @@ import pytest
 from tests.cli.prompt import ask, ask_process
 from tests.plan.planned import planned, ratios
 
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.plan.answer_sentences import sentences
+from fss_toolbox.plan.load import EVERYTHING, Load
+from fss_toolbox.plan.scenario import Scenario
+from fss_toolbox.sizing.capacity import ClientHosts
+
 
 def test_rates_and_bandwidths_state_the_same_workload() -> None:
     by_rate = planned("--reads", "1000", "--read-size", "64k", "--writes", "500", "--write-size", "32KiB")
@@ -86,6 +94,25 @@ def test_an_unpublished_ceiling_is_named_and_not_judged() -> None:
     out = ask("plan", "--reads", "1000", "--shape", "hpmt-40").out
     assert "of every ceiling that is known: 1" in out
     assert "not judged, because no document states a ceiling: IOPS, write bandwidth" in out
+
+
+@pytest.mark.parametrize(
+    ("shape", "traffic", "why"),
+    [
+        ("standard", {"OPEN": OperationTraffic(5.0)}, "the cost of the load is not known, so nothing is judged"),
+        ("standard", {EVERYTHING: OperationTraffic(0.0)}, "the cost of the load is not known, so nothing is judged"),
+        ("standard", {"OPEN": OperationTraffic(0.0)}, "the load is 0"),
+        ("standard", {"GETATTR": OperationTraffic(0.0, Bounds.exact(0))}, "the load is 0"),
+        ("hpmt-20", {"GETATTR": OperationTraffic(5.0, Bounds.exact(5))}, "no ceiling that this load uses is published"),
+        ("none", {"OPEN": OperationTraffic(5.0)}, "--shape none has no ceiling"),
+    ],
+    ids=["NFSv4", "not published", "idle NFSv4", "idle", "no ceiling of IOPS", "no shape"],
+)
+def test_a_load_that_is_not_judged_says_why(shape: str, traffic: dict[str, OperationTraffic], why: str) -> None:
+    limits = SHAPES[shape].limits if shape in SHAPES else Limits()
+    scenario = Scenario(Load("x", Traffic(traffic)), shape, limits, ClientHosts(), 0.8)
+
+    assert next(sentences(scenario)).startswith(f"binds first: nothing, because {why}")
 
 
 def test_storage_without_a_shape_has_neither_costs_nor_a_verdict() -> None:

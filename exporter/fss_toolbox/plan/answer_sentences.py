@@ -35,13 +35,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
 
 def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     if answer.binds is None:
-        idle = not any(use.demand for use in answer.mount_target)
-        why = "no ceiling of this shape is published or given, so nothing is judged"
-        if scenario.shape == NO_SHAPE:
-            why = "--shape none has no ceiling and no cost table, so nothing is judged"
-        elif idle:
-            why = "the load is 0"
-        yield f"binds first: nothing, because {why}"
+        yield f"binds first: nothing, because {_why_nothing(scenario)}"
     else:
         yield f"binds first: {answer.binds.resource}, at {printed.percent(answer.binds.ratio)}"
     if answer.best is not None:
@@ -53,6 +47,17 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     in_flight = scenario.load.traffic.all_operations.execute_seconds
     if in_flight:
         yield f"in flight on average (Little's law): {printed.number(in_flight)} requests"
+
+
+def _why_nothing(scenario: Scenario) -> str:
+    traffic = scenario.load.traffic
+    if scenario.shape == NO_SHAPE:
+        return "--shape none has no ceiling and no cost table, so nothing is judged"
+    if traffic.payload or (traffic.iops and traffic.iops.point):
+        return "no ceiling that this load uses is published or given, so nothing is judged"
+    if traffic.iops is None and (traffic.all_operations.operations or not scenario.load.is_split):
+        return "the cost of the load is not known, so nothing is judged"
+    return "the load is 0"
 
 
 def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:

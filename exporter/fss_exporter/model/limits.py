@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-NFS_PORT = 2049  # of every mount target
+NFS_PORT = 2049  # port of every mount target
 
 ROUNDING = 1e-9
 """Largest share that counts as rounding. 100 requests of 0.07 s are 7 in flight, and computed a little more."""

@@ -5,7 +5,7 @@ hurt nobody, and because a mean of few requests says little.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("good", "bad", "unknown")
 
 LEAST_REQUESTS = 1.0  # Requests a second of a minute that is judged by its figures
 
-_KNOWN_SHARE: Final = 0.99  # of the requests whose latency must be known
+_KNOWN_SHARE: Final = 0.99  # least share of requests with a known latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,9 @@ def _rate(requests: Iterable[KindOfRequests]) -> float:
     return sum(request.rate for request in requests)
 
 
-def _is_known(requests: Iterable[KindOfRequests]) -> bool:
+def _is_known(requests: Sequence[KindOfRequests]) -> bool:
     """Return whether the latency of nearly all requests is known."""
-    everything = list(requests)
-    return _rate(request for request in everything if request.latency is not None) >= _KNOWN_SHARE * _rate(everything)
+    return _rate(request for request in requests if request.latency is not None) >= _KNOWN_SHARE * _rate(requests)
 
 
 def _mean_ratio(requests: Iterable[KindOfRequests]) -> float | None:

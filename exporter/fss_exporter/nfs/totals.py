@@ -118,7 +118,7 @@ class AddressTotals:
     requests: int = 0  # NFS operations completed
     io_operations: float | None = None  # estimated mount-target I/O operations; None where no mount has a known cost
     seconds: dict[Verdict, float] = field(default_factory=lambda: dict.fromkeys(VERDICTS, 0.0))  # judged time
-    born_at: float | None = None  # as of its first mount
+    born_at: float | None = None  # time as in `MountTotals`, of the first mount
     answers: int = 0  # scrapes that have shown the address
 
     @property

@@ -82,7 +82,7 @@ class SelfMetrics:
             return {metric: dict(sums) for metric, sums in self._sums.items()}
 
 
-_NAMED = 3  # so many of the subjects that failed are named in a line
+_NAMED = 3  # most names of failed subjects in a line
 
 
 class FailureLog:

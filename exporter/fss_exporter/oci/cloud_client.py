@@ -75,7 +75,7 @@ class MetricRequest:
     """One query of Monitoring."""
 
     scope: Scope  # compartment, or the whole tenancy
-    namespace: str  # of the metric
+    namespace: str  # namespace of the metric
     query: str  # in MQL
     start: int  # epoch seconds of the first minute's end
     end: int  # epoch seconds behind the last minute's end
@@ -114,7 +114,7 @@ def epoch_seconds(stamp: str) -> float:
 class CloudClient(Protocol):
     """Calls in one region."""
 
-    region: str  # its name
+    region: str  # name of the region
     tenancy_id: str  # OCID of the tenancy
     tenancy: str  # value of the label: the name of the account, else the OCID
 

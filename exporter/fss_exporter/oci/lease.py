@@ -39,8 +39,8 @@ class Lease:
         was_read: whether a look has ended well.
 
     Args:
-        path: of the file, whose directory exists.
-        name: of this poller. No other poller, and no earlier process, has the same name. No spaces.
+        path: path of the file, whose directory exists.
+        name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
         clock: seconds that never go back.
     """
 

@@ -80,7 +80,7 @@ class LedgerFile:
     """The file of one region. Neither an error of the disk nor a file system without an answer stops a poll.
 
     Args:
-        path: of the file, whose directory exists.
+        path: path of the file, whose directory exists.
         region: name of the region.
         may_write: whether the file is that of this poller at this moment.
     """

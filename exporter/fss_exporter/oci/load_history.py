@@ -38,9 +38,9 @@ class ResourceLoad:
     resource: Resource
     source: Source  # `measured`, or `oci` for IOPS estimated from OCI's metrics of the file systems
     minute: int  # end of the newest minute, epoch seconds
-    mean: float
-    peak: float  # of the largest minute
-    newest: float  # of the newest minute
+    mean: float  # mean of the minutes
+    peak: float  # figure of the largest minute
+    newest: float  # figure of the newest minute
 
 
 class LoadHistory:

@@ -23,9 +23,7 @@ from fss_exporter.oci.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_EARLY_SECONDS: Final = (
-    10.0  # that a query may come before its interval is over, because polls do not begin on the second
-)
+_EARLY_SECONDS: Final = 10.0  # earliest query before the interval is over, because polls do not begin on the second
 _LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a metric that find a late series which is new
 
 log = logging.getLogger(__name__)
@@ -47,7 +45,7 @@ class MetricQueries:
         failures: log of failed queries.
         metrics: by documented name. Metrics of another service are queried only if the inventory has resources of the service.
         optional_services: other services whose metrics may be forbidden without a failure.
-        receivers: of points, by documented name.
+        receivers: functions that get the points of a metric, by documented name.
         intervals: seconds between two queries by documented name, in place of those of the table.
     """
 

@@ -112,11 +112,11 @@ class Inventory:
     # names by OCID, the tenancy's own included; an OCID stands for itself where its name is not known
     compartments: Mapping[str, str] = field(default_factory=dict)
     service_resources: Mapping[str, ServiceResource] = field(default_factory=dict)
-    availability_domains: tuple[str, ...] = ()  # of the region
+    availability_domains: tuple[str, ...] = ()  # names of the region's availability domains
     mount_target_counts: Mapping[str, int] = field(default_factory=dict)
     # service limit of mount targets by availability domain, where it may be read
     mount_target_limits: Mapping[str, float] = field(default_factory=dict)
-    shard: Shard = WHOLE  # whose resources these are. File systems behind its mount targets may belong to another
+    shard: Shard = WHOLE  # shard of these resources. File systems behind the mount targets may belong to another
     # mount targets of other shards, because an address can repeat there
     other_mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
 

@@ -61,7 +61,7 @@ def window(
     return Window(max(last, newest - most_minutes * MINUTE) + MINUTE, newest + MINUTE)
 
 
-_FILL: Final = 0.9  # how full an answer is planned to be: new resources come between two polls
+_FILL: Final = 0.9  # planned share of a full answer, because new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 
 

@@ -21,8 +21,8 @@ from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.snapshot import SnapshotBoard
 
-_POLL_SHARE: Final = 0.9  # of the interval that a poll may take
-_LEAST_POLL_SECONDS: Final = 30.0  # that a poll may take, however short the interval
+_POLL_SHARE: Final = 0.9  # largest part of the interval that a poll takes
+_LEAST_POLL_SECONDS: Final = 30.0  # time for a poll, however short the interval
 _BETWEEN_LOOKS_SECONDS: Final = 0.2  # while the first poll waits for the first inventory
 _BETWEEN_HINTS_SECONDS: Final = 120  # a poll that suspects changes makes an inventory come early, but not more often
 _BETWEEN_PROGRESS_SECONDS: Final = 10  # between two lines of log on the first inventory

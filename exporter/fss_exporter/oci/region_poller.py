@@ -12,7 +12,9 @@ from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
-_BETWEEN_LISTINGS_SECONDS: Final = 120  # of metric names, however often they seem to have changed
+_BETWEEN_LISTINGS_SECONDS: Final = (
+    120  # time between two listings of metric names, however often they seem to have changed
+)
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +26,8 @@ class RegionPoller:
         suspects_changes: whether mount targets seem to have come or gone since the last inventory.
 
     Args:
-        queries: of its metrics.
-        judge: of its mount targets.
+        queries: queries of the metrics.
+        judge: judge of the mount targets.
         names_interval: seconds between two listings of metric names.
         stale_after: age in seconds from which a point is not exported.
         clock: seconds that never go back.

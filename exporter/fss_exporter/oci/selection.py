@@ -62,10 +62,10 @@ class InventorySelection:
     """The resources to list."""
 
     compartments: tuple[str, ...] = ()  # OCIDs or names; empty for all of the tenancy
-    tags: TagFilter = field(default_factory=TagFilter)  # of the resources that are wanted
+    tags: TagFilter = field(default_factory=TagFilter)  # tags of the wanted resources
     services: tuple[str, ...] = ()  # other storage services to list as well
     optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure
-    shard: Shard = WHOLE  # whose resources are asked for and exported; all are listed
+    shard: Shard = WHOLE  # shard whose resources are asked for and exported. All are listed
 
     @classmethod
     def of(cls, settings: Settings) -> Self:

@@ -52,9 +52,9 @@ class InventoryState:
     # by API operation, whether every call of the last inventory was answered
     succeeded: Mapping[str, bool] = field(default_factory=dict)
     refused: AbstractSet[str] = frozenset()  # API operations that OCI refused for a permission in the last inventory
-    optional: AbstractSet[str] = frozenset()  # those of them that may be refused, because no setting asks for them
+    optional: AbstractSet[str] = frozenset()  # API operations that may be refused, because no setting asks for them
     compartments_expected: int = 0  # selected compartments, unknown names included
-    compartments_seen: int = 0  # those whose listings were all answered in the last inventory
+    compartments_seen: int = 0  # compartments whose listings were all answered in the last inventory
     listed_at: float | None = None  # epoch seconds of the oldest listing in use; None before the first
     # epoch seconds at which the last inventory ended without a failed call; None before the first
     succeeded_at: float | None = None
@@ -113,7 +113,7 @@ class PollState:
     # whether a query of the poll was answered. An old answer to a metric that is asked for rarely says nothing of the region
     has_answer: bool = False
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
-    duration_seconds: float = 0.0  # how long the poll took
+    duration_seconds: float = 0.0  # time that the poll took
     ended: float = 0.0  # epoch seconds at which it ended
     # epoch seconds at which the last poll ended that had an answer to every query; None before the first
     succeeded_at: float | None = None

@@ -31,9 +31,9 @@ _FIRST_PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 4.0
 _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side has closed fails at once
 
-_COMPARTMENTS: Final = ("ocid1.compartment.", "ocid1.tenancy.")  # how their OCIDs begin
+_COMPARTMENTS: Final = ("ocid1.compartment.", "ocid1.tenancy.")  # beginning of their OCIDs
 
-_MOST_PAGES: Final = 1000  # of one listing; a page has up to 1,000 rows
+_MOST_PAGES: Final = 1000  # most pages of one listing. A page has up to 1,000 rows
 _MOST_WITHOUT_NEWS = 10  # pages in a row. OCI may send a few empty ones
 
 Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds

@@ -18,6 +18,7 @@ from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.oci.query_extent import QueryParts, Window
+from fss_exporter.shard import Shard
 from fss_toolbox import mql
 
 ROOT = Scope("ocid1.tenancy.oc1..t", subtree=True)
@@ -162,6 +163,15 @@ def test_a_query_that_is_refused_for_its_length_is_halved_until_it_is_short_enou
     monitoring.lengths.clear()
     queries.query_all([ROOT], lambda: False)
     assert max(monitoring.lengths) <= 1_000, "the length is remembered"
+
+
+def test_a_shard_remembers_the_length_although_its_streams_fit_into_one_answer() -> None:
+    queries, monitoring = polled(tenancy(100, 1).of_shard(Shard.parse("1/2")), longest=1_000)
+    assert max(monitoring.lengths) > 1_000
+    assert all(state.success for state in queries.states.values())
+    monitoring.lengths.clear()
+    queries.query_all([ROOT], lambda: False)
+    assert max(monitoring.lengths) <= 1_000
 
 
 def test_a_query_that_is_refused_however_short_it_is_costs_only_its_metric(caplog: pytest.LogCaptureFixture) -> None:

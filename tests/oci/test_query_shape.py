@@ -225,6 +225,17 @@ def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query()
     assert [asked.name for asked in monitoring.asked].count(READS.name) == 1
 
 
+def test_a_query_that_no_number_of_parts_helps_begins_anew_unless_the_answer_is_too_large() -> None:
+    inventory = tenancy(10)
+    for error, parts in (CloudError("", operation="O", status=400), 1), (TooMuchData("", operation="O"), 4):
+        shards = QueryParts(READS)
+        for tried in (1, 2):
+            shards.parts(inventory, 5)
+            assert shards.refused(tried)
+        shards.failed(error)
+        assert len(shards.parts(inventory, 5)) == parts
+
+
 def test_a_metric_that_cannot_be_split_says_so() -> None:
     assert not QueryParts(METRICS["snapshotsGovernanceMode"]).refused(1)
 

@@ -215,7 +215,7 @@ class MetricQueries:
                 doublings += 1
                 if doublings <= _DOUBLINGS_AT_MOST and extent.refused(len(parts)):
                     continue
-                extent.failed()
+                extent.failed(error)
                 self.failures.report(metric.name, error)
                 return replace(asked, success=False)
             if answer.success and answer.is_unreadable:

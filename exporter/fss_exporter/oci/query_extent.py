@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
 from fss_exporter.oci.oci_inventory import Inventory
@@ -103,9 +104,10 @@ class QueryParts:
         self._least = parts * 2
         return True
 
-    def failed(self) -> None:
-        """Note that more parts did not help, so that neither length nor size was the reason."""
-        self._least = 1
+    def failed(self, error: CloudError) -> None:
+        """Note that more parts did not help. Neither length nor size was the reason, unless the error says so."""
+        if not isinstance(error, TooMuchData):
+            self._least = 1
 
     def answered(self, streams: int, window: Window) -> None:
         """Note the number of streams in all parts together, and the window of the query."""

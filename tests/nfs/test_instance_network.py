@@ -29,7 +29,7 @@ def asked(url: str) -> InstanceNetwork:
 def end_of_request() -> None:
     """Wait for the end of every thread that asks."""
     for thread in threading.enumerate():
-        if thread.name == "fss-instance-metadata":
+        if thread.name == "fss-instance_metadata":
             thread.join(120)
 
 
@@ -80,7 +80,7 @@ def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
     stated = NfsFlags(procfs=tmp_path, network="office", network_bandwidth=1.25e9, metadata_url="http://127.0.0.1:1/")
     agent = NfsAgent(stated)
     agent.network.start()
-    assert not [thread for thread in threading.enumerate() if thread.name == "fss-instance-metadata"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "fss-instance_metadata"]
     assert agent.network.name == "office"
     (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
     assert shown.samples[0].value == 1.25e9
@@ -141,7 +141,7 @@ def test_an_unexpected_error_costs_one_try_and_the_mounts_have_series_meanwhile(
     agent = agent_of(tmp_path, metadata_url="http://127.0.0.1:1/")
     agent.network.start()
     wait_for(lambda: networks(agent) == {"unknown"}, "the first try to end")
-    wait_for(lambda: "instance-metadata: unexpected error" in caplog.text, "the line of the log")
+    wait_for(lambda: "instance_metadata: unexpected error" in caplog.text, "the line of the log")
     agent.network.stop()
 
 

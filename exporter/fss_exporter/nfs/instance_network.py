@@ -27,7 +27,7 @@ class InstanceNetwork:
         self._url = url
         self._stated_name = name
         self._bytes_per_second = bandwidth
-        self._loop = Worker("instance-metadata", self._ask, interval=lambda: _NEXT_TRY_S)
+        self._loop = Worker("instance_metadata", self._ask, interval=lambda: _NEXT_TRY_S)
 
     def start(self) -> None:
         """Start to ask, if there is a URL. For errors see `Worker.start`."""

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, KeysView, Mapping
-from pathlib import Path
 from threading import Event
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -19,7 +18,7 @@ from fss_kernel_counting.hist_tables import (
     Table,
     grown,
 )
-from fss_kernel_counting.tracefs import Instance, NotYet, Sources, Unavailable, advice, find, signals_held
+from fss_kernel_counting.tracefs import Instance, NotYet, Sources, Tracefs, Unavailable, advice, find, signals_held
 
 log = logging.getLogger(__name__)
 
@@ -144,7 +143,7 @@ class TriggerSetUp(Generic[Session]):
 
     def __init__(
         self,
-        make: Callable[[Path, int], Session],
+        make: Callable[[Tracefs, int], Session],
         sources: Sources,
         rows: int,
         most_rows: int,
@@ -156,7 +155,7 @@ class TriggerSetUp(Generic[Session]):
         """Set no trigger yet.
 
         Args:
-            make: sets the triggers, by mount point of tracefs and rows. Raises Unavailable.
+            make: sets the triggers in a tracefs, in tables of so many rows. Raises Unavailable.
             sources: places of the kernel's files.
             rows: fewest rows of a table. After dropped events the next tables have more.
             most_rows: most rows of a table.

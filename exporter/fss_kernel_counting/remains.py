@@ -16,6 +16,7 @@ from fss_kernel_counting.tracefs import (
     OF_SIZES,
     Files,
     Sources,
+    Tracefs,
 )
 
 
@@ -68,7 +69,7 @@ def remove(sources: Sources) -> Remains:
                 continue
             is_gone(root / "instances" / names.births)
             if files.is_there(root / "instances" / names.writers):
-                thread_tables.clear_join(root, names.writers, names.joint, files)
+                thread_tables.clear_join(Tracefs(root, files), names)
                 is_gone(root / "instances" / names.writers)
                 with suppress(OSError):
                     files.append(root / "dynamic_events", f"-:{names.joint}")

@@ -7,11 +7,10 @@ have lengths. Layout: Linux include/linux/ring_buffer.h and kernel/trace/ring_bu
 import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_kernel_counting.hist_tables import UNREADABLE, Lost
-from fss_kernel_counting.tracefs import FILES, Field, Files, Instance, Unavailable, advised, event_format
+from fss_kernel_counting.tracefs import Field, Instance, Tracefs, Unavailable, advised
 
 _PADDING, _TIME_EXTEND, _TIME_STAMP = 29, 30, 31  # Types of records without an event. Smaller types are lengths
 _DELTA_BITS: Final = 27
@@ -50,33 +49,31 @@ class RecordedEvents:
         lost: whether records were overwritten before the last look.
 
     Args:
-        root: mount point of tracefs.
+        tracefs: place of the instance.
         name: name of the instance.
         events: wanted fields by event.
         buffer_kib: size of the buffer of each CPU.
-        files: access to tracefs.
 
     Raises:
         Unavailable: the kernel lacks an event, or this process may not record.
     """
 
-    def __init__(
-        self, root: Path, name: str, events: Mapping[str, Collection[str]], buffer_kib: int, files: Files = FILES
-    ) -> None:
+    def __init__(self, tracefs: Tracefs, name: str, events: Mapping[str, Collection[str]], buffer_kib: int) -> None:
         self.lost = False
-        self._files = files
+        self._files = tracefs.files
         self._fields: dict[int, tuple[str, Mapping[str, Field]]] = {}
         for event, wanted in events.items():
-            number, fields = event_format(root, event, files)
+            number, fields = tracefs.event(event)
             if not fields.keys() >= set(wanted):
                 raise Unavailable(f"the kernel has no event {event} with the fields {', '.join(sorted(wanted))}")
             self._fields[number] = event, {name: fields[name] for name in wanted}
-        with advised(root):
-            data = re.search(r"\bdata;\s*offset:(\d+);\s*size:(\d+);", files.text(root / "events/header_page"))
+        page = tracefs.root / "events/header_page"
+        with advised(tracefs.root):
+            data = re.search(r"\bdata;\s*offset:(\d+);\s*size:(\d+);", self._files.text(page))
         if data is None:
-            raise Unavailable(f"{root}/events/header_page: unknown layout")
+            raise Unavailable(f"{page}: unknown layout")
         self._begin, self._page_bytes = int(data[1]), int(data[1]) + int(data[2])
-        self._instance = Instance(root, name, files)
+        self._instance = Instance(tracefs, name)
         with self._instance.removed_on_failure(), advised(self._instance.path):
             self._pipes = self._instance.record(events, buffer_kib)
 

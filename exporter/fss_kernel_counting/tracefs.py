@@ -189,23 +189,6 @@ def check_lockdown(sources: Sources) -> None:
         )
 
 
-def find(sources: Sources) -> Path:
-    """Return the mount point of tracefs.
-
-    Raises:
-        Unavailable: no place has tracefs, or this process or lockdown may not trace.
-    """
-    check_lockdown(sources)
-    for place in sources.tracefs:
-        with advised(place):
-            if sources.files.is_there(place / "events"):
-                return place
-    looked = " or ".join(map(str, sources.tracefs))
-    raise Unavailable(
-        f"no tracefs at {looked}: mount -t tracefs tracefs {sources.tracefs[0]}, or name it with --path.tracefs"
-    )
-
-
 class Field(NamedTuple):
     """A field of an event."""
 
@@ -225,40 +208,70 @@ class EventFormat(NamedTuple):
 _ABSENT: Final = EventFormat(0, {})
 
 
-def event_format(root: Path, event: str, files: Files = FILES) -> EventFormat:
-    """Return number and fields of an event (`system/event`). No field if the kernel lacks the event.
+class Tracefs(NamedTuple):
+    """A mounted tracefs."""
 
-    Raises:
-        Unavailable: the event is unreadable.
-    """
-    with advised(root):
-        try:
-            text = files.text(root / "events" / event / "format")
-        except FileNotFoundError:
-            return _ABSENT
-    fields = {
-        name: Field(int(offset), int(size), "__data_loc" in kind, signed == "1")
-        for kind, name, offset, size, signed in _FIELD.findall(text)
-    }
-    number = _NUMBER.search(text)
-    return EventFormat(int(number[1]), fields) if number else _ABSENT
+    root: Path  # mount point
+    files: Files = FILES
 
+    def has(self, path: str) -> bool:
+        """Whether a file or directory exists.
 
-def check_client(root: Path, events: str = "nfs", name: str = "NFS client", files: Files = FILES) -> None:
-    """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
+        Raises:
+            Unavailable: this process may not look.
+        """
+        with advised(self.root):
+            return self.files.is_there(self.root / path)
 
-    Raises:
-        NotYet: the client is not loaded.
-        Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
-    """
-    with advised(root):
-        if not files.is_there(root / _ANY_EVENT / "hist"):
+    def event(self, event: str) -> EventFormat:
+        """Return number and fields of an event (`system/event`). No field if the kernel lacks the event.
+
+        Raises:
+            Unavailable: the event is unreadable.
+        """
+        with advised(self.root):
+            try:
+                text = self.files.text(self.root / "events" / event / "format")
+            except FileNotFoundError:
+                return _ABSENT
+        fields = {
+            name: Field(int(offset), int(size), "__data_loc" in kind, signed == "1")
+            for kind, name, offset, size, signed in _FIELD.findall(text)
+        }
+        number = _NUMBER.search(text)
+        return EventFormat(int(number[1]), fields) if number else _ABSENT
+
+    def check_client(self, events: str = "nfs", name: str = "NFS client") -> None:
+        """Check, without setting a trigger, that this kernel can count the `events` of a client with this name.
+
+        Raises:
+            NotYet: the client is not loaded.
+            Unavailable: the kernel has no `hist` beside `trigger`, or this process may not count.
+        """
+        if not self.has(f"{_ANY_EVENT}/hist"):
             raise Unavailable(
-                f"{root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
+                f"{self.root}: this kernel cannot count in tables (it is built without CONFIG_HIST_TRIGGERS, as Debian 11's is). "
                 "Use a kernel with hist triggers, or leave exact mode off"
             )
-        if not files.is_there(root / "events" / events):
-            raise NotYet(f"{root}: the {name} is not loaded. Counting begins with the first NFS mount")
+        if not self.has(f"events/{events}"):
+            raise NotYet(f"{self.root}: the {name} is not loaded. Counting begins with the first NFS mount")
+
+
+def find(sources: Sources) -> Tracefs:
+    """Return the mounted tracefs.
+
+    Raises:
+        Unavailable: no place has tracefs, or this process or lockdown may not trace.
+    """
+    check_lockdown(sources)
+    for place in sources.tracefs:
+        tracefs = Tracefs(place, sources.files)
+        if tracefs.has("events"):
+            return tracefs
+    looked = " or ".join(map(str, sources.tracefs))
+    raise Unavailable(
+        f"no tracefs at {looked}: mount -t tracefs tracefs {sources.tracefs[0]}, or name it with --path.tracefs"
+    )
 
 
 @contextmanager
@@ -278,17 +291,17 @@ class Instance:
         Unavailable: the instance cannot be made. An instance of a dead agent is removed first, an instance in use is not.
     """
 
-    def __init__(self, root: Path, name: str, files: Files = FILES) -> None:
-        self.path = root / "instances" / name
-        self._files = files
+    def __init__(self, tracefs: Tracefs, name: str) -> None:
+        self.path = tracefs.root / "instances" / name
+        self._files = tracefs.files
         self._open: dict[str, int] = {}
-        with advised(root):
+        with advised(tracefs.root):
             with suppress(FileNotFoundError):
-                files.rmdir(self.path)
-            files.mkdir(self.path)
+                self._files.rmdir(self.path)
+            self._files.mkdir(self.path)
             with self.removed_on_failure():
-                files.write(self.path / "buffer_size_kb", _SMALLEST_BUFFER_KIB)
-                files.write(self.path / "tracing_on", "0")
+                self._files.write(self.path / "buffer_size_kb", _SMALLEST_BUFFER_KIB)
+                self._files.write(self.path / "tracing_on", "0")
 
     @contextmanager
     def removed_on_failure(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
@@ -83,7 +84,7 @@ class LatencyReader:
         self._cpu_s = 0.0
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: duration_tables(root, rows, rtt=rtt, files=sources.files),
+            partial(duration_tables, rtt=rtt),
             sources,
             _FEWEST_ROWS,
             MOST_ROWS,

@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.catalogue import Family, family
@@ -19,16 +18,7 @@ from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
-from fss_kernel_counting.tracefs import (
-    FILES,
-    OF_LATENCY,
-    Files,
-    Instance,
-    Unavailable,
-    advice,
-    check_client,
-    event_format,
-)
+from fss_kernel_counting.tracefs import OF_LATENCY, Instance, Tracefs, Unavailable, advice
 
 # The tables, by event and condition. All but the first are optional.
 FINISHED: Final[TableName] = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
@@ -55,22 +45,24 @@ _FEWER: Final = 8
 # Calls without a reply and new clients are few, so their tables have an eighth of the rows.
 
 
-def duration_tables(root: Path, rows: int, *, rtt: bool = False, files: Files = FILES) -> InstanceTables:
+def duration_tables(tracefs: Tracefs, rows: int, *, rtt: bool = False) -> InstanceTables:
     """Set the triggers that count durations. `rtt` says whether round-trip times are counted too.
 
     Raises:
         NotYet: the RPC client is not loaded.
         Unavailable: this kernel cannot, or this process may not.
     """
-    check_latency(root, files)
-    instance = Instance(root, OF_LATENCY, files)
+    check_latency(tracefs)
+    instance = Instance(tracefs, OF_LATENCY)
     tables = InstanceTables(instance)
     try:
         with instance.removed_on_failure():
             tables.add(CALLS, rows, {FINISHED[1]: "client_id,procname,execute.log2:vals=execute"})
     except OSError as error:
         if error.errno == errno.EINVAL:
-            raise Unavailable(f"{root}: the kernel refuses to count calls by powers of two of their time") from error
+            raise Unavailable(
+                f"{tracefs.root}: the kernel refuses to count calls by powers of two of their time"
+            ) from error
         raise advice(error, instance.path) from error
     few = max(rows // _FEWER, 128)
     tables.try_to_add(UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart")
@@ -80,16 +72,16 @@ def duration_tables(root: Path, rows: int, *, rtt: bool = False, files: Files = 
     return tables
 
 
-def check_latency(root: Path, files: Files = FILES) -> None:
+def check_latency(tracefs: Tracefs) -> None:
     """Check, without setting a trigger, that this kernel can count durations of calls.
 
     Raises:
         NotYet: the RPC client is not loaded.
         Unavailable: this kernel cannot, or this process may not.
     """
-    check_client(root, "sunrpc", "RPC client", files)
-    if missing := _NEEDED - event_format(root, CALLS, files).fields.keys():
-        raise Unavailable(f"{root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
+    tracefs.check_client("sunrpc", "RPC client")
+    if missing := _NEEDED - tracefs.event(CALLS).fields.keys():
+        raise Unavailable(f"{tracefs.root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
 
 
 class Durations(NamedTuple):

@@ -4,7 +4,6 @@ import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 from fss_exporter.log_once import LogOnce
@@ -18,7 +17,7 @@ from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, Who
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
 from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, ProcessSession
-from fss_kernel_counting.tracefs import NotYet, ProcessNames, Sources
+from fss_kernel_counting.tracefs import NotYet, ProcessNames, Sources, Tracefs
 
 _LOG = logging.getLogger(__name__)
 
@@ -79,7 +78,6 @@ class ProcessCounting:
         self.parts = (INSTANCE, *join, IDENTITIES, POD_NAMES)
         self._names = names
         self._writers = writers
-        self._files = sources.files
         self._overrides = mounts.overrides
         self._clock = clock
         self._attribution = Attribution()
@@ -108,9 +106,8 @@ class ProcessCounting:
         """
         self._triggers.begin()
 
-    def _set_triggers(self, root: Path, rows: int) -> ProcessSession:
-        addresses, files = self._addresses, self._files
-        session = ProcessSession(root, self._names, rows, writers=self._writers, addresses=addresses, files=files)
+    def _set_triggers(self, tracefs: Tracefs, rows: int) -> ProcessSession:
+        session = ProcessSession(tracefs, self._names, rows, self._addresses, writers=self._writers)
         for part, reason in session.refused.items():
             self.failures[part, REFUSED] += 1
             self._log_once.failed(part, f"load by process without {part}: {reason}")

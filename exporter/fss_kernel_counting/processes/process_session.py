@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from fss_exporter.model.operations import READ, WRITE
@@ -16,17 +15,7 @@ from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.processes.thread_tables import work
 from fss_kernel_counting.sizes import size_triggers
 from fss_kernel_counting.trace_records import Record, RecordedEvents
-from fss_kernel_counting.tracefs import (
-    FILES,
-    Files,
-    Instance,
-    ProcessNames,
-    Unavailable,
-    advice,
-    advised,
-    check_client,
-    event_format,
-)
+from fss_kernel_counting.tracefs import Instance, ProcessNames, Tracefs, Unavailable, advice, advised
 
 _LOG = logging.getLogger(__name__)
 
@@ -82,15 +71,14 @@ class ProcessSession:
 
     def __init__(
         self,
-        root: Path,
+        tracefs: Tracefs,
         names: ProcessNames,
         size: int,
+        addresses: ClientAddresses,
         *,
         writers: bool,
-        addresses: ClientAddresses,
-        files: Files = FILES,
     ) -> None:
-        check_client(root, files=files)
+        tracefs.check_client()
         self.refused: dict[str, str] = {}
         self.troubles: dict[str, str] = {}
         self._addresses = addresses
@@ -98,12 +86,12 @@ class ProcessSession:
         self._looks = 0
         self._tables: dict[str, InstanceTables] = {}
         self._births: RecordedEvents | None = None
-        self._instance = Instance(root, names.looks, files)
+        self._instance = Instance(tracefs, names.looks)
         try:
             self._set_up(size)
-            self._record_births(root, names, files)
+            self._record_births(tracefs, names)
             if writers:
-                self._set_up_join(root, names, size // 2, files)
+                self._set_up_join(tracefs, names, size // 2)
             addresses.learn_all()
         except BaseException:
             self.end()
@@ -125,16 +113,16 @@ class ProcessSession:
         else:
             self._tables[part] = tables
 
-    def _record_births(self, root: Path, names: ProcessNames, files: Files) -> None:
+    def _record_births(self, tracefs: Tracefs, names: ProcessNames) -> None:
         try:
-            self._births = RecordedEvents(root, names.births, EVENTS, BUFFER_KIB, files)
+            self._births = RecordedEvents(tracefs, names.births, EVENTS, BUFFER_KIB)
         except Unavailable as reason:
             self.refused[BIRTHS] = str(reason)
 
-    def _set_up_join(self, root: Path, names: ProcessNames, rows: int, files: Files) -> None:
+    def _set_up_join(self, tracefs: Tracefs, names: ProcessNames, rows: int) -> None:
         try:
-            with advised(root):
-                self._join = thread_tables.WriteBackJoin(root, names.writers, names.joint, rows, files)
+            with advised(tracefs.root):
+                self._join = thread_tables.WriteBackJoin(tracefs, names, rows)
         except Unavailable as reason:
             self.refused[WRITERS] = str(reason)
             return
@@ -234,13 +222,13 @@ class ProcessSession:
 _NO_EVENT: Final = "the kernel has no event {}"
 
 
-def missing(root: Path, files: Files = FILES) -> dict[str, str]:
+def missing(tracefs: Tracefs) -> dict[str, str]:
     """Return the parts that this kernel cannot count, each with the reason, without setting a trigger."""
     reasons: dict[str, str] = {}
     needed_of_parts = [(part, event, needed) for part, (event, _, _, needed) in _TABLES.items()]
     for part, event, needed in (*needed_of_parts, *((BIRTHS, event, wanted) for event, wanted in EVENTS.items())):
         try:
-            known = event_format(root, event, files).fields
+            known = tracefs.event(event).fields
         except Unavailable as reason:
             reasons[part] = str(reason)
             continue
@@ -249,11 +237,10 @@ def missing(root: Path, files: Files = FILES) -> dict[str, str]:
         elif lacking := needed - known.keys():
             reasons[part] = f"{event} has no field {', '.join(sorted(lacking))}"
     try:
-        with advised(root):
-            if not any(files.is_there(root / "events" / event) for event in thread_tables.DIRTIED):
-                reasons[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
-            elif not files.is_there(root / "dynamic_events"):
-                reasons[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
+        if not any(tracefs.has(f"events/{event}") for event in thread_tables.DIRTIED):
+            reasons[WRITERS] = _NO_EVENT.format(thread_tables.DIRTIED[0])
+        elif not tracefs.has("dynamic_events"):
+            reasons[WRITERS] = "the kernel is built without CONFIG_SYNTH_EVENTS"
     except Unavailable as reason:
         reasons[WRITERS] = str(reason)
     return reasons

@@ -16,7 +16,6 @@ import errno
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
@@ -25,7 +24,7 @@ from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes.attribution import BYTES, Kind, Place, Thread, Work
 from fss_kernel_counting.sizes.size_counts import device_of
 from fss_kernel_counting.sizes.size_triggers import blocks_started, size_conditions
-from fss_kernel_counting.tracefs import Files, Instance
+from fss_kernel_counting.tracefs import Instance, ProcessNames, Tracefs
 
 READS: Final = "nfs/nfs_initiate_read"
 WRITES: Final = "nfs/nfs_initiate_write"
@@ -120,17 +119,17 @@ def _in_order(joint: str, *dirtied: str) -> tuple[str, ...]:
     return (f"synthetic/{joint}", WRITES, *dirtied)
 
 
-def clear_join(root: Path, name: str, joint: str, files: Files) -> None:
+def clear_join(tracefs: Tracefs, names: ProcessNames) -> None:
     """Clear the triggers of a join that a killed program has left, because the kernel removes no instance with them."""
-    for event in _in_order(joint, *DIRTIED):
+    for event in _in_order(names.joint, *DIRTIED):
         with suppress(OSError):
-            files.clear(root / "instances" / name / "events" / event / "trigger")
+            tracefs.files.clear(tracefs.root / "instances" / names.writers / "events" / event / "trigger")
 
 
 class WriteBackJoin:
     """The triggers of the join. The caller holds another instance of the same program, so no other program uses this one.
 
-    `joint` is the name of the synthetic event, and `rows` the rows of the table of joined WRITEs.
+    `rows` are the rows of the table of joined WRITEs.
 
     Attributes:
         dirtied: the event of this kernel for a dirtied page.
@@ -141,19 +140,19 @@ class WriteBackJoin:
         OSError: the kernel refuses the event or a trigger.
     """
 
-    def __init__(self, root: Path, name: str, joint: str, rows: int, files: Files) -> None:
-        self._events = root / "dynamic_events"
-        self._joint = joint
-        self._files = files
-        existing = (event for event in DIRTIED if files.is_there(root / "events" / event))
+    def __init__(self, tracefs: Tracefs, names: ProcessNames, rows: int) -> None:
+        joint = self._joint = names.joint
+        self._events = tracefs.root / "dynamic_events"
+        self._files = tracefs.files
+        existing = (event for event in DIRTIED if tracefs.has(f"events/{event}"))
         dirtied = self.dirtied = next(existing, DIRTIED[0])
         self._in_order = _in_order(joint, dirtied)
-        clear_join(root, name, joint, files)
-        self._instance = Instance(root, name, files)
+        clear_join(tracefs, names)
+        self._instance = Instance(tracefs, names.writers)
         self._files_of_writers, self.tables = InstanceTables(self._instance), InstanceTables(self._instance)
         try:
             try:
-                files.append(self._events, f"s:{joint} {_JOIN_FIELDS}")
+                self._files.append(self._events, f"s:{joint} {_JOIN_FIELDS}")
             except OSError as error:
                 if error.errno != errno.EEXIST:  # a program that was killed has left the event behind
                     raise

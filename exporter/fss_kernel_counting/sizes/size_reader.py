@@ -67,7 +67,7 @@ class ExactReader:
         self._reading = NO_READING
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
-            lambda root, rows: SizeSession(root, rows, sources.files),
+            SizeSession,
             sources,
             _FEWEST_ROWS,
             MOST_ROWS,

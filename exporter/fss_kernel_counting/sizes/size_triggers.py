@@ -10,22 +10,12 @@ import errno
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_kernel_counting.hist_tables import Grown, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
-from fss_kernel_counting.tracefs import (
-    FILES,
-    OF_SIZES,
-    Files,
-    Instance,
-    Unavailable,
-    advice,
-    check_client,
-    event_format,
-)
+from fss_kernel_counting.tracefs import OF_SIZES, Instance, Tracefs, Unavailable, advice
 
 CALLS = "sunrpc/rpc_stats_latency"
 BIRTHS = "sunrpc/rpc_clnt_new"
@@ -152,9 +142,9 @@ class SizeSession:
         Unavailable: this kernel cannot, or this process may not.
     """
 
-    def __init__(self, root: Path, rows: int, files: Files = FILES) -> None:
-        self.source = source_of(root, files)
-        self.form, self.tables = _size_tables(root, self.source, rows, files)
+    def __init__(self, tracefs: Tracefs, rows: int) -> None:
+        self.source = source_of(tracefs)
+        self.form, self.tables = _size_tables(tracefs, self.source, rows)
         for calls in (LOCKS, ACLS):
             self.tables.try_to_add(calls, rows, "client_id,procname", "lock calls are estimated")
         self.tables.try_to_add(BORN, rows, "client_id,addr", "lock calls of short-lived mounts may lack their address")
@@ -175,10 +165,10 @@ class SizeSession:
         }
 
 
-def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tuple[Buckets | Ladder, InstanceTables]:
+def _size_tables(tracefs: Tracefs, source: SizeEvents, rows: int) -> tuple[Buckets | Ladder, InstanceTables]:
     """Set the triggers of sizes, in the first form that the kernel accepts."""
     for form in (Buckets(source), Ladder(source)):
-        instance = Instance(root, OF_SIZES, files)
+        instance = Instance(tracefs, OF_SIZES)
         tables = InstanceTables(instance)
         try:
             with instance.removed_on_failure():
@@ -189,20 +179,22 @@ def _size_tables(root: Path, source: SizeEvents, rows: int, files: Files) -> tup
                 raise advice(error, instance.path) from error
         else:
             return form, tables
-    raise Unavailable(f"{root}: the kernel refuses every known form of counting sizes")
+    raise Unavailable(f"{tracefs.root}: the kernel refuses every known form of counting sizes")
 
 
-def source_of(root: Path, files: Files = FILES) -> SizeEvents:
+def source_of(tracefs: Tracefs) -> SizeEvents:
     """Return this kernel's events with sizes, without setting a trigger.
 
     Raises:
         NotYet: the NFS client is not loaded.
         Unavailable: the kernel cannot count sizes, or this process may not.
     """
-    check_client(root, files=files)
+    tracefs.check_client()
     for source in SIZE_EVENTS:
-        formats = [event_format(root, event, files).fields for event in source.events.values()]
+        formats = [tracefs.event(event).fields for event in source.events.values()]
         needed = {"dev", source.size, source.payload}
         if all(needed <= fields.keys() and fields["dev"].size == _DEVICE_BYTES for fields in formats):
             return source
-    raise Unavailable(f"{root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new")
+    raise Unavailable(
+        f"{tracefs.root}/events/nfs: no event has the sizes of READ and WRITE. This kernel is too old or too new"
+    )

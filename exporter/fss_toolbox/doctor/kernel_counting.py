@@ -5,8 +5,9 @@ from pathlib import Path
 
 from fss_kernel_counting.durations.request_durations import check_latency
 from fss_kernel_counting.processes.process_session import missing
+from fss_kernel_counting.remains import instances
 from fss_kernel_counting.sizes.size_triggers import source_of
-from fss_kernel_counting.tracefs import INSTANCES, NotYet, Sources, Unavailable, find
+from fss_kernel_counting.tracefs import NotYet, Sources, Tracefs, Unavailable, find
 from fss_toolbox.doctor.client_facts import ClientFacts, Exactness
 from fss_toolbox.doctor.findings import Finding, finding_of
 
@@ -30,17 +31,17 @@ def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
     return Exactness(
         reason,
         waits,
-        root=str(tracefs or ""),
-        instances=tuple(name for name in INSTANCES if tracefs and (tracefs / "instances" / name).is_dir()),
+        root=str(tracefs.root) if tracefs else "",
+        instances=tuple(path.name for path in instances((tracefs.root,))) if tracefs else (),
         latency_reason="" if tracefs is None or (reason and not waits) else _latency_reason(tracefs),
         missing_parts=missing(tracefs) if tracefs else {},
         selinux=read_text(sysfs / "fs/selinux/enforce").strip() == "1",
     )
 
 
-def _latency_reason(root: Path) -> str:
+def _latency_reason(tracefs: Tracefs) -> str:
     try:
-        check_latency(root)
+        check_latency(tracefs)
     except Unavailable as error:
         return "" if isinstance(error, NotYet) else str(error)
     return ""

@@ -25,8 +25,8 @@ from fss_kernel_counting.tracefs import (
     Instance,
     NotYet,
     Sources,
+    Tracefs,
     Unavailable,
-    check_client,
     find,
 )
 from fss_toolbox.doctor.kernel_counting import look
@@ -39,9 +39,9 @@ EVENT = "sched/sched_process_fork"
 _MAKE = """
 import sys
 from pathlib import Path
-from fss_kernel_counting.tracefs import Instance
+from fss_kernel_counting.tracefs import Instance, Tracefs
 print(*(line for line in open("/proc/self/status") if line.startswith("CapEff")))
-instance = Instance(Path(sys.argv[1]), "fss-exporter")
+instance = Instance(Tracefs(Path(sys.argv[1])), "fss-exporter")
 (instance.path / "events" / "sched" / "sched_switch" / "trigger").open("a").write("traceoff\\n")
 print(instance.path.is_dir())
 instance.remove()
@@ -96,12 +96,12 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_reported(tracefs: Path | 
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            SizeSession(tracefs, 2048)
+            SizeSession(Tracefs(tracefs), 2048)
         assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / OF_SIZES).exists()
         return
-    check_client(tracefs, "sched", "scheduler")
-    instance = Instance(tracefs, OF_SIZES)
+    Tracefs(tracefs).check_client("sched", "scheduler")
+    instance = Instance(Tracefs(tracefs), OF_SIZES)
     try:
         instance.add_trigger(EVENT, "hist:keys=parent_pid:size=2048")
         for _ in range(3):
@@ -116,9 +116,9 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_reported(tracefs: Path | 
 def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
+            Instance(Tracefs(Path("/sys/kernel/tracing")), OF_SIZES)
         return
-    instance = Instance(tracefs, OF_SIZES)
+    instance = Instance(Tracefs(tracefs), OF_SIZES)
     try:
         assert instance.path.is_dir()
         assert (instance.path / "tracing_on").read_text().strip() == "0"
@@ -128,7 +128,7 @@ def test_a_real_instance_is_made_shrunk_busy_while_open_and_removed(tracefs: Pat
             (instance.path / "trace_pipe").open(),
             pytest.raises(Unavailable, match="another fss-exporter counts on this host already"),
         ):
-            Instance(tracefs, OF_SIZES)
+            Instance(Tracefs(tracefs), OF_SIZES)
     finally:
         instance.remove()
     assert not instance.path.exists()
@@ -143,7 +143,7 @@ def test_uid_0_without_a_capability_in_a_user_namespace_is_enough(tracefs: Path 
     """As under the shipped unit: CapabilityBoundingSet= and PrivateUsers=yes."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
+            Instance(Tracefs(Path("/sys/kernel/tracing")), OF_SIZES)
         return
     done = subprocess.run(
         [*_WITHOUT_PRIVILEGES, sys.executable, "-c", _MAKE, tracefs], capture_output=True, text=True, check=False
@@ -166,7 +166,7 @@ def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path 
     """As the chart mounts it, and as ReadWritePaths= of the unit's drop-in does."""
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
+            Instance(Tracefs(Path("/sys/kernel/tracing")), OF_SIZES)
         return
     program = f"{_MAKE}\nopen(sys.argv[1] + '/trace_marker', 'w')"
     mounts = ["unshare", "--mount", "sh", "-euc", _AS_IN_THE_POD, "sh", str(tracefs), str(tmp_path)]
@@ -181,10 +181,10 @@ def test_the_folder_of_the_instances_is_all_that_must_be_writable(tracefs: Path 
 def test_a_real_instance_left_behind_is_taken_over(tracefs: Path | None) -> None:
     if tracefs is None:
         with pytest.raises(Unavailable):
-            Instance(Path("/sys/kernel/tracing"), OF_SIZES)
+            Instance(Tracefs(Path("/sys/kernel/tracing")), OF_SIZES)
         return
     (tracefs / "instances" / OF_SIZES).mkdir()
-    Instance(tracefs, OF_SIZES).remove()
+    Instance(Tracefs(tracefs), OF_SIZES).remove()
 
     assert not (tracefs / "instances" / OF_SIZES).exists()
 
@@ -219,12 +219,12 @@ def test_the_nfs_client_of_this_machine_is_found_or_waited_for(tracefs: Path | N
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            SizeSession(tracefs, 2048)
+            SizeSession(Tracefs(tracefs), 2048)
     elif not (tracefs / "events" / "nfs").exists():
         with pytest.raises(NotYet, match="Counting begins with the first NFS mount"):
-            SizeSession(tracefs, 2048)
+            SizeSession(Tracefs(tracefs), 2048)
     else:
-        session = SizeSession(tracefs, 2048)
+        session = SizeSession(Tracefs(tracefs), 2048)
         session.tables.added()
         session.end()
     assert not (tracefs / "instances" / OF_SIZES).exists()
@@ -237,12 +237,12 @@ def test_durations_of_requests_are_counted_or_waited_for_or_the_reason_is_report
         return
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
-            duration_tables(tracefs, 2048)
+            duration_tables(Tracefs(tracefs), 2048)
     elif not (tracefs / "events" / "sunrpc").exists():
         with pytest.raises(NotYet, match="ounting begins with the first NFS mount"):
-            duration_tables(tracefs, 2048)
+            duration_tables(Tracefs(tracefs), 2048)
     else:
-        tables = duration_tables(tracefs, 2048, rtt=True)
+        tables = duration_tables(Tracefs(tracefs), 2048, rtt=True)
         assert len(tables.names) == 4
         tables.added()
         tables.end()

@@ -9,7 +9,7 @@ import pytest
 
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.trace_records import Record, RecordedEvents
-from fss_kernel_counting.tracefs import OF_AGENT, Files, Unavailable
+from fss_kernel_counting.tracefs import OF_AGENT, Files, Tracefs, Unavailable
 
 ROOT = Path("/fake/tracing")
 EVENT = "cgroup/cgroup_attach_task"
@@ -112,7 +112,7 @@ def files() -> TraceFiles:
 
 @pytest.fixture
 def events(files: TraceFiles) -> RecordedEvents:
-    return RecordedEvents(ROOT, OF_AGENT.births, WANTED, 128, files)
+    return RecordedEvents(Tracefs(ROOT, files), OF_AGENT.births, WANTED, 128)
 
 
 def test_records_of_all_cpus_come_in_the_order_of_time(files: TraceFiles, events: RecordedEvents) -> None:
@@ -187,6 +187,6 @@ def test_the_buffer_is_small_and_the_end_leaves_nothing(files: TraceFiles, event
 
 def test_a_kernel_without_a_field_is_refused_and_nothing_is_left(files: TraceFiles) -> None:
     with pytest.raises(Unavailable, match="no event cgroup/cgroup_attach_task with the fields nowhere"):
-        RecordedEvents(ROOT, OF_AGENT.births, {EVENT: frozenset(("nowhere",))}, 128, files)
+        RecordedEvents(Tracefs(ROOT, files), OF_AGENT.births, {EVENT: frozenset(("nowhere",))}, 128)
 
     assert files.present == set()

@@ -10,7 +10,7 @@ from tools.kernels.guest.lab import COUNTS, HERE, cpu_s, note, run, scrape, sett
 
 from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.trace_records import RecordedEvents
-from fss_kernel_counting.tracefs import OF_AGENT
+from fss_kernel_counting.tracefs import OF_AGENT, Tracefs
 
 _IDLE_S = 242
 _SCRAPE_S = 11
@@ -74,7 +74,7 @@ def births() -> None:
     off, on, records = [], [], 0
     for _ in range(_TURNS):
         off.append(_forks())
-        recorded = RecordedEvents(Path("/sys/kernel/tracing"), OF_AGENT.births, EVENTS, BUFFER_KIB)
+        recorded = RecordedEvents(Tracefs(Path("/sys/kernel/tracing")), OF_AGENT.births, EVENTS, BUFFER_KIB)
         on.append(_forks())
         records += len(recorded.look())
         recorded.end()

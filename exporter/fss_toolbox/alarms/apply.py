@@ -10,6 +10,7 @@ Three guards protect against parallel changes:
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -124,13 +125,15 @@ def apply(
 
 def duplicates(service: Alarms, compartment_id: str, name: str) -> dict[str, list[str]]:
     """Return the OCIDs of duplicate alarms of the pack `name`, by display name."""
-    listings: dict[str, list[tuple[str, str]]] = {}
+    listings: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for summary in service.list_alarms(compartment_id):
-        tags = summary.get("freeformTags") or {}
-        if ours(tags, name):
-            listings.setdefault(str(tags[KEY_TAG]), []).append((str(summary.get("displayName")), str(summary["id"])))
-    several = [listed for listed in listings.values() if len(listed) > 1]
-    return {listed[0][0]: [ocid for _, ocid in listed] for listed in several}
+        if ours(summary.get("freeformTags"), name):
+            listings[str(summary["freeformTags"][KEY_TAG])].append(summary)
+    return {
+        str(alarms[0].get("displayName")): [str(alarm["id"]) for alarm in alarms]
+        for alarms in listings.values()
+        if len(alarms) > 1
+    }
 
 
 def _costs_only_itself(outcome: StepOutcome) -> bool:

@@ -17,18 +17,16 @@ _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "
 def plan_lines(plan: Plan) -> Iterator[str]:
     """Yield the plan: changes with fields, clashes, and the totals."""
     for step in plan.steps:
-        if step.kind != "unchanged":
-            yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
-            yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
-            if step.kind == "create":
-                yield f"      {printable(_effect(step))}"
-        if step.kept:
-            if step.kind == "unchanged":
-                yield f"  {SIGNS[step.kind]} {printable(step.name):<44} unchanged"
-            yield from (
-                f"      {printable(f'{change.name}: {_short(change.old)}')}  (stays, and may silence the alarm)"
-                for change in step.kept
-            )
+        if step.kind == "unchanged" and not step.kept:
+            continue
+        yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
+        yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
+        if step.kind == "create":
+            yield f"      {printable(_effect(step))}"
+        yield from (
+            f"      {printable(f'{change.name}: {_short(change.old)}')}  (stays, and may silence the alarm)"
+            for change in step.kept
+        )
     kinds: tuple[tuple[StepKind, str], ...] = (
         ("create", "to create"),
         ("update", "to update"),

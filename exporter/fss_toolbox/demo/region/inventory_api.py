@@ -96,7 +96,7 @@ class InventoryApi:
         """The tenancy whose resources are listed."""
         return self.activity.tenancy
 
-    def handlers(self) -> Iterator[tuple[str, Handler]]:
+    def handlers(self) -> Mapping[str, Handler]:
         """Return the handler of every list and every Get, by API operation."""
         listed: Mapping[str, Resources] = {
             "MountTargets": lambda: self._bodies("MountTarget", self.tenancy.mount_targets),
@@ -108,18 +108,19 @@ class InventoryApi:
             "Volumes": lambda: self._volumes(boot=False),
             "BootVolumes": lambda: self._volumes(boot=True),
         }
-        for name, resources in listed.items():
-            yield f"List{name}", self._lister(resources)
-        yield "GetMountTarget", self._getter(listed["MountTargets"])
-        yield "GetFileSystem", self._getter(listed["FileSystems"])
-        yield "GetPrivateIp", self._getter(self._private_ips)
-        yield "GetSubnet", self._getter(lambda: [ResourceBody("Subnet", subnet) for subnet in self.tenancy.subnets])
-        yield "ListLustreFileSystems", self._list_lustre
-        yield "ListPrivateIps", self._list_private_ips
-        yield "ListLimitValues", self._list_limits
-        yield "ListAvailabilityDomains", self._list_zones
-        yield "ListCompartments", self._list_compartments
-        yield "ListRegionSubscriptions", self._list_regions
+        return {
+            **{f"List{name}": self._lister(resources) for name, resources in listed.items()},
+            "GetMountTarget": self._getter(listed["MountTargets"]),
+            "GetFileSystem": self._getter(listed["FileSystems"]),
+            "GetPrivateIp": self._getter(self._private_ips),
+            "GetSubnet": self._getter(lambda: self._bodies("Subnet", self.tenancy.subnets)),
+            "ListLustreFileSystems": self._list_lustre,
+            "ListPrivateIps": self._list_private_ips,
+            "ListLimitValues": self._list_limits,
+            "ListAvailabilityDomains": self._list_zones,
+            "ListCompartments": self._list_compartments,
+            "ListRegionSubscriptions": self._list_regions,
+        }
 
     # -- resources that exist
 

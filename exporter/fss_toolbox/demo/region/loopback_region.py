@@ -83,7 +83,7 @@ class Region:
             self._activity, self.store, now, limits, PostedMetrics(self.tenancy.compartment_ids, now)
         )
         handlers: dict[str, Handler] = {
-            **dict(InventoryApi(self._activity, now, limits.page).handlers()),
+            **InventoryApi(self._activity, now, limits.page).handlers(),
             **monitoring.handlers(),
             **self.alarms_api(monitoring).handlers(),
             **self._control(),

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Final
 
 from fss_exporter.model import minute_verdict
-from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.minute_verdict import VERDICTS, KindOfRequests, MountTargetMinute
 from fss_exporter.model.operations import READ, WRITE, class_of
@@ -85,7 +84,8 @@ class TargetFigures:
 class _TargetState:
     """What is known of one mount target beside the ledger."""
 
-    estimated: Minutes | None = None  # None while there is nothing to estimate
+    systems: AbstractSet[str] = frozenset()  # OCIDs of the file systems behind the mount target
+    estimated: Minutes | None = None  # estimated minutes. None while there is nothing to estimate
     estimate: Estimate | None = None
     judged: Judged | None = None
 
@@ -126,14 +126,12 @@ class MinuteJudge:
         for account in self._operations.values():
             account.release()
         waits: dict[str, int] = {}
-        overrides = self._settings().cost_model.overrides
         for target in inventory.mount_targets.values():
             state = self._targets.setdefault(target.id, _TargetState())
-            self._estimate(target.id, state, systems[target.id], answered, now_minute, overrides)
+            state.systems = systems[target.id]
+            self._estimate(target.id, state, answered, now_minute)
             for minute in self._unjudged(target.id, now_minute):
-                missing = {name for name in JUDGED_BY & answered.keys() if answered[name] < minute}
-                late = self._open.late(target.id, minute, systems[target.id], REQUESTS, now_minute)
-                missing |= self._missing(target.id, minute, late, answered)
+                missing = self._missing(target.id, state, minute, answered, now_minute)
                 if missing and minute > now_minute - GIVE_UP_MINUTES * MINUTE:
                     waits |= {metric: min(minute, waits.get(metric, minute)) for metric in missing}
                 else:
@@ -160,25 +158,18 @@ class MinuteJudge:
         self._open.add(metric, key, points)
         self._history.add(key[0], _MEASURED[metric], "measured", points)
 
-    def _estimate(
-        self,
-        target: str,
-        state: _TargetState,
-        systems: Container[str],
-        answered: Mapping[str, int],
-        now_minute: int,
-        overrides: CostOverrides,
-    ) -> None:
+    def _estimate(self, target: str, state: _TargetState, answered: Mapping[str, int], now_minute: int) -> None:
         """Estimate the minutes in which all requests are known."""
         needed = answered.keys() & ESTIMATED_FROM
         if not {READS, WRITES} <= needed:
             return
+        overrides = self._settings().cost_model.overrides
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE
         taken = state.estimated = state.estimated or Minutes(oldest - MINUTE)
         for minute in self._open.minutes(target):
             if minute > min(answered[name] for name in needed) or taken.has(minute):
                 continue
-            is_late = self._open.late(target, minute, systems, needed, now_minute)
+            is_late = self._open.late(target, minute, state.systems, needed, now_minute)
             iops = None if is_late else estimate(self._open.values(target, minute), overrides)
             if iops is None:
                 continue
@@ -205,16 +196,21 @@ class MinuteJudge:
             if not minutes.has(minute):
                 yield minute
 
-    def _missing(self, target: str, minute: int, late: AbstractSet[str], answered: Container[str]) -> AbstractSet[str]:
-        """Return metrics that the points of a minute show to be missing. `late` are the metrics of requests among them."""
+    def _missing(
+        self, target: str, state: _TargetState, minute: int, answered: Mapping[str, int], now_minute: int
+    ) -> AbstractSet[str]:
+        """Return the metrics that the verdict on a minute still lacks."""
+        missing = {name for name in JUDGED_BY & answered.keys() if answered[name] < minute}
         values = self._open.values(target, minute)
         if not is_reported(values):
             return {CONNECTIONS, *JUDGED_BY}
-        if late:
-            return {*late, HEALTH, *(LATENCY_OF[name] for name in late)}
-        if sum(value for place, value in values.items() if place[0] in REQUESTS) < minute_verdict.LEAST_REQUESTS:
-            return set()
-        return without_latency(values) | ({HEALTH} if HEALTH in answered and (HEALTH,) not in values else set())
+        if late := self._open.late(target, minute, state.systems, REQUESTS, now_minute):
+            return {*missing, *late, HEALTH, *(LATENCY_OF[name] for name in late)}
+        if sum(value for place, value in values.items() if place[0] in REQUESTS) >= minute_verdict.LEAST_REQUESTS:
+            missing |= without_latency(values)
+            if HEALTH in answered and (HEALTH,) not in values:
+                missing.add(HEALTH)
+        return missing
 
     def _minute(self, target: MountTarget, minute: int, missing: Container[str]) -> MountTargetMinute:
         """Return what is known of a minute. A metric of requests that is wholly missing makes the requests unknown."""

@@ -205,8 +205,7 @@ class Accounts:
     def _add_transfer_costs(self, tick_costs: TickCosts, costs: dict[str, float]) -> None:
         """Add the costs of READs and WRITEs to the totals, and to `costs` of the superblocks of this reading."""
         for number, operation, unscaled in tick_costs.transfers:
-            has_factor = operation in self.overrides.factors
-            cost = self.overrides.scaled(operation, unscaled) if has_factor else unscaled
+            cost = self.overrides.scaled(operation, unscaled)
             key = self._baselines[number].superblock.key
             self.mounts[key].operations[operation].add_cost(cost)
             self.addresses[key.address].add_cost(cost.point)

@@ -46,7 +46,9 @@ def refresh_with_progress(refresh: InventoryRefresh, progress: Progress) -> None
     refresh.run(step)
 
 
-def found_in(tenancy: str, region: str, inventory: Inventory, settings: Settings) -> list[DiscoveredMountTarget]:
+def mount_targets_of(
+    tenancy: str, region: str, inventory: Inventory, settings: Settings
+) -> list[DiscoveredMountTarget]:
     """Return every mount target of a region, by name."""
     paths: dict[str, dict[str, str]] = {}
     for export in inventory.exports:

@@ -63,7 +63,7 @@ def discover(flags: DiscoverFlags) -> int:
         for session in sessions:
             inventory, failed = list_resources(session, selection)
             tenancy = session.tenancy
-            mount_targets += discovery.found_in(tenancy, session.region, inventory, account)
+            mount_targets += discovery.mount_targets_of(tenancy, session.region, inventory, account)
             failures += [f"{name}{failure}" for failure in failed]
     for failure in dict.fromkeys(failures):
         tables.note(f"incomplete: {failure}")

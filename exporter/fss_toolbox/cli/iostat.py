@@ -25,7 +25,7 @@ from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page
-from fss_toolbox.iostat.saved_files import ALONE, SavedFlags, one_file, two_files
+from fss_toolbox.iostat.saved_files import ALONE, SavedFlags, report_of_interval, report_of_output
 from fss_toolbox.iostat.traffic_report import GROUPINGS, SORTS, Report, ReportOrder
 
 _SCRAPE_INTERVAL_S = 5.0
@@ -125,9 +125,9 @@ def iostat(flags: IostatFlags) -> None:
 
 def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.after is not None and flags.before is not None:
-        return iter((two_files(flags.before, flags.after, flags.mountinfo, flags.seconds, mounts),))
+        return iter((report_of_interval(flags.before, flags.after, flags.mountinfo, flags.seconds, mounts),))
     if flags.after is not None:
-        return iter((one_file(flags.after, mounts),))
+        return iter((report_of_output(flags.after, mounts),))
     if flags.url is not None:
         url = check_url("--url", flags.url)
         count = flags.count if flags.interval else 1

@@ -20,7 +20,7 @@ from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.iostat.saved_files import text_of, two_files
+from fss_toolbox.iostat.saved_files import report_of_interval, text_of
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
@@ -208,7 +208,7 @@ def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None
         before, after = inputs.scrapes
         return between_scrapes((str(before), str(after)), (text_of(before), text_of(after)), inputs.seconds, service)
     if inputs.mountstats is not None:
-        report = two_files(*inputs.mountstats, inputs.mountinfo, inputs.seconds, mounts)
+        report = report_of_interval(*inputs.mountstats, inputs.mountinfo, inputs.seconds, mounts)
         source, traffic = f"{report.source}, {report.seconds:g} s", report.traffic
     else:
         assert inputs.nfsiostat is not None  # noqa: S101  # check_inputs() let no other workload pass

@@ -27,7 +27,7 @@ class SavedFlags:
     )
 
 
-def one_file(path: Path, mounts: MountSettings) -> Report:
+def report_of_output(path: Path, mounts: MountSettings) -> Report:
     """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount.
 
     Raises:
@@ -44,7 +44,7 @@ def one_file(path: Path, mounts: MountSettings) -> Report:
     return replace(report, traffic={key: priced(load, mounts.overrides) for key, load in report.traffic.items()})
 
 
-def two_files(
+def report_of_interval(
     before: Path, after: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings
 ) -> Report:
     """Return the report of the interval between two saved readings, with addresses and services of the configuration.

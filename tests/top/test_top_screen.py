@@ -132,6 +132,7 @@ def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
 
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
         table = screen.query_one(LineTable)
+        await until(pilot, lambda: table.max_scroll_y > 100)
         await pilot.press("pagedown", "pagedown", "down")
         here, place = under_cursor(screen), table.scroll_offset.y
         assert any(here in line for line in drawn(screen))
@@ -154,6 +155,7 @@ def test_a_wheel_leaves_the_cursor_behind_until_a_key_moves_it() -> None:
 
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
         table = screen.query_one(LineTable)
+        await until(pilot, lambda: table.max_scroll_y > 100)
         table.scroll_to(y=100, animate=False, immediate=True)
         looked = source.looked
         await until(pilot, lambda: source.looked > looked + 2)

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from tests.for_each import for_each
+from tests.nfs.processes.busy_host import HERE, BusyHost
 
 from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity
+from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox.ceilings import judge
 from fss_toolbox.plan.prometheus_api import Prometheus
-from fss_toolbox.top.host_source import HostSource
+from fss_toolbox.top.host_source import HostProcesses, HostSource
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import known_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
@@ -73,6 +75,44 @@ def test_a_host_that_cannot_count_by_process_says_why_and_leaves_nothing_to_clos
     assert picture is not None
     assert "run as root" in source.parts(picture.targets[0], "processes").remark
     source.close()
+
+
+def test_a_process_is_counted_by_the_time_since_the_kernel_counts(tmp_path: Path) -> None:
+    """Counting begins 50 seconds into an interval of a minute."""
+    client = BusyHost(tmp_path, names=OF_COMMAND)
+    client.process(7, "tar")
+    processes = HostProcesses(client.counting, clock=lambda: client.now)
+    client.now = 50.0
+    assert "counting from now on" in processes.parts(HERE, client.reading()).remark
+    for _ in range(20):
+        client.call(7, "tar", "GETATTR")
+    client.now = 60.0
+    processes.look(client.reading())
+    processes.end_interval(client.reading())
+    (tar,) = processes.parts(HERE, client.reading()).rows
+    assert (tar.name, tar.operations, tar.iops) == ("tar", 2.0, (2.0, 2.0, 2.0))
+
+
+def test_a_process_on_storage_without_a_cost_model_has_no_iops(tmp_path: Path) -> None:
+    client = BusyHost(tmp_path, names=OF_COMMAND, fstype="nfs4")
+    client.process(7, "tar")
+    processes = HostProcesses(client.counting, clock=lambda: client.now)
+    processes.parts(HERE, client.reading())
+    client.read(7, "tar", 1024)
+    client.call(7, "tar", "READ", version=4)
+    client.now = 2.0
+    processes.look(client.reading())
+    processes.end_interval(client.reading())
+    (tar,) = processes.parts(HERE, client.reading()).rows
+    assert (tar.name, tar.operations, tar.iops) == ("tar", 0.5, None)
+    process = 'network="r",address="10.0.0.2",process="tar",pod_namespace="",pod_name="",unit=""'
+    source = page(
+        scrape(1000 * at) + f"fss_client_process_operations_total{{{process}}} {10 * at}\n" for at in range(2)
+    )
+    source.look()
+    (target,) = source.look().targets
+    (unpriced,) = [part for part in source.parts(target, "processes").rows if part.name == "tar"]
+    assert (unpriced.operations, unpriced.iops) == (1.0, None)
 
 
 def page(texts: Iterator[str]) -> PageSource:

@@ -1,5 +1,6 @@
 """This host as a source of `top`: its own counters, and the load by process while somebody looks at it."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.web.status.rows import MountTargetRow
+from fss_kernel_counting.processes.attribution import Places
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_toolbox.ceilings import Judge
@@ -59,7 +61,7 @@ class HostSource:
         if seconds < self.interval:
             return None
         self._began, self._report = now, self._traffic.report(seconds)
-        self._processes.end_interval(seconds)
+        self._processes.end_interval(self._traffic.reading)
         remarks = (
             ("the load of this host alone is a lower bound of the load of a mount target",)
             if self._report.traffic
@@ -79,33 +81,42 @@ class HostSource:
 
 
 class HostProcesses:
-    """The load of this host by process, counted by the kernel from the first question on."""
+    """The load of this host by process, counted by the kernel from the first question on.
 
-    def __init__(self, counting: ProcessCounting) -> None:
+    `clock` returns seconds that never go back.
+    """
+
+    def __init__(self, counting: ProcessCounting, clock: Callable[[], float] = time.monotonic) -> None:
         self._counting = counting
+        self._clock = clock
         self._refusal = ""
-        self._is_open = False
+        self._since: float | None = None  # when counting of `_loads` began. None: the kernel does not count
         self._loads: list[ProcessLoad] = []
         self._parts: Mapping[str, tuple[LoadPart, ...]] | None = None
 
     def look(self, reading: Reading) -> None:
         """Read the tables of the kernel, if they count."""
-        if self._is_open:
+        if self._since is not None:
             self._loads.extend(self._counting.look(reading))
 
-    def end_interval(self, seconds: float) -> None:
+    def end_interval(self, reading: Reading) -> None:
         """Turn the loads of an interval into parts by address."""
-        if self._is_open:
-            loads = loads_by_party(self._loads, "process")
-            self._parts = {
-                address: tuple(_process(party, amount, seconds) for party, amount in parties.items())
-                for address, parties in loads.items()
-            }
-            self._loads = []
+        if self._since is None:
+            return
+        now, priced = self._clock(), Places(reading.superblocks).priced
+        seconds = now - self._since
+        self._parts = {
+            address: tuple(
+                _process(party, amount, seconds, is_priced=priced.get(address, False))
+                for party, amount in parties.items()
+            )
+            for address, parties in loads_by_party(self._loads, "process").items()
+        }
+        self._since, self._loads = now, []
 
     def parts(self, address: str, reading: Reading) -> Parts:
         """Return the processes of an address. The first call sets the triggers of the kernel."""
-        if not self._is_open and not self._refusal:
+        if self._since is None and not self._refusal:
             self._open(reading)
         if self._refusal:
             return Parts(remark=f"the kernel cannot count by process: {self._refusal}")
@@ -120,20 +131,19 @@ class HostProcesses:
         except FssError as refusal:
             self._refusal = str(refusal)
             return
-        self._is_open = True
         self._counting.look(reading)  # calls before the first interval
-        self._loads = []
+        self._since = self._clock()
 
     def close(self) -> None:
         """Remove the triggers."""
-        if self._is_open:
+        if self._since is not None:
             self._counting.close()
 
 
-def _process(party: Party, amount: Amount, seconds: float) -> LoadPart:
+def _process(party: Party, amount: Amount, seconds: float, *, is_priced: bool) -> LoadPart:
     return LoadPart(
         party.name,
-        Bounds.exact(amount.io_operations / seconds),
+        Bounds.exact(amount.io_operations / seconds) if is_priced else None,
         amount.operations / seconds,
         amount.read_bytes / seconds,
         amount.written_bytes / seconds,

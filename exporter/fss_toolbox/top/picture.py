@@ -37,13 +37,14 @@ def process_parts(
     iops: ByLabels, operations: ByLabels, payload: ByLabels
 ) -> Iterator[tuple[tuple[str, ...], LoadPart]]:
     """Yield the load of each process, a second. A key ends with `PROCESS_LABELS`, a key of payload then has the direction."""
-    for key, cost in iops.items():
+    for key in {**iops, **operations}:
         process, namespace, pod, unit = key[-len(PROCESS_LABELS) :]
+        cost = iops.get(key)  # None where the service publishes no cost
         yield (
             key,
             LoadPart(
                 process,
-                Bounds.exact(cost),
+                None if cost is None else Bounds.exact(cost),
                 operations.get(key),
                 payload.get((*key, "read")),
                 payload.get((*key, "write")),

@@ -33,11 +33,13 @@ class AgentCounting(KernelCounting):
 
     def __init__(self, flags: NfsFlags, mounts: MountSettings, new_reader: Callable[[], Callable[[], Reading]]) -> None:
         self.costs = exact(flags, new_reader(), mounts, flags.tick_s)
-        self._latency = LatencyReader(
+        latency = LatencyReader(
             new_reader(), sources(flags), mounts.address_map, rtt=flags.exact_rtt, retention_s=flags.series_retention_s
         )
-        self._processes = self._process_reader(flags, mounts) if flags.processes or flags.jobs else None
-        self.counters = [counter for counter in (self.costs, self._latency, self._processes) if counter is not None]
+        self._readers: list[LatencyReader | ProcessReader] = [latency]
+        if flags.processes or flags.jobs:
+            self._readers.append(self._process_reader(flags, mounts))
+        self.counters = [self.costs, *self._readers]
 
     def _process_reader(self, flags: NfsFlags, mounts: MountSettings) -> ProcessReader:
         counting = ProcessCounting(
@@ -68,16 +70,12 @@ class AgentCounting(KernelCounting):
 
     def start(self) -> None:
         """Start the loops of the other counters, after the first reading."""
-        self._latency.loop.start()
-        if self._processes is not None:
-            self._processes.start()
+        for reader in self._readers:
+            reader.loop.start()
 
     def ends(self) -> list[Callable[[], None]]:
         """Return functions that stop the loops and remove the triggers. They may run at the same time."""
-        ends = [self.costs.reader.close, self._latency.stop]
-        if self._processes is not None:
-            ends.append(self._processes.stop)
-        return ends
+        return [self.costs.reader.close, *(reader.stop for reader in self._readers)]
 
 
 def remove_remains(places: tuple[Path, ...]) -> None:

@@ -7,11 +7,9 @@ from pathlib import Path
 from fss_exporter.addresses import AddressMap
 from fss_kernel_counting.hist_tables import HistRow, Key, parts
 
-_MOST_CLIENTS = 10_000
-
 
 class ClientAddresses:
-    """Server address by the number of an RPC client. The kernel gives a free number to the next client at once."""
+    """Server address by the number of an RPC client. The kernel gives a free number to the next client at once, so numbers stay few."""
 
     def __init__(self, sysfs: Path, address_map: AddressMap) -> None:
         self._clients = sysfs / "kernel" / "sunrpc" / "rpc-clients"
@@ -31,7 +29,7 @@ class ClientAddresses:
         for client, addresses in born.items():
             self._known.pop(client, None)
             if not self.of(client) and len(addresses) == 1:
-                self._remember(client, next(iter(addresses)))
+                self._known[client] = next(iter(addresses))
         return {client: frozenset(addresses) for client, addresses in born.items()}
 
     def learn_all(self) -> None:
@@ -49,13 +47,8 @@ class ClientAddresses:
             address = self._looked_up(client)
             if not address:
                 return ""
-            self._remember(client, self._address_map.mount_target(address))
+            self._known[client] = self._address_map.mount_target(address)
         return self._known[client]
-
-    def _remember(self, client: str, address: str) -> None:
-        self._known[client] = address
-        while len(self._known) > _MOST_CLIENTS:
-            del self._known[next(iter(self._known))]
 
     def _looked_up(self, client: str) -> str:
         try:

@@ -29,7 +29,6 @@ _FIELDS = {
 A further modifier belongs to a trigger of another program, and its text is one word.
 """
 _VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20})*\n"
-_WRAP = 1 << 64
 _FULL_SHARE = 0.8
 
 
@@ -158,7 +157,7 @@ def _row_pattern(keys: str) -> re.Pattern[bytes]:
 
 
 def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow], event: str) -> Iterator[tuple[Key, HistRow]]:
-    """Return the growth of each changed row. Counters have 64 bits and start at zero after the largest number.
+    """Return the growth of each changed row.
 
     Raises:
         Lost: a row fell or is gone, because another program has replaced the trigger of the event.
@@ -172,9 +171,8 @@ def grown(before: Mapping[Key, HistRow], now: Mapping[Key, HistRow], event: str)
             continue
         common += 1
         if row is not old and row != old:
-            hits, value = (row.hits - old.hits) % _WRAP, (row.value - old.value) % _WRAP
-            if max(hits, value) >= _WRAP // 2:
+            if row.hits < old.hits or row.value < old.value:
                 raise replaced
-            yield key, HistRow(hits, value)
+            yield key, HistRow(row.hits - old.hits, row.value - old.value)
     if common < len(before):
         raise replaced

@@ -56,10 +56,6 @@ class ProcessReader:
         self._jobs = TopLoads[str](most_jobs) if most_jobs else None
         self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
 
-    def start(self) -> None:
-        """Set the triggers, and look every ten seconds."""
-        self.loop.start()
-
     def stop(self) -> None:
         """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
         self.loop.stop()

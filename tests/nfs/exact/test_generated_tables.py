@@ -6,13 +6,11 @@ from collections.abc import Callable
 from random import Random
 
 from hypothesis import given, settings, strategies as st
-from tests.nfs.exact.host import COST, EVENTS, KIB, SIZES, Host, Mount, assert_true_to_the_unit, exact, ready
+from tests.nfs.exact.host import EVENTS, KIB, SIZES, Host, Mount, exact, ready
 from tests.nfs.exact.kernel import ROOT, Kernel, Trigger
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_kernel_counting.tracefs import OF_SIZES
-
-WRAP = 1 << 64
 
 operations = st.sampled_from((READ, WRITE))
 sizes = st.one_of(st.sampled_from(SIZES), st.integers(0, 1024 * KIB))
@@ -116,37 +114,3 @@ def test_a_fault_costs_its_tick_the_exactness_and_no_other_tick_anything(
             if fault is None:
                 assert upper - lower <= width[operation] + 0.001
             width[operation] = upper - lower
-
-
-class FarGone(Kernel):
-    """Tables that have counted for so long that every counter is about to begin again."""
-
-    def append(self, path: object, text: str) -> None:
-        super().append(path, text)  # type: ignore[arg-type]  # what the kernel takes
-        for event in EVENTS.values():
-            for trigger in self.triggers(event)[-1:]:
-                for number in (40, 41, 42):
-                    for block in range(33):
-                        for odd in (0, 1):
-                            trigger.see({"dev": number, "arg_count": block * 32 * KIB + odd, "res_count": 0})
-                for row in trigger.rows.values():
-                    row[:] = [WRAP - 2, WRAP - 40_000]
-
-
-@given(st.lists(calls, min_size=1, max_size=5), st.booleans())
-@settings(max_examples=settings().max_examples // 4)
-def test_counters_of_64_bits_begin_again_without_a_trace(
-    ticks: list[list[tuple[int, str, int]]], buckets: bool
-) -> None:
-    host = ready(Host(Mount(40), Mount(41), Mount(42, "10.0.0.4"), kernel=FarGone(buckets=buckets)))
-    for done in ticks:
-        for number, operation, size in done:
-            host.call(number, operation, size)
-        host.tick()
-
-    assert_true_to_the_unit(host)
-    assert host.failed == {}
-    for operation in (READ, WRITE):
-        assert host.truth[operation] == sum(
-            COST[kind](size) for done in ticks for _, kind, size in done if kind == operation
-        )

@@ -13,7 +13,7 @@ HEAD = (
 )
 ROW = "{ dev:         42, arg_count: ~ 65536-98303 } hitcount:         18  res_count:    1376256\n"
 FOOT = "\nTotals:\n    Hits: 18\n    Entries: 1\n    Dropped: 0\n"
-WRAP = 1 << 64
+LARGEST = (1 << 64) - 1
 
 
 def parsed(text: str) -> tuple[Table, ...]:
@@ -86,7 +86,7 @@ def test_a_text_cut_anywhere_is_unreadable_and_never_a_smaller_table(end: int) -
 keys: st.SearchStrategy[tuple[str, ...]] = st.tuples(
     st.integers(0, 1 << 31).map(str), st.integers(0, 32).map(lambda block: str(block * 32768))
 )
-counts = st.builds(HistRow, st.integers(0, WRAP - 1), st.integers(0, WRAP - 1))
+counts = st.builds(HistRow, st.integers(0, LARGEST), st.integers(0, LARGEST))
 
 
 @st.composite
@@ -123,13 +123,13 @@ def test_a_parser_that_remembers_reads_as_one_that_does_not(
 @given(
     st.dictionaries(keys, counts, max_size=20), st.dictionaries(keys, st.tuples(st.integers(0, 1 << 62)), max_size=20)
 )
-def test_what_is_added_comes_out_again_also_where_a_counter_wraps(
+def test_what_is_added_comes_out_again(
     before: dict[tuple[str, ...], HistRow], growth: dict[tuple[str, ...], tuple[int]]
 ) -> None:
     now = dict(before)
     for key, (more,) in growth.items():
         old = before.get(key, HistRow(0, 0))
-        now[key] = HistRow((old.hits + more) % WRAP, (old.value + more // 2) % WRAP)
+        now[key] = HistRow(old.hits + more, old.value + more // 2)
 
     rows = dict(grown(before, now, "event"))
     expected = {key: HistRow(more, more // 2) for key, (more,) in growth.items() if more or key not in before}

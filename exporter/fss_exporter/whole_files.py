@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -22,8 +23,13 @@ def replace_whole(path: Path, content: bytes, mode: int | None = None) -> None:
             file.flush()
             os.fsync(file.fileno())  # else a crash can leave an empty file in the place of the old one
         temporary.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    with suppress(OSError):  # some file systems sync no directory, and the file is there
+        _sync(path.parent)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     finally:
-        os.close(directory)
+        os.close(descriptor)

@@ -23,10 +23,10 @@ from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, Superblock, join
+from fss_kernel_counting.clients import BIRTHS, CALLS
 from fss_kernel_counting.durations.latency_reader import LatencyReader
 from fss_kernel_counting.durations.request_durations import OF_THE_STATE_CLIENT, Durations, RequestTotals, durations
 from fss_kernel_counting.hist_tables import HistParser, Table, grown
-from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
 from fss_kernel_counting.tracefs import Sources
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "latency"

@@ -3,9 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from fss_exporter.addresses import AddressMap
 from fss_kernel_counting.hist_tables import HistRow, Key, parts
+
+CALLS: Final = "sunrpc/rpc_stats_latency"
+BIRTHS: Final = "sunrpc/rpc_clnt_new"
+# The events of a finished call and of a new client.
 
 
 class ClientAddresses:

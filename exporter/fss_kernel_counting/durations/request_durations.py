@@ -15,22 +15,17 @@ from typing import Final, NamedTuple
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import Answer
+from fss_kernel_counting.clients import BIRTHS, CALLS
 from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
-from fss_kernel_counting.sizes.size_triggers import BIRTHS, CALLS
 from fss_kernel_counting.tracefs import OF_LATENCY, Instance, Tracefs, Unavailable, advice
 
-# The tables, by event and condition. All but the first are optional.
-FINISHED: Final[TableName] = (CALLS, 'progname == "nfs"')  # every call, by the time from start to end
-ANSWERED: Final[TableName] = (
-    CALLS,
-    'rtt > 0 && progname == "nfs"',
-)  # answered calls, by the time from transmission to reply
-UNANSWERED: Final[TableName] = (
-    CALLS,
-    'rtt == 0 && progname == "nfs"',
-)  # calls without a reply, for example of a soft mount
-BORN: Final[TableName] = (BIRTHS, 'program == "nfs"')  # new RPC clients
+# The tables, by event and condition: every call by the time from start to end, and three optional tables. Answered calls by the time
+# from transmission to reply, calls without a reply (for example of a soft mount), and new RPC clients.
+FINISHED: Final[TableName] = (CALLS, 'progname == "nfs"')
+ANSWERED: Final[TableName] = (CALLS, 'rtt > 0 && progname == "nfs"')
+UNANSWERED: Final[TableName] = (CALLS, 'rtt == 0 && progname == "nfs"')
+BORN: Final[TableName] = (BIRTHS, 'program == "nfs"')
 
 OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from fss_exporter.model.operations import READ, WRITE
+from fss_kernel_counting import clients
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import TRIGGERS, Grown, Lost
 from fss_kernel_counting.instance_tables import InstanceTables
@@ -13,7 +14,6 @@ from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import Counted, Place, Places
 from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.processes.thread_tables import work
-from fss_kernel_counting.sizes import size_triggers
 from fss_kernel_counting.trace_records import Record, RecordedEvents
 from fss_kernel_counting.tracefs import Instance, ProcessNames, Tracefs, Unavailable, advice, advised
 
@@ -39,13 +39,13 @@ _CALLS: Final = dict.fromkeys(thread_tables.VERSIONS.values(), "client_id,common
 _TABLES: Final[Mapping[str, Tables]] = {
     READS: Tables(thread_tables.READS, _SIZES, 2, frozenset(("dev", "count"))),
     WRITES: Tables(thread_tables.WRITES, _SIZES, 2, frozenset(("dev", "count", "fileid"))),
-    CALLS: Tables(size_triggers.CALLS, _CALLS, 1, frozenset(("client_id", "version", "progname", "procname"))),
+    CALLS: Tables(clients.CALLS, _CALLS, 1, frozenset(("client_id", "version", "progname", "procname"))),
     **{
         procedure: Tables(event, {"": _THREAD}, 4, frozenset(("dev",)))
         for procedure, event in thread_tables.CLAIMED_BY.items()
     },
     CLIENTS: Tables(
-        size_triggers.BIRTHS, {thread_tables.BORN: "client_id,addr"}, 8, frozenset(("client_id", "addr", "program"))
+        clients.BIRTHS, {thread_tables.BORN: "client_id,addr"}, 8, frozenset(("client_id", "addr", "program"))
     ),
 }
 PARTS_WITHOUT_JOIN: Final = (*_TABLES, BIRTHS)

@@ -12,13 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_kernel_counting.clients import BIRTHS, CALLS
 from fss_kernel_counting.hist_tables import Grown, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
 from fss_kernel_counting.tracefs import OF_SIZES, Instance, Tracefs, Unavailable, advice
 
-CALLS = "sunrpc/rpc_stats_latency"
-BIRTHS = "sunrpc/rpc_clnt_new"
 LOCKS: TableName = (CALLS, 'progname == "lockd"')
 ACLS: TableName = (CALLS, 'progname == "nfsacl"')
 BORN: TableName = (BIRTHS, 'program == "lockd" || program == "nfsacl"')

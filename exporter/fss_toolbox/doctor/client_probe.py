@@ -29,13 +29,11 @@ SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_en
 _HANDSHAKES: Final = 3
 _COUNTER: Final = """
 import os, sys
-count = 0
-with os.scandir(sys.argv[1]) as entries:
-    for _ in entries:
-        count += 1
-        if count > int(sys.argv[2]):
-            break
-print(count)
+from itertools import islice
+try:
+    print(sum(1 for _ in islice(os.scandir(sys.argv[1]), int(sys.argv[2]) + 1)))
+except OSError as error:
+    sys.exit(error.strerror)
 """
 
 

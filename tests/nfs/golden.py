@@ -11,8 +11,9 @@ from pathlib import Path
 from tests.exposition_text import written
 
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mount_services import Claim, Services
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.nfs.superblocks import Claim, Reading, Services
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -14,10 +14,11 @@ from fss_exporter.catalogue import CLIENT, EXPORTER
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mount_services import Claim, Services
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import Claim, Reading, Services, join
+from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.settings import Settings
 

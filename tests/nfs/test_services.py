@@ -6,9 +6,10 @@ from tests.nfs.records import mountinfo, mountstats
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import TB, SeriesKey
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import BY_NAME, Claim, Reading, Services, join
+from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.totals import MountTotals
 
 NAS = "0a1b2c-xyz.cn-hangzhou.nas.aliyuncs.com"

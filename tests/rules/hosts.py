@@ -16,8 +16,8 @@ from tests.rules.kernel_mount import RTT_MS, KernelMount
 from fss_exporter.catalogue import text
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mount_settings import MountSettings
-from fss_exporter.nfs.superblocks import BY_NAME, Services
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.demo.region.tenancies import REGION
 

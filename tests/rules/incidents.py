@@ -34,7 +34,7 @@ from tests.rules.hosts import HostSettings
 from tests.rules.runner import Incident, page, ticket
 from tests.rules.site import Site
 
-from fss_exporter.nfs.superblocks import Claim, Services
+from fss_exporter.nfs.mount_services import Claim, Services
 
 NODE_EXPORTER = HostSettings(is_node_exporter=True)
 APSARA = HostSettings(services=Services([Claim("apsara-nas", "capacity", 1e12)]))

@@ -14,7 +14,8 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
 from fss_exporter.model.service_table import OneClient, SeriesKey
-from fss_exporter.nfs.superblocks import KnownService, Superblock
+from fss_exporter.nfs.mount_services import KnownService
+from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 

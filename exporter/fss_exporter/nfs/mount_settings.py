@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ_CLASS, WRITE_CLASS
-from fss_exporter.nfs.superblocks import BY_NAME, Claim, Services
+from fss_exporter.nfs.mount_services import BY_NAME, Claim, Services
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings

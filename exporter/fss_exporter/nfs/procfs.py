@@ -11,9 +11,10 @@ from typing import NamedTuple
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import within
 from fss_exporter.errors import SourceError
+from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
-from fss_exporter.nfs.superblocks import BY_NAME, UNMATCHED, MountTable, Reading, Services
+from fss_exporter.nfs.superblocks import UNMATCHED, MountTable, Reading
 
 log = logging.getLogger(__name__)
 

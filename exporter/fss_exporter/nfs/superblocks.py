@@ -3,96 +3,21 @@
 A record does not name a superblock. Mount point, device and file system type name the mount in both files. Mounts stacked
 on one mount point have the same order in both files. Several mounts of one superblock repeat the counters, so a single
 record is enough.
-
-The storage service of a mount comes from the configuration, from the server's name, or by default. The lookup runs when the
-mounts change, never in a tick. By default an NFSv3 mount belongs to OCI File Storage, because the service offers no other
-version. An NFSv4 mount belongs to an unknown service. Such a mount has raw counters and no estimate.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
-from fss_exporter.model import service_table
-from fss_exporter.model.limits import Limits
-from fss_exporter.model.service_table import NONE, OCI_FSS, CostRule, OneClient, SeriesKey, Service
+from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.nfs.mount_services import BY_NAME, KnownService, Services
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 
 UNMATCHED = "not_in_mountinfo"
 """Reason of a record whose mount is not in mountinfo."""
-
-_NFS3: Final = "nfs"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The operator's statement about some mounts. `*` in a pattern matches any text, and an empty pattern matches everything."""
-
-    service: str  # name of a row of the table of services
-    kind: str = ""  # type of the service. Empty if the operator names none
-    capacity_bytes: float | None = None  # capacity of the file system or volume. None if the operator names none
-    # address, server, export: patterns
-    address: str = ""
-    server: str = ""
-    export: str = ""
-
-    def fits(self, key: SeriesKey) -> bool:
-        """Whether the claim matches a mount."""
-        claimed = (self.address, self.server.lower(), self.export)
-        return all(map(_matches, (key.address, key.server.lower(), key.export), claimed))
-
-
-def _matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a pattern, in which only `*` is special."""
-    return not pattern or fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
-
-
-@dataclass(frozen=True, slots=True)
-class KnownService:
-    """The known facts about the service behind a mount."""
-
-    service: Service  # row of the table
-    cost: CostRule  # way of counting operations
-    stated: bool = False  # True if the configuration or the server's name decides. False for the default
-    kind: str = ""  # type of the service. Empty if unknown
-    ceilings: Limits = field(default_factory=Limits)  # the known ceilings
-
-    @property
-    def one_client(self) -> OneClient | None:
-        """Documented throughput of a single client. None if the type is unknown."""
-        kind = self.service.kinds.get(self.kind)
-        return None if kind is None else kind.one_client
-
-
-ASSUMED_NFS3: Final = KnownService(OCI_FSS, OCI_FSS.cost)
-ASSUMED_OTHER: Final = KnownService(NONE, NONE.cost)
-
-
-class Services:
-    """Look up the services of mounts. The first claim that fits wins, and a claim wins over a server name."""
-
-    def __init__(self, claims: Sequence[Claim] = ()) -> None:
-        self._claims = tuple(claims)
-
-    def of(self, key: SeriesKey, fstype: str) -> KnownService:
-        """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
-        claim = next((rule for rule in self._claims if rule.fits(key)), None)
-        service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
-        if service is None:
-            return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER
-        # OCI File Storage has weights for NFSv3 procedures only.
-        cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
-        if claim is None:
-            return KnownService(service, cost, stated=True)
-        ceilings = service.ceilings(claim.kind, claim.capacity_bytes)
-        return KnownService(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
-
-
-BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount
 
 
 @dataclass(frozen=True, slots=True)

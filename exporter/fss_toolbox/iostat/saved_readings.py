@@ -17,18 +17,11 @@ from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
-from fss_exporter.nfs.superblocks import (
-    BY_NAME,
-    NO_READING,
-    UNMATCHED,
-    Reading,
-    Services,
-    Superblock,
-    join,
-)
+from fss_exporter.nfs.superblocks import NO_READING, UNMATCHED, Reading, Superblock, join
 from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 from fss_toolbox.iostat.rates import traffic
 from fss_toolbox.iostat.traffic_report import Report, mount_points

@@ -116,26 +116,27 @@ class LatencyReader:
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
-        began = self._cpu_clock()
+        began, failed = self._cpu_clock(), ""
         reading, session = self._read(), self._triggers.session
         if session is not None and self.totals.active:
-            self._try(lambda: self._count(session, reading))
+            failed = self._try(lambda: self._count(session, reading))
         if not self.totals.active:
-            self._try(lambda: self._set_up(reading))
+            again = self._try(lambda: self._set_up(reading))
+            failed = failed or again
+        if failed:
+            self.totals = self.totals.lost(failed)
         self._forget(reading)
         self._cpu_s = self._cpu_clock() - began
 
-    def _try(self, look: Callable[[], None]) -> None:
-        """Take a look at the tables. After a failure the next look is a first look."""
+    def _try(self, look: Callable[[], None]) -> str:
+        """Take a look at the tables. Return the check that failed, if any. The next look is then a first look."""
         try:
             look()
         except Lost as lost:
             self._triggers.lose(lost)
-            self._lose(lost.check)
-
-    def _lose(self, check: str) -> None:
-        self.totals = self.totals.lost(check)
-        self._begin_anew()
+            self._begin_anew()
+            return lost.check
+        return ""
 
     def _count(self, session: InstanceTables, reading: Reading) -> None:
         grown = session.all_added()
@@ -156,7 +157,8 @@ class LatencyReader:
             log.info("the tables of durations are nearly full and are set up again")
             self._triggers.double()
             self._triggers.end()
-            self._lose(FULL)
+            self.totals = self.totals.lost(FULL)
+            self._begin_anew()
 
     def _owners_now(self, session: InstanceTables, reading: Reading) -> Owners:
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.

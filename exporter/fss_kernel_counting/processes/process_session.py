@@ -145,14 +145,14 @@ class ProcessSession:
             dirtiers = thread_tables.dirtiers(self._tables[DIRTIERS].rows(names))
             counted.joined = work(thread_tables.joined(joined, dirtiers, places.of_device))
         for procedure in thread_tables.CLAIMED_BY:
-            counted.claims += work(thread_tables.claims(self._added(procedure), procedure, places.of_device))
+            counted.claims.update(work(thread_tables.claims(self._added(procedure), procedure, places.of_device)))
         for part, procedure in ((READS, READ), (WRITES, WRITE)):
-            counted.sent += work(thread_tables.sent(self._added(part), procedure, places.of_device))
+            counted.sent.update(work(thread_tables.sent(self._added(part), procedure, places.of_device)))
         self._addresses.learn(self._added(CLIENTS).get(thread_tables.BORN, ()))
         calls = self._added(CALLS)
         for version, condition in thread_tables.VERSIONS.items():
             place_of = partial(self._place, places, version)
-            counted.sent += work(thread_tables.calls(calls.get(condition, ()), place_of))
+            counted.sent.update(work(thread_tables.calls(calls.get(condition, ()), place_of)))
         return counted
 
     def records(self) -> list[Record]:

@@ -87,7 +87,7 @@ def by_superblock(
 
     `transfers` are by operation and device number. `present` is the `major:minor` of every visible mount.
     """
-    names = {device_of(number): number for number in (*numbers, *present)} if any(transfers.values()) else {}
+    names = {device_of(number): number for number in {*numbers, *present}} if any(transfers.values()) else {}
     known: dict[str, dict[str, CountedTransfers]] = {operation: {} for operation in transfers}
     invisible = dict.fromkeys(transfers, NO_TRANSFERS)
     for operation, by_device in transfers.items():

@@ -423,6 +423,26 @@ def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_t
     }
 
 
+def of_a_mount_target_without_figures(path: str) -> str:
+    """A Prometheus whose poller knows a mount target, of which OCI publishes nothing, and whose clients are scraped."""
+    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    labels = {"address": "10.0.0.5"}
+    values = {"fss_mount_target_info": "1", "fss_mount_target_read_bytes_per_second_limit": "2.5e9"}
+    value = next((value for name, value in values.items() if name in query), "")
+    if value:
+        labels |= {"mount_target_id": "ocid1.a", "shape": "hpmt-20"}
+    elif "fss_client" in query and is_range:
+        value = "40000"
+    series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
+    return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+
+
+def test_the_clients_of_a_mount_target_without_figures_are_judged_by_its_shape_and_ceilings() -> None:
+    (load,) = busiest(of_a_mount_target_without_figures, of_shape, None, NOW).values()
+    assert (load.shape, load.limits) == ("hpmt-20", Limits(read_bytes_per_second=2.5e9))
+    assert load.known is None, "no operation of the clients is known"
+
+
 def renamed(path: str) -> str:
     """A Prometheus with a volume that was busy until its change of name, and idle afterwards."""
     query = parse_qs(urlsplit(path).query)["query"][0]

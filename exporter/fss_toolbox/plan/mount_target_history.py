@@ -47,7 +47,7 @@ HISTORY_DAYS: Final = 28
 class KnownMountTarget:
     """A mount target of the week as Prometheus has it."""
 
-    id: str  # OCID
+    id: str  # OCID. Empty if only clients know the mount target
     name: str = ""  # display name
     # None if the address is unknown, or if two mount targets of the network have the address
     place: NetworkAddress | None = None
@@ -67,16 +67,20 @@ def of_mount_targets(
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
-    loads = _polled(prometheus, limits, address)
+    known = known_mount_targets(prometheus, address)
+    loads = _polled(prometheus, known, limits, address)
     polled = {load.place for load in loads.values() if load.place}
+    by_place = {target.place: target for target in known.values()}
     histories = client_histories(prometheus, address)
     names = names_of((*histories, *polled))
     for place, history in histories.items():
         if place not in polled and place not in elsewhere:
-            load = of_clients(prometheus, place, history, limits(place.address, "", None))
+            # A poller may know a mount target of which OCI publishes nothing.
+            target = by_place.get(place, KnownMountTarget(""))
+            load = of_clients(prometheus, place, history, limits(place.address, target.shape, target.limits))
             iops = load.traffic.iops
-            known = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
-            loads[names[place]] = replace(load, known=known)
+            figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
+            loads[names[place]] = replace(load, known=figure, shape=target.shape, limits=target.limits)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
@@ -121,8 +125,9 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     }
 
 
-def _polled(prometheus: Prometheus, limits: LimitsOf, address: str | None) -> dict[str, Load]:
-    known = known_mount_targets(prometheus, address)
+def _polled(
+    prometheus: Prometheus, known: Mapping[str, KnownMountTarget], limits: LimitsOf, address: str | None
+) -> dict[str, Load]:
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     places = names_of(target.place for target in known.values() if target.place)
     loads: dict[str, Load] = {}

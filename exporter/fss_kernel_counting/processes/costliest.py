@@ -10,11 +10,11 @@ Each address has N rows and the row `other`. Three rules keep every counter grow
 So rates and increases over all rows of an address are right for the address. The sum of the counters has no meaning.
 """
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Generic, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-Who = TypeVar("Who", bound=Hashable)  # A process or a job
+Labels = tuple[str, ...]  # Labels of a process or a job
 
 IDLE_SECONDS: Final = 3600.0  # A row without load for so long leaves
 
@@ -62,26 +62,26 @@ class TopRow:
 
 
 @dataclass(slots=True)
-class TopOfAddress(Generic[Who]):
+class TopOfAddress:
     """The rows of one address."""
 
-    rows: dict[Who, TopRow] = field(default_factory=dict)  # processes with series of their own
+    rows: dict[Labels, TopRow] = field(default_factory=dict)  # processes with series of their own
     other: Amount = NO_AMOUNT  # all others
     priced: bool = False  # whether the service behind the address publishes what operations cost
-    outsiders: dict[Who, float] = field(default_factory=dict)  # faded weights of processes without a row
+    outsiders: dict[Labels, float] = field(default_factory=dict)  # faded weights of processes without a row
     replacements: float = 0.0  # rows that may leave for another process now
     mounted_at: float = 0.0  # last time with a mount
 
 
-class TopLoads(Generic[Who]):
+class TopLoads:
     """Rows by address, at most `most` rows of an address beside `other`."""
 
     def __init__(self, most: int) -> None:
-        self.addresses: dict[str, TopOfAddress[Who]] = {}
+        self.addresses: dict[str, TopOfAddress] = {}
         self._most = most
         self._at: float | None = None
 
-    def add(self, loads: Mapping[str, Mapping[Who | None, Amount]], priced: Mapping[str, bool], now: float) -> None:
+    def add(self, loads: Mapping[str, Mapping[Labels | None, Amount]], priced: Mapping[str, bool], now: float) -> None:
         """Add one interval. A load of None never gets a row of its own.
 
         `priced` says for each address of a mount whether the service publishes costs.
@@ -99,7 +99,7 @@ class TopLoads(Generic[Who]):
             if now - top.mounted_at > IDLE_SECONDS:
                 del self.addresses[name]
 
-    def _age(self, top: TopOfAddress[Who], busy: Collection[Who], seconds: float, now: float) -> None:
+    def _age(self, top: TopOfAddress, busy: Collection[Labels], seconds: float, now: float) -> None:
         fade = 0.5 ** (seconds / HALF_LIFE_SECONDS)
         top.rows = {who: row for who, row in top.rows.items() if who in busy or now - row.busy_at <= IDLE_SECONDS}
         for row in top.rows.values():
@@ -107,7 +107,7 @@ class TopLoads(Generic[Who]):
         top.outsiders = {who: weight * fade for who, weight in top.outsiders.items()}
         top.replacements = min(float(self._most), top.replacements + self._most * seconds / IDLE_SECONDS)
 
-    def _take(self, top: TopOfAddress[Who], amounts: Mapping[Who, Amount], now: float) -> None:
+    def _take(self, top: TopOfAddress, amounts: Mapping[Labels, Amount], now: float) -> None:
         for who, amount in amounts.items():
             if who in top.rows:
                 top.rows[who].weight += amount.weight
@@ -128,7 +128,7 @@ class TopLoads(Generic[Who]):
         for who in kept[self._most * _OUTSIDERS_A_ROW :]:
             del top.outsiders[who]
 
-    def _has_place(self, top: TopOfAddress[Who], weight: float) -> bool:
+    def _has_place(self, top: TopOfAddress, weight: float) -> bool:
         """Whether a process gets a row in the table of the top processes. The cheapest row leaves for a process with twice the cost."""
         if len(top.rows) < self._most:
             return True

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable
+from typing import NamedTuple, TypeVar
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.nfs.mount_settings import MountSettings
@@ -14,7 +14,7 @@ from fss_kernel_counting.instance_tables import RETRY_SECONDS, TriggerSetUp
 from fss_kernel_counting.processes import process_session
 from fss_kernel_counting.processes.attribution import Attribution, Places, Thread, amount
 from fss_kernel_counting.processes.births import FamilyTree
-from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount, Who
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
 from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, ProcessSession
 from fss_kernel_counting.tracefs import NotYet, ProcessNames, Sources, Tracefs
@@ -26,6 +26,9 @@ INSTANCE, IDENTITIES, POD_NAMES = "instance", "identities", "pod_names"  # Parts
 WAITS, RENEWED = "waits", "renewed"  # Reasons of a failure beside the reasons of the session
 
 _FEWEST_ROWS, _MOST_ROWS = 4096, 16384
+
+
+Who = TypeVar("Who", bound=Hashable)
 
 
 class ProcessLoad(NamedTuple):

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from fss_exporter.background import Worker
@@ -11,13 +11,16 @@ from fss_exporter.catalogue import Family, family
 from fss_exporter.nfs.collector import Answer, new_since
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
-from fss_kernel_counting.processes.costliest import NO_AMOUNT, TopLoads, Who
+from fss_kernel_counting.processes.costliest import NO_AMOUNT, Labels, TopLoads
 from fss_kernel_counting.processes.counting import ProcessCounting, by_address
-from fss_kernel_counting.processes.identities import Identity
+from fss_kernel_counting.processes.identities import Identity, SeenThread
 
-_OTHER_PROCESSES: Final = Identity("other")
-_OTHER_JOBS: Final = "other"
-# Everything without a row of its own.
+_LABELS: Final[Mapping[str, Callable[[SeenThread], Labels | None]]] = {
+    "process": lambda seen: seen.identity,
+    "job": lambda seen: (seen.job,) if seen.job else None,
+}
+_OTHER: Final[Mapping[str, Labels]] = {"process": Identity("other"), "job": ("other",)}
+# Labels of a thread, and of everything without a row, by kind of the rows.
 
 LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 
@@ -52,8 +55,8 @@ class ProcessReader:
         self._clock = clock
         self._lock = threading.Lock()
         self._round_lock = threading.Lock()
-        self._processes = TopLoads[Identity](most_processes) if most_processes else None
-        self._jobs = TopLoads[str](most_jobs) if most_jobs else None
+        kinds = (("process", most_processes), ("job", most_jobs))
+        self._tops = {kind: TopLoads(most) for kind, most in kinds if most}
         self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
 
     def stop(self) -> None:
@@ -70,10 +73,8 @@ class ProcessReader:
             loads = self._counting.look(reading)
         priced, now = Places(reading.superblocks).priced, self._clock()
         with self._lock:
-            if self._processes is not None:
-                self._processes.add(by_address(loads, lambda seen: seen.identity), priced, now)
-            if self._jobs is not None:
-                self._jobs.add(by_address(loads, lambda seen: seen.job or None), priced, now)
+            for kind, top in self._tops.items():
+                top.add(by_address(loads, _LABELS[kind]), priced, now)
 
     def families(self, answer: Answer) -> Iterator[Family]:
         """Return the metric families. A new process or job shows zeros in its first answers to a server."""
@@ -82,39 +83,27 @@ class ProcessReader:
             since = new_since(self._answered_at, now)
             if answer.is_for_server:
                 self._answered_at = now
-            if self._processes is not None:
-                yield from self._rows("process", self._processes, lambda who: who or _OTHER_PROCESSES, answer, since)
-            if self._jobs is not None:
-                yield from self._rows("job", self._jobs, lambda job: (job or _OTHER_JOBS,), answer, since)
+            for kind, top in self._tops.items():
+                yield from self._rows(kind, top, answer, since)
         counting = self._counting
         active = (((part,), float(part in counting.active)) for part in counting.parts)
         yield family("fss_nfs_process_part_active", active)
         yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))
 
-    def _rows(
-        self,
-        kind: str,
-        top: TopLoads[Who],
-        labels: Callable[[Who | None], tuple[str, ...]],
-        answer: Answer,
-        since: float,
-    ) -> tuple[Family, ...]:
-        """Return the families of processes or jobs. `labels` returns those of one, and for None those of all others.
-
-        A row that began before `since` shows its counts at once.
-        """
+    def _rows(self, kind: str, top: TopLoads, answer: Answer, since: float) -> tuple[Family, ...]:
+        """Return the families of processes or jobs. A row that began before `since` shows its counts at once."""
         operations, costs, carried = (
             family(f"fss_client_{kind}_{name}_total") for name in ("operations", "io_operations", "bytes")
         )
         for address, rows in top.addresses.items():
-            for who, row in (*rows.rows.items(), (None, None)):
+            for labels, row in (*rows.rows.items(), (_OTHER[kind], None)):
                 total = rows.other if row is None else row.total
                 if row is not None and row.answers == 0 and row.began_at < since:
                     row.answers = self._zero_answers
                 if row is not None and row.answers < self._zero_answers:
                     total = NO_AMOUNT if answer.is_for_server else total
                     row.answers += answer.is_for_server
-                series = (answer.network, address, *labels(who))
+                series = (answer.network, address, *labels)
                 operations.add_metric(series, total.operations)
                 if rows.priced:
                     costs.add_metric(series, total.io_operations)

@@ -2,43 +2,42 @@
 
 from hypothesis import given, settings, strategies as st
 
-from fss_kernel_counting.processes.costliest import Amount, TopLoads, TopRow
-from fss_kernel_counting.processes.identities import Identity
+from fss_kernel_counting.processes.costliest import Amount, Labels, TopLoads, TopRow
 
 HERE = "10.0.0.3"
 PRICED = {HERE: True}
 
 
-def amounts(**costs: float) -> dict[str, dict[Identity | None, Amount]]:
+def amounts(**costs: float) -> dict[str, dict[Labels | None, Amount]]:
     """One interval: cost by name of the process."""
-    return {HERE: {Identity(name): Amount(1, cost) for name, cost in costs.items()}}
+    return {HERE: {(name,): Amount(1, cost) for name, cost in costs.items()}}
 
 
-def shown(top: TopLoads[Identity]) -> dict[str, float]:
+def shown(top: TopLoads) -> dict[str, float]:
     """Cost by row."""
     address = top.addresses[HERE]
     return {
-        **{who.process: row.total.io_operations for who, row in address.rows.items()},
+        **{name: row.total.io_operations for (name,), row in address.rows.items()},
         "other": address.other.io_operations,
     }
 
 
 def test_the_dearest_have_rows_and_the_rest_is_other() -> None:
-    top = TopLoads[Identity](2)
+    top = TopLoads(2)
     top.add(amounts(a=5, b=90, c=40), PRICED, 0)
 
     assert shown(top) == {"b": 90, "c": 40, "other": 5}
 
 
 def test_a_mount_without_load_has_the_row_other_at_zero() -> None:
-    top = TopLoads[Identity](2)
+    top = TopLoads(2)
     top.add({}, PRICED, 0)
 
     assert shown(top) == {"other": 0}
 
 
 def test_a_process_enters_when_it_costs_twice_as_much_as_the_cheapest_row() -> None:
-    top = TopLoads[Identity](2)
+    top = TopLoads(2)
     top.add(amounts(a=10, b=10), PRICED, 0)
     top.add(amounts(c=19), PRICED, 0)
     assert shown(top) == {"a": 10, "b": 10, "other": 19}
@@ -50,7 +49,7 @@ def test_a_process_enters_when_it_costs_twice_as_much_as_the_cheapest_row() -> N
 
 
 def test_the_counts_of_a_row_that_leaves_do_not_move_to_other() -> None:
-    top = TopLoads[Identity](1)
+    top = TopLoads(1)
     top.add(amounts(a=10), PRICED, 0)
     top.add(amounts(b=100), PRICED, 10)
 
@@ -58,7 +57,7 @@ def test_the_counts_of_a_row_that_leaves_do_not_move_to_other() -> None:
 
 
 def test_a_row_leaves_after_an_hour_without_load() -> None:
-    top = TopLoads[Identity](2)
+    top = TopLoads(2)
     top.add(amounts(a=10, b=10), PRICED, 0)
     top.add(amounts(b=1), PRICED, 3000)
     top.add({}, PRICED, 3600)
@@ -70,7 +69,7 @@ def test_a_row_leaves_after_an_hour_without_load() -> None:
 
 
 def test_a_process_that_renames_itself_all_the_time_makes_few_series_an_hour() -> None:
-    top = TopLoads[Identity](5)
+    top = TopLoads(5)
     names = set()
     for at in range(360):
         top.add(amounts(**{f"n{at}": 100.0 * 3**at if at < 300 else 1e300}), PRICED, 10.0 * at)
@@ -80,7 +79,7 @@ def test_a_process_that_renames_itself_all_the_time_makes_few_series_an_hour() -
 
 
 def test_an_address_without_a_mount_goes_after_an_hour() -> None:
-    top = TopLoads[Identity](2)
+    top = TopLoads(2)
     top.add(amounts(a=10), PRICED, 0)
     top.add({}, {}, 3600)
     assert HERE in top.addresses
@@ -91,10 +90,10 @@ def test_an_address_without_a_mount_goes_after_an_hour() -> None:
 
 
 def test_where_the_service_publishes_no_cost_the_calls_decide() -> None:
-    top = TopLoads[Identity](1)
-    top.add({HERE: {Identity("a"): Amount(5), Identity("b"): Amount(50)}}, {HERE: False}, 0)
+    top = TopLoads(1)
+    top.add({HERE: {("a",): Amount(5), ("b",): Amount(50)}}, {HERE: False}, 0)
 
-    assert [who.process for who in top.addresses[HERE].rows] == ["b"]
+    assert list(top.addresses[HERE].rows) == [("b",)]
     assert not top.addresses[HERE].priced
 
 
@@ -106,7 +105,7 @@ LOADS = st.lists(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 100
 def test_no_row_ever_goes_back_and_nothing_is_counted_twice_or_lost(
     loads: list[dict[str, int]], most: int, step: float
 ) -> None:
-    top, other = TopLoads[Identity](most), 0.0
+    top, other = TopLoads(most), 0.0
     seen: dict[int, tuple[TopRow, float]] = {}
     for at, costs in enumerate(loads):
         top.add(amounts(**costs), PRICED, at * step)

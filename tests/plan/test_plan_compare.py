@@ -46,12 +46,17 @@ def test_a_table_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
     [
         ("[a", "prices.toml: "),
         ("usd = 5", "not a table"),
-        ("[a]\nusd = 5", "give usd or usd_per_gb, and source and date"),
-        ('[a]\nusd = 5\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"', "give usd or usd_per_gb"),
-        ('[a]\nusd = -5\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
-        ('[a]\nusd = nan\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
-        ('[a]\nusd = 5\nsource = "s"\ndate = "soon"', "date is not a day"),
-        ('[a]\nusd = 5\nsource = "s"\ndate = "2026-11-01"\neuro = 4', "give usd or usd_per_gb"),
+        ("[standard]\nusd = 5", "give usd or usd_per_gb, and source and date"),
+        (
+            '["lustre mbps-per-tb-125"]\nusd = 5\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"',
+            "give usd or usd_per_gb",
+        ),
+        ('[standard]\nusd = -5\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[standard]\nusd = nan\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[standard]\nusd = 5\nsource = "s"\ndate = "soon"', "date is not a day"),
+        ('[standard]\nusd = 5\nsource = "s"\ndate = "2026-11-01"\neuro = 4', "give usd or usd_per_gb"),
+        ('[hmpt-20]\nusd = 5\nsource = "s"\ndate = "2026-11-01"', "no such option. There are standard, hpmt-20"),
+        ('[hpmt-20]\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"', "mount targets have no capacity to buy"),
     ],
 )
 def test_a_wrong_table_of_prices_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:

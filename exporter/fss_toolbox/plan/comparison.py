@@ -10,11 +10,12 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter.errors import UsageError
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import TIB
 from fss_toolbox import printed
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
-from fss_toolbox.sizing.options import Option, Price
+from fss_toolbox.sizing.options import OPTIONS, Option, Price
 from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
 
@@ -80,12 +81,16 @@ def parse_prices(name: str, text: str) -> dict[str, Price]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: {error}") from error
-    return {option: _price(f"{name}: [{option}]", table) for option, table in document.items()}
+    return {option: _price(f"{name}: [{option}]", option, table) for option, table in document.items()}
 
 
-def _price(where: str, table: Any) -> Price:
+def _price(where: str, option: str, table: Any) -> Price:
     if not isinstance(table, dict):
         raise UsageError(f"{where}: not a table. Write [hpmt-20] and below usd, source and date")
+    if option not in OPTIONS:
+        raise UsageError(f"{where}: no such option. There are {', '.join(OPTIONS)}")
+    if option in SHAPES and "usd_per_gb" in table:
+        raise UsageError(f"{where}: mount targets have no capacity to buy: give usd, the price of one for a month")
     given = [name for name in ("usd", "usd_per_gb") if name in table]
     known = {"usd", "usd_per_gb", "source", "date"}
     if len(given) != 1 or not table.keys() <= known or not isinstance(table.get("source"), str):

@@ -17,6 +17,14 @@ from fss_toolbox.sizing.workload import plain
 _EPOCH: Final = date(1970, 1, 1)
 
 
+def _lustre_name(kind: str) -> str:
+    return f"{LUSTRE.name} {kind}"
+
+
+OPTIONS: Final = (*SHAPES, *map(_lustre_name, LUSTRE.kinds))
+"""The names of all options. Only Lustre has a capacity to buy."""
+
+
 class Price(NamedTuple):
     """The price of an option for a month, as a row of the table of prices."""
 
@@ -127,7 +135,7 @@ def _lustre(
     for offer in offers(plain(traffic), LUSTRE, target):
         size = offer.capacity_bytes
         if size is not None:
-            name = f"{LUSTRE.name} {offer.kind.name}"
+            name = _lustre_name(offer.kind.name)
             uses = (Use(BOTH_DIRECTIONS, "B/s", traffic.payload, offer.kind.ceilings(size).bytes_per_second),)
             yield Option(
                 name, uses, target, capacity_bytes=size, price=prices.get(name), full_on=_full_on(uses, growth, 1)

@@ -6,4 +6,4 @@ from fss_exporter.oci.client.credentials import (
     region_of as region_of,
 )
 from fss_exporter.oci.client.sdk_client import SdkClient as SdkClient
-from fss_exporter.oci.client.session import Record as Record, Session as Session
+from fss_exporter.oci.client.session import Session as Session

@@ -37,7 +37,8 @@ class LedgerRun:
     def start(self, poll: PolledRegion) -> None:
         """Use a new exporter from now on, which lists resources in each minute."""
         self.poll = poll
-        self.poll.inventories.interval = 60.0
+        oci = poll.settings.oci.model_copy(update={"inventory_interval": 60.0})
+        poll.settings = poll.settings.model_copy(update={"oci": oci})
 
     def restart(self) -> None:
         """Begin a new exporter with what the old one kept."""

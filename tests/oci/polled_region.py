@@ -30,12 +30,11 @@ class Held:
 class PolledRegion:
     """The region, what the loops of the poller make of it, and the time.
 
-    `targets` are the mount targets that the configuration names. `ledger` is what was counted before.
+    `ledger` is what was counted before.
     """
 
     cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target("a"), mount_target("b")]))
     now: float = NOON + 20.0
-    targets: frozenset[str] = frozenset()
     ledger: Ledger = field(default_factory=lambda: Ledger(NOON))
     settings: Settings = field(default_factory=Settings)
 
@@ -69,7 +68,7 @@ class PolledRegion:
         )
         region = MonitoredRegion("eu", self.inventory, self.failures, poller)
         account = Account(Held, lambda _: [region], lambda _: None)
-        self.inventories = InventoryLoop(account, self.targets, interval=600.0, clock=self.clock)
+        self.inventories = InventoryLoop(account, lambda: self.settings, clock=self.clock)
         self.polls = MetricPoller(account, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
 
     def clock(self) -> float:

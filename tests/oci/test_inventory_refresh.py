@@ -10,7 +10,6 @@ from tests.oci.polled_region import PolledRegion
 from fss_exporter.errors import CloudError, NotAuthorized
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
-from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.settings import load
 
 
@@ -96,7 +95,7 @@ def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.
 def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
     limits = {"mount_targets": {"a": {"iops": 1.0}, "mt-tpyo": {"iops": 2.0}}}
     shares = {"mount_targets": {"b": {"latency": 0.9}, "gone": {"latency": 0.9}}}
-    poll = PolledRegion(targets=named_targets(load(None, {"limits": limits, "slo_objectives": shares})))
+    poll = PolledRegion(settings=load(None, {"limits": limits, "slo_objectives": shares}))
     poll.cloud.refuse = lambda operation: (
         CloudError("away", operation=operation) if operation == "ListMountTargets" else None
     )

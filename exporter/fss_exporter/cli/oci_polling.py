@@ -27,7 +27,6 @@ from fss_exporter.oci.metric_queries import MetricQueries
 from fss_exporter.oci.metric_table import METRICS, SERVICE_METRICS, metrics_of
 from fss_exporter.oci.minute_judge import MinuteJudge
 from fss_exporter.oci.minute_metrics import BY_MINUTE
-from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.publisher import Publisher
 from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
 from fss_exporter.oci.region_poller import RegionPoller
@@ -86,9 +85,7 @@ class Polling:
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
-        self.inventory = InventoryLoop(
-            self.account, named_targets(settings), interval=oci.inventory_interval, clock=clock
-        )
+        self.inventory = InventoryLoop(self.account, lambda: self.settings, clock=clock)
         self.poller = MetricPoller(
             self.account, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
         )
@@ -236,7 +233,6 @@ class PolledCloud:
 
     def _adjust(self, fresh: Settings) -> None:
         self._polling.settings = fresh
-        self._polling.inventory.unseen = named_targets(fresh)
 
     def begin_anew(self) -> None:
         """Forget what was polled and counted. The next poll reads the ledger of the last leader."""

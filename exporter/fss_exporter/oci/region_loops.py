@@ -17,9 +17,11 @@ from fss_exporter.errors import CloudError, FssError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.mount_target_settings import named_targets
 from fss_exporter.oci.oci_inventory import Inventory
 from fss_exporter.oci.region_poller import RegionPoller
 from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.settings import Settings
 
 _POLL_SHARE: Final = 0.9  # largest part of the interval that a poll takes
 _LEAST_POLL_SECONDS: Final = 30.0  # time for a poll, however short the interval
@@ -195,25 +197,20 @@ class MetricPoller:
 
 
 class InventoryLoop:
-    """Refreshes inventories.
+    """Refreshes inventories. The first complete inventory of all regions checks the names of mount targets in the settings.
 
     Args:
         account: the regions.
-        unseen: OCIDs and display names of mount targets in the configuration. The first complete inventory of all regions
-            warns of each name that is not listed, because a limit or objective with a typing error has no effect. Empty
-            afterwards.
-        interval: seconds between two inventories of a region.
+        settings: returns the settings, which may be replaced while the exporter runs.
         clock: seconds that never go back.
     """
 
-    def __init__(
-        self, account: Account, unseen: frozenset[str], *, interval: float, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, account: Account, settings: Callable[[], Settings], *, clock: Callable[[], float]) -> None:
         self._account = account
-        self.unseen = unseen
-        self.interval = interval
+        self._settings = settings
         self._clock = clock
         self._began: dict[str, float] = {}
+        self._checked: Settings | None = None
 
     def run_round(self) -> None:
         """Refresh every region that is due.
@@ -227,28 +224,16 @@ class InventoryLoop:
         incomplete = [region.name for region in regions if not all(region.inventory.state.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")
-        inventories = [region.inventory.state.inventory for region in regions]
-        if None not in inventories and all(region.inventory.listed.is_set() for region in regions):
-            self._warn_of_unknown_targets(inventory for inventory in inventories if inventory)
-
-    def _warn_of_unknown_targets(self, inventories: Iterable[Inventory]) -> None:
-        unseen, self.unseen = self.unseen, frozenset()
-        targets = [
-            target
-            for inventory in inventories
-            for target in (*inventory.mount_targets.values(), *inventory.other_mount_targets.values())
-        ]
-        for name in sorted(unseen.difference(*((target.id, target.name) for target in targets))):
-            log.warning(
-                "the configuration gives limits or objectives to mount target %s, which is not listed."
-                " Correct the name, or see fss-exporter discover",
-                name,
-            )
+        settings = self._settings()
+        if settings is not self._checked and all(region.inventory.listed.is_set() for region in regions):
+            self._checked = settings
+            states = (region.inventory.state for region in regions)
+            _warn_of_unknown_targets(named_targets(settings), (state.inventory for state in states if state.inventory))
 
     def _is_due(self, region: MonitoredRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))
         hinted = region.poller.suspects_changes and since >= _BETWEEN_HINTS_SECONDS
-        return hinted or since >= self.interval or not region.inventory.listed.is_set()
+        return hinted or since >= self._settings().oci.inventory_interval or not region.inventory.listed.is_set()
 
     def _refresh(self, region: MonitoredRegion) -> None:
         began = self._began[region.name] = self._clock()
@@ -279,3 +264,18 @@ class InventoryLoop:
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
                 *(region.name, self._clock() - began, len(listed.mount_targets), len(listed.file_systems)),
             )
+
+
+def _warn_of_unknown_targets(named: frozenset[str], inventories: Iterable[Inventory]) -> None:
+    """Warn of each name in the settings that is not listed, because a limit with a typing error has no effect."""
+    targets = [
+        target
+        for inventory in inventories
+        for target in (*inventory.mount_targets.values(), *inventory.other_mount_targets.values())
+    ]
+    for name in sorted(named.difference(*((target.id, target.name) for target in targets))):
+        log.warning(
+            "the configuration gives limits or objectives to mount target %s, which is not listed."
+            " Correct the name, or see fss-exporter discover",
+            name,
+        )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
@@ -103,10 +103,14 @@ class ExactReader:
         Raises:
             SourceError: mountstats is unreadable.
         """
-        now, self.reading = self._clock(), None
+        now = self._clock()
         self._interval_s = self._tick_s if self._last_at is None else max(self._tick_s, now - self._last_at)
         self._last_at = now
-        self._reading = self._mountstats()
+        try:
+            self._reading = self._mountstats()
+        except SourceError:
+            self.reading = None
+            raise
         self.counts = Counts()  # if the round breaks off: this interval is estimated
         self.loop.run_once()
         self.reading = self._reading

@@ -1,10 +1,13 @@
 """Exact mode over everything a host's mounts go through, on a kernel in memory."""
 
+import pytest
 from hypothesis import given, settings, strategies as st
 from tests.nfs.exact.host import COST, KIB, SIZES, Host, Mount, assert_true_to_the_unit, exact, ready, work
 from tests.nfs.exact.kernel import Kernel
 
+from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import READ, WRITE
+from fss_exporter.nfs.superblocks import Reading
 
 
 def test_the_cost_is_that_of_each_size() -> None:
@@ -30,6 +33,37 @@ def test_an_idle_mount_is_counted_and_costs_nothing() -> None:
 
     assert exact(host.tick()) == {"0:40"}
     assert host.cost(READ) == (0, 0, 0)
+
+
+class Watching(Host):
+    """Keep the reading that other loops see while mountstats is read."""
+
+    def _read(self) -> Reading:
+        self.seen = self.reader.reading
+        return super()._read()
+
+
+def test_other_loops_see_the_last_reading_while_the_next_is_taken() -> None:
+    """On a client with thousands of mounts a reading takes long, and the look at the processes must not fall out meanwhile."""
+    host = Watching(Mount(40))
+    host.tick()
+    host.tick()
+    last = host.reader.reading
+    host.tick()
+
+    assert host.seen is last is not None
+
+
+def test_other_loops_see_no_reading_while_mountstats_is_unreadable() -> None:
+    host = ready(Host())
+
+    def fail() -> Reading:
+        raise SourceError("gone")
+
+    host.reader._mountstats = fail
+    with pytest.raises(SourceError):
+        host.tick()
+    assert host.reader.reading is None
 
 
 operations = st.sampled_from((READ, WRITE))

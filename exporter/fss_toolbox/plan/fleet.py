@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from fss_exporter.client_scrape import COUNTERS, traffic_of
 from fss_exporter.model.limits import Limits
@@ -61,19 +62,33 @@ def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[Mount
     ]
 
 
+class _Export(NamedTuple):
+    """The labels of `fss_export_info` that say what is behind a mount target."""
+
+    mount_target_id: str
+    mount_target: str  # display name
+    export: str  # path
+    file_system: str  # display name
+    file_system_id: str
+
+
 def _target(prometheus: Prometheus, place: str, of: str, load: Load, limit: float) -> TargetLoad:
-    at = load.moment
-    names = ("mount_target_id", "mount_target", "export", "file_system", "file_system_id")
-    exports = prometheus.by(f"group by ({', '.join(names)}) (fss_export_info{of})", at, *names)
+    query = f"group by ({', '.join(_Export._fields)}) (fss_export_info{of})"
+    exports = [_Export(*labels) for labels in prometheus.by(query, load.moment, *_Export._fields)]
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
-    name = next((key[1] for key in exports), place)
-    behind = {key[4]: key for key in exports if key[4]}
-    costs = {ocid: _cost(prometheus, key[0], ocid, at) for ocid, key in behind.items()}
+    behind = {export.file_system_id: export for export in exports if export.file_system_id}
+    costs = {ocid: _cost(prometheus, export.mount_target_id, ocid, load.moment) for ocid, export in behind.items()}
     whole = sum(costs.values())
-    # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
-    shares = {ocid: iops * cost / whole if whole else 0.0 for ocid, cost in costs.items()}
-    by_path, file_systems = {key[2]: key[4] for key in exports}, {ocid: key[3] for ocid, key in behind.items()}
-    return TargetLoad(name, place, iops, limit, shares, by_path, file_systems)
+    return TargetLoad(
+        name=exports[0].mount_target if exports else place,
+        place=place,
+        iops=iops,
+        limit=limit,
+        # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
+        file_systems={ocid: iops * cost / whole if whole else 0.0 for ocid, cost in costs.items()},
+        exports={export.export: export.file_system_id for export in exports},
+        names={ocid: export.file_system for ocid, export in behind.items()},
+    )
 
 
 def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:

@@ -58,11 +58,11 @@ class InstanceTables:
             self._parsers.setdefault(event, HistParser())
             self._last[event, condition] = None
 
-    def try_to_add(self, table: TableName, rows: int, keys: str, otherwise: str) -> None:
-        """Set the trigger of an optional table. `otherwise` goes to the log after a refusal."""
-        event, condition = table
+    def try_to_add(self, rows: int, keys: Mapping[TableName, str], otherwise: str) -> None:
+        """Set the triggers of optional tables. `otherwise` goes to the log after a refusal."""
         try:
-            self.add(event, rows, {condition: keys})
+            for (event, condition), of_row in keys.items():
+                self.add(event, rows, {condition: of_row})
         except OSError as error:
             log.warning("%s: %s", otherwise, advice(error, self._instance.path))
 

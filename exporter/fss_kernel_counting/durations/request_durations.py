@@ -60,10 +60,10 @@ def duration_tables(tracefs: Tracefs, rows: int, *, rtt: bool = False) -> Instan
             ) from error
         raise advice(error, instance.path) from error
     few = max(rows // _FEWER, 128)
-    tables.try_to_add(UNANSWERED, few, "client_id,procname", "calls without a reply are not counted apart")
+    tables.try_to_add(few, {UNANSWERED: "client_id,procname"}, "calls without a reply are not counted apart")
     if rtt:
-        tables.try_to_add(ANSWERED, rows, "client_id,procname,rtt.log2:vals=rtt", "round-trip times are not counted")
-    tables.try_to_add(BORN, few, "client_id,addr", "mounts that come and go may lack their address")
+        tables.try_to_add(rows, {ANSWERED: "client_id,procname,rtt.log2:vals=rtt"}, "round-trip times are not counted")
+    tables.try_to_add(few, {BORN: "client_id,addr"}, "mounts that come and go may lack their address")
     return tables
 
 

@@ -144,9 +144,11 @@ class SizeSession:
     def __init__(self, tracefs: Tracefs, rows: int) -> None:
         self.source = source_of(tracefs)
         self.form, self.tables = _size_tables(tracefs, self.source, rows)
-        for calls in (LOCKS, ACLS):
-            self.tables.try_to_add(calls, rows, "client_id,procname", "lock calls are estimated")
-        self.tables.try_to_add(BORN, rows, "client_id,addr", "lock calls of short-lived mounts may lack their address")
+        calls = dict.fromkeys((LOCKS, ACLS), "client_id,procname")
+        self.tables.try_to_add(rows, calls, "lock calls are estimated")
+        if LOCKS in self.tables.names:
+            births = {BORN: "client_id,addr"}
+            self.tables.try_to_add(rows, births, "lock calls of short-lived mounts may lack their address")
 
     def end(self) -> None:
         """Remove the triggers."""

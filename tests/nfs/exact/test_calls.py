@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.nfs.exact.host import Host, assert_true_to_the_unit, ready, work
 from tests.nfs.exact.kernel import Kernel
 
@@ -95,7 +96,7 @@ def test_lock_procedures_of_visible_mounts_begin_at_zero() -> None:
     assert ("10.0.0.3", "UNLOCK") in host.totals.locks
 
 
-def test_sizes_are_counted_where_lock_calls_cannot_be() -> None:
+def test_sizes_are_counted_where_lock_calls_cannot_be_and_one_line_says_so(caplog: pytest.LogCaptureFixture) -> None:
     events = {event: fields for event, fields in Kernel().events.items() if not event.startswith("sunrpc/")}
     host = ready(Host(kernel=Kernel(events)))
     work(host)
@@ -103,3 +104,4 @@ def test_sizes_are_counted_where_lock_calls_cannot_be() -> None:
 
     assert_true_to_the_unit(host)
     assert told(host) == {}
+    assert ["lock calls are estimated" in record.message for record in caplog.records] == [True]

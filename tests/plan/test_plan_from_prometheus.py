@@ -21,6 +21,7 @@ from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
+from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import client_sizes, of_service
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
@@ -543,6 +544,35 @@ def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     assert [change["saves_iops"] for change in advice] == saves
     assert all("of the load of data from ocid1.a to ocid1.b" in change["text"] for change in advice)
+
+
+@pytest.mark.parametrize(
+    ("rsizes", "kinds"), [(("32768",), ["transfer-size"]), (("1048576", "32768"), [])], ids=["one mount", "two mounts"]
+)
+def test_mounts_of_one_export_with_different_options_get_no_advice_about_them(
+    rsizes: tuple[str, ...], kinds: list[str]
+) -> None:
+    figures = {
+        "fss_client_operations_total": ({"class": "read", "operation": "READ"}, 32_000),
+        "fss_client_estimated_io": ({"class": "read"}, 64_000),
+        "fss_client_read_bytes": ({}, 32_000 << 15),
+    }
+
+    def answered(path: str) -> str:
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        mount = {"instance": "c1", "export": "/a", "service": "oci-fss"}
+        result = [
+            {"metric": mount | labels, "value": [NOW, str(value)]}
+            for name, (labels, value) in figures.items()
+            if name in query
+        ]
+        if "fss_client_mount_info" in query:
+            result = [{"metric": mount | {"rsize": rsize, "wsize": "1048576"}, "value": [NOW, "1"]} for rsize in rsizes]
+        return json.dumps({"status": "success", "data": {"result": result}})
+
+    load = Load("x", Traffic(), place=NetworkAddress("eu-1", "10.0.0.1"), moment=NOW)
+    advice = fleet_advice(prometheus.Prometheus(answered), {"10.0.0.1": (load, Limits())})
+    assert [change.kind for change in advice] == kinds
 
 
 def test_advice_needs_a_prometheus() -> None:

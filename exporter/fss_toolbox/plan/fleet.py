@@ -1,7 +1,7 @@
 """The fleet of a Prometheus, for the ranked list of changes: mount targets and their clients in the busiest five minutes."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from fss_exporter.client_scrape import COUNTERS, traffic_of
@@ -55,11 +55,19 @@ def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[Mount
         "wsize",
         "nconnect",
     )
-    known = {key[:2]: [int(text) if text.isdigit() else None for text in key[2:]] for key in options}
+    known: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
+    for client, export, *texts in options:
+        known[client, export].add(tuple(texts))
     return [
-        MountLoad(client, name, export, traffic_of(service, own), *known.get((client, export), (None, None, None)))
+        MountLoad(client, name, export, traffic_of(service, own), *_agreed(known[client, export]))
         for (client, export, service), own in rates.items()
     ]
+
+
+def _agreed(options: Collection[tuple[str, ...]]) -> list[int | None]:
+    """Return each option of the mounts of one export. None where the mounts differ, because their load is one."""
+    by_option = (set(texts) for texts in zip(*options, strict=True))
+    return [int(text) if not more and text.isdigit() else None for text, *more in by_option]
 
 
 class _Export(NamedTuple):

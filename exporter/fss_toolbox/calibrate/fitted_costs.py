@@ -24,6 +24,10 @@ _PULL: Final = 1e-7
 # Weight of the table's cost where the minutes say nothing, as a share of the largest squared count.
 
 
+_Row = Sequence[tuple[int, float]]
+"""The few kinds of a minute: the place of each, and its scaled count."""
+
+
 @dataclass(frozen=True, slots=True)
 class FittedCost:
     """The measured cost of one request of a kind, in I/O operations.
@@ -73,7 +77,6 @@ def fit_costs(
     place = {kind: at for at, kind in enumerate(kinds)}
     prior = [0.0, *(table[kind] for kind in kinds[1:])]
     scales = [1.0, *(max(1.0, *(abs(counts.get(kind, 0.0)) for counts in requests)) for kind in kinds[1:])]
-    # A minute has few kinds: its row is the places and scaled counts of those.
     rows = [
         [(0, 1.0), *((place[kind], count / scales[place[kind]]) for kind, count in counts.items() if kind in place)]
         for counts in requests
@@ -81,17 +84,7 @@ def fit_costs(
     # Solve for the difference to the table, so that the pull is towards the table and not towards 0.
     scaled_prior = [cost * scale for cost, scale in zip(prior, scales, strict=True)]
     residuals = [counted - _dot(row, scaled_prior) for row, counted in zip(rows, io_operations, strict=True)]
-    normal = [[0.0] * len(kinds) for _ in kinds]
-    right = [0.0] * len(kinds)
-    for row, residual in zip(rows, residuals, strict=True):
-        for at, value in row:
-            right[at] += value * residual
-            for other, factor in row:
-                normal[at][other] += value * factor
-    for at, line in enumerate(normal):
-        line[at] += _PULL
-    inverse = _inverted(normal)
-    change = [sum(map(mul, line, right)) for line in inverse]
+    inverse, change = _solved(rows, residuals, len(kinds))
     left = [residual - _dot(row, change) for row, residual in zip(rows, residuals, strict=True)]
     squares = sum(value * value for value in left)
     # A kind that the minutes cannot tell takes no degree of freedom: the pull decides its cost.
@@ -107,7 +100,22 @@ def fit_costs(
     return CostFit(costs, sqrt(squares / max(1, len(rows))))
 
 
-def _dot(row: Sequence[tuple[int, float]], values: Sequence[float]) -> float:
+def _solved(rows: Sequence[_Row], residuals: Sequence[float], size: int) -> tuple[list[list[float]], list[float]]:
+    """Return the inverse of the normal equations, and the solution, pulled to 0 where the rows say nothing."""
+    normal = [[0.0] * size for _ in range(size)]
+    right = [0.0] * size
+    for row, residual in zip(rows, residuals, strict=True):
+        for at, value in row:
+            right[at] += value * residual
+            for other, factor in row:
+                normal[at][other] += value * factor
+    for at, line in enumerate(normal):
+        line[at] += _PULL
+    inverse = _inverted(normal)
+    return inverse, [sum(map(mul, line, right)) for line in inverse]
+
+
+def _dot(row: _Row, values: Sequence[float]) -> float:
     return sum(value * values[at] for at, value in row)
 
 

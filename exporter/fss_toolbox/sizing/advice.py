@@ -105,16 +105,14 @@ def ranked(
 
 def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
     for full in targets:
-        places = [
+        emptier = [
             target
             for target in targets
-            if target is not full
-            and target.file_systems.keys() & full.file_systems.keys()
-            and full.ratio - target.ratio >= UNEVEN
+            if target.file_systems.keys() & full.file_systems.keys() and full.ratio - target.ratio >= UNEVEN
         ]
-        if not places:
+        if not emptier:
             continue
-        free = min(places, key=lambda target: target.ratio)
+        free = min(emptier, key=lambda target: target.ratio)
         shared = sorted(free.file_systems.keys() & full.file_systems.keys())
         movable = sum(full.file_systems[ocid] for ocid in shared)
         even = (full.iops * free.limit - free.iops * full.limit) / (full.limit + free.limit)
@@ -133,7 +131,7 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
             f" {free.name} rises from {free.ratio:.0%} to {(free.iops + moved) / free.limit:.0%}",
             moved,
             f"both export {named}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
-            f" of both ceilings need {max(0.0, even):,.0f} IOPS to move. A cache of the mount target no longer helps"
+            f" of both ceilings need {even:,.0f} IOPS to move. A cache of the mount target no longer helps"
             " serial work",
         )
 

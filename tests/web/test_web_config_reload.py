@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.web.certificates import Authority
-from tests.web.guarded import HASH, RIGHT, ask, write
+from tests.web.guarded import HASH, OPEN, RIGHT, application, ask, write
 
 from fss_exporter.errors import ConfigError
+from fss_exporter.web.messages import Request
 from fss_exporter.web.web_config_reload import WebConfigReload
 
 
@@ -266,3 +267,16 @@ def test_a_prefix_of_a_file_that_protects_is_never_less_protection(tmp_path: Pat
         with suppress(ConfigError):
             web_config.reload()
         assert ask(web_config, "/metrics").status in {401, 429}
+
+
+def test_a_reload_that_takes_long_brings_back_no_older_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "web.yml", "{}")
+    web_config = WebConfigReload(path)
+    put_in_force = web_config.reload()
+
+    write(path, f"basic_auth_users: {{me: {HASH}}}")
+    assert ask(web_config, "/metrics").status == 401
+    put_in_force()
+
+    guarded = web_config.guard(application, open_paths=OPEN)
+    assert guarded(Request("GET", "/metrics", "", {}, "::1")).status == 401

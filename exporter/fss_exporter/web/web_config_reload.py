@@ -10,7 +10,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from fss_exporter.background import Worker
@@ -113,7 +112,14 @@ class WebConfigReload:
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
-        return partial(self._use, self._read(self._in_force))
+        before = self._in_force
+        fresh = self._read(before)
+
+        def put_in_force() -> None:
+            if self._in_force is before:  # else the loop has read a newer file meanwhile
+                self._use(fresh)
+
+        return put_in_force
 
     def refresh(self) -> None:
         """Read the file again if the file in force or a certificate has changed: in each round until the files are right.

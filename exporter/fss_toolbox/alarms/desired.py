@@ -19,7 +19,7 @@ from fss_exporter.oci.mql_writer import NAME
 from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_toolbox.alarms import figures
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
-from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, Alarm, fill
+from fss_toolbox.alarms.pack import EVENT_METRICS, KEY_TAG, PACK_TAG, Alarm, fill
 
 _METRIC: Final = re.compile(rf"{NAME.pattern}(?=\s*\[)", re.ASCII)
 _REPLACED = frozenset((*CEILING_ALARMS, "mount-target-slow", "mount-target-failing"))
@@ -153,7 +153,7 @@ def _common(template: Alarm, estate: Estate) -> Figures:
         values |= figures.success_figures()
     if template.key == "mount-target-slow":
         values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives})
-    for metric, placeholder in (("KerberosErrors", "KERBEROS_FAILURES"), ("LdapConnectionErrors", "LDAP_FAILURES")):
+    for metric, placeholder in EVENT_METRICS.items():
         values[placeholder] = _missed(template, metric, placeholder, estate.error_types.get(metric, ()))
     return values
 

@@ -29,7 +29,10 @@ PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 
 
-_EXAMPLE: Final = dict.fromkeys(("RESOURCES", "AND_RESOURCES", "KERBEROS_FAILURES", "LDAP_FAILURES"), "") | {
+EVENT_METRICS: Final = {"KerberosErrors": "KERBEROS_FAILURES", "LdapConnectionErrors": "LDAP_FAILURES"}
+"""Placeholder by error metric that counts successes as well, so that a query must select failures by name."""
+
+_EXAMPLE: Final = dict.fromkeys(("RESOURCES", "AND_RESOURCES", *EVENT_METRICS.values()), "") | {
     "WARNING": "1",
     "CRITICAL": "1",
     "WAITING": "1",

@@ -4,7 +4,6 @@ A failed listing ends the run. With a part of the mount targets, the plan would 
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
@@ -14,9 +13,7 @@ from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.oci_inventory import Inventory, join
 from fss_exporter.oci.selection import TagFilter
-
-EVENT_METRICS: Final = ("KerberosErrors", "LdapConnectionErrors")
-"""Error metrics that count successes as well, so that a query must select failures by name."""
+from fss_toolbox.alarms.pack import EVENT_METRICS
 
 
 def watched(

@@ -1,13 +1,12 @@
 """The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from math import inf, pi, sin
 from zlib import crc32
 
-from fss_toolbox.demo.region.demo_tenancy import DemoMountTarget, Link, RequestMix, RequestRate, Tenancy
+from fss_toolbox.demo.region.demo_tenancy import Link, RequestMix, RequestRate, Tenancy
 
 
 def chance(*parts: int) -> float:
@@ -39,7 +38,7 @@ class Activity:
         self._scales: dict[str, list[tuple[int, float]]] = {}
         self._moves: dict[str, list[tuple[int, Link, float]]] = {}  # by export: minute, other export, share of the load
         self._gone: dict[str, int] = {}
-        self._charged: dict[tuple[str, int], Counter[tuple[str, int, float]]] = {}
+        self._charged: dict[tuple[str, int], list[RequestRate]] = {}
         self._lock = threading.Lock()
         self.pressure = lru_cache(maxsize=65536)(self._pressure)
 
@@ -92,15 +91,12 @@ class Activity:
         """
         link = self.links_of[mount_target_id][0]
         with self._lock:
-            charged = self._charged.setdefault((link.id, minute), Counter())
-            for rate in requests.rates:
-                charged[rate.operation, rate.size, rate.io_operations] += rate.per_second  # type: ignore[assignment]
+            self._charged.setdefault((link.id, minute), []).extend(requests.rates)
 
     def _real(self, link: Link, minute: int) -> RequestMix:
         """Return the real requests of an export."""
         with self._lock:
-            charged = self._charged.get((link.id, minute), Counter()).items()
-            return RequestMix(tuple(RequestRate(name, size, rate, cost) for (name, size, cost), rate in charged))
+            return RequestMix(tuple(self._charged.get((link.id, minute), ())))
 
     def remove(self, resource_id: str, since_minute: int) -> None:
         """From a minute on, a resource is gone and publishes nothing."""
@@ -139,11 +135,9 @@ class Activity:
 
     def _pressure(self, mount_target_id: str, minute: int) -> float:
         """Demand on a mount target over the lowest ceiling: 1 is full, above 1 requests queue."""
-        target: DemoMountTarget = self.mount_targets[mount_target_id]
-        asked = dict.fromkeys(("iops", "read_bytes", "written_bytes"), 0.0)
-        for link in self.links_of[mount_target_id]:
-            for requests, demand in self._requests(link, minute):
-                asked["iops"] += requests.io_operations * demand
-                asked["read_bytes"] += requests.read_bytes * demand
-                asked["written_bytes"] += requests.written_bytes * demand
-        return max((asked[name] / most for name, most in target.ceilings.items()), default=0.0)
+        asked = [pair for link in self.links_of[mount_target_id] for pair in self._requests(link, minute)]
+        ceilings = self.mount_targets[mount_target_id].ceilings
+        used: dict[str, float] = {
+            name: sum(getattr(requests, name) * demand for requests, demand in asked) for name in ceilings
+        }
+        return max((used[name] / most for name, most in ceilings.items()), default=0.0)

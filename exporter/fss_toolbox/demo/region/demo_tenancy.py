@@ -116,7 +116,7 @@ class DemoMountTarget(DemoResource):
     host_label: str | None  # host name label of the private IP
     export_set_id: str
     private_ip_id: str
-    # most `iops`, `read_bytes` and `written_bytes` a second, where the tenancy states them
+    # most `io_operations`, `read_bytes` and `written_bytes` a second, where the tenancy states them
     ceilings: Mapping[str, float]
     observed_gbps: int | None = None  # `observedThroughput`; None as some standard mount targets report it
     connections: int = 0  # NFS client connections on average

@@ -114,6 +114,10 @@ class TestArithmetic:
         assert results('M[1m]{host = "a"}.mean() / 2')["a,r1"][6] == 3.0
         assert results('M[1m]{host = "a"}.mean() % 4')["a,r1"][6] == 2.0
 
+    def test_constants_may_be_computed(self) -> None:
+        assert results('M[1m]{host = "a"}.mean() / (4 / 2)')["a,r1"][6] == 3.0
+        assert results('2 * 3 * M[1m]{host = "a"}.mean()')["a,r1"][6] == 36.0
+
     def test_two_metrics_join_where_their_dimensions_are_equal(self) -> None:
         assert results("M[1m].max() + M[1m].max()")["b,r1"] == {1: 20.0, 2: 20.0, 4: 80.0}
         assert results("M[1m].max() + M[1m].groupBy(rack).max()") == {}

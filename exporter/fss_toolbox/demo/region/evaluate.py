@@ -21,6 +21,7 @@ from fss_toolbox.mql import (
     Query,
     Stage,
     Statistic,
+    metrics,
 )
 
 Observation = tuple[float, int]
@@ -127,9 +128,9 @@ def _predicate(sign: str, bounds: tuple[float, ...]) -> Callable[[float], bool]:
 def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
     compute = _COMPUTE[node.operator]
     left, right = _evaluate(node.left, source, minutes), _evaluate(node.right, source, minutes)
-    if isinstance(node.right, Constant):
+    if _is_constant(node.right):
         pairs = [(line, line, right[0]) for line in left]
-    elif isinstance(node.left, Constant):
+    elif _is_constant(node.left):
         pairs = [(line, left[0], line) for line in right]
     else:
         others = {_key(line.dimensions): line for line in right}
@@ -145,6 +146,10 @@ def _arithmetic(node: Arithmetic, source: Source, minutes: Sequence[int]) -> lis
         }
         results.append(replace(shown, points=points))
     return results
+
+
+def _is_constant(node: Expression) -> bool:
+    return next(metrics(node), None) is None
 
 
 def _key(dimensions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -7,11 +7,11 @@ from tests.exposition_text import written
 from tests.nfs.fed_accounts import KEY, reading
 from tests.nfs.records import mountstats
 
-from fss_exporter.client_scrape import read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.ticker import Ticker
 from fss_toolbox.iostat.rates import traffic
+from fss_toolbox.scrape_text import read_scrape, traffic_between, went_back
 
 FIRST = mountstats({"READ": 5, "LOOKUP": 2})
 SECOND = mountstats(

@@ -8,9 +8,6 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
-from fss_exporter.errors import SourceError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, in_classes
@@ -20,10 +17,10 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.samples import Labels, Samples
 from fss_exporter.served_ceilings import ServedCeilings, served_ceilings
 
-RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
-
 _OPERATIONS: Final = "fss_client_operations_total"
 _REQUESTS: Final = "fss_client_requests_total"
+REQUESTS_BY: Final = (_OPERATIONS, _REQUESTS)
+"""Counters of the requests of a mount, by operation and by class. The first is off with --nfs.operations=none."""
 _POINT: Final = "fss_client_estimated_io_operations_total"
 _LOWER: Final = "fss_client_estimated_io_operations_lower_bound_total"
 _UPPER: Final = "fss_client_estimated_io_operations_upper_bound_total"
@@ -133,22 +130,6 @@ def scrape_of(samples: Samples) -> Scraped:
     return scrape
 
 
-def read_scrape(source: str, text: str) -> Scraped:
-    """Read the client metrics in the text of a scrape. Messages name the source.
-
-    Raises:
-        SourceError: the text has another format, or contains no client metrics.
-    """
-    try:
-        samples = Samples(text_string_to_metric_families(text))
-        scrape = scrape_of(samples)
-    except (ValueError, LookupError, OverflowError) as error:
-        raise SourceError(f"{source}: not the metrics of an exporter of this version: {error}") from error
-    if not any(name.startswith("fss_client_") for name, _, _ in samples):
-        raise SourceError(f"{source}: no fss_client_ metrics. Give a scrape of an agent, or the URL of its metrics")
-    return scrape
-
-
 def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]:
     """Return the requests between two scrapes by address and class. An address without an earlier scrape began at zero."""
     began = Counter[float]()
@@ -156,16 +137,6 @@ def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]
         address: in_classes({edge: count - before.durations.get(address, began)[edge] for edge, count in edges.items()})
         for address, edges in after.durations.items()
     }
-
-
-def went_back(before: Scraped, after: Scraped) -> bool:
-    """Whether a counter of a mount in both scrapes started at zero again."""
-    return any(
-        value < old.get(counter, 0.0)
-        for key, old in before.counters.items()
-        for counter, value in after.counters.get(key, {}).items()
-        if counter[0] in (_OPERATIONS, _REQUESTS)
-    )
 
 
 def rates_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Rates]:
@@ -178,12 +149,6 @@ def rates_between(before: Scraped, after: Scraped, seconds: float) -> dict[Serie
         old = before.counters.get(key, {})
         rates[key] = {counter: max(0.0, value - old.get(counter, 0.0)) / seconds for counter, value in counters.items()}
     return rates
-
-
-def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
-    """Return the traffic of each mount between two scrapes."""
-    rates = rates_between(before, after, seconds)
-    return {key: traffic_of(key.service, own, after.overrides) for key, own in rates.items()}
 
 
 def override_of(labels: Mapping[str, str]) -> CostOverride:

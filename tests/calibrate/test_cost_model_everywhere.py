@@ -10,7 +10,7 @@ from tests.cli.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 
 from fss_exporter.cli.serve import CostModelSource
-from fss_exporter.client_scrape import override_of, read_scrape
+from fss_exporter.client_scrape import override_of
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
@@ -20,6 +20,7 @@ from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_famil
 from fss_toolbox.iostat.host_reports import HostTraffic
 from fss_toolbox.plan.history import client_histories, of_clients
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.scrape_text import read_scrape
 from fss_toolbox.sizing.workload import priced
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

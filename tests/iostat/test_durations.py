@@ -11,7 +11,7 @@ from rich.console import Console
 from tests.nfs.exact.host import Mount
 from tests.nfs.exact.latency_host import HERE, Call, ready
 
-from fss_exporter.client_scrape import durations_between, read_scrape
+from fss_exporter.client_scrape import durations_between
 from fss_exporter.model.histograms import CallsByEdge, in_classes, quantile_edge
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
@@ -19,6 +19,7 @@ from fss_toolbox.ceilings import judge
 from fss_toolbox.iostat import report_output
 from fss_toolbox.iostat.host_reports import with_durations
 from fss_toolbox.iostat.traffic_report import Report, ReportOrder
+from fss_toolbox.scrape_text import read_scrape
 
 KEY = SeriesKey(HERE, "server", "/export")
 ORDER = ReportOrder("mount", "iops", None)

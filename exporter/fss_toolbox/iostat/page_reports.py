@@ -4,17 +4,11 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from fss_exporter.client_scrape import (
-    RESTARTED,
-    Scraped,
-    durations_between,
-    read_scrape,
-    traffic_between,
-    went_back,
-)
+from fss_exporter.client_scrape import Scraped, durations_between
 from fss_exporter.errors import SourceError
 from fss_toolbox.fetch import get, shown
 from fss_toolbox.iostat.traffic_report import Report
+from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
 from fss_toolbox.tables import note
 
 

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fss_exporter.client_scrape import RESTARTED, read_scrape, traffic_between, went_back
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import Service
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.plan.load import ONE_CLIENT, Load, loads_by_address, size_shares
+from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
 from fss_toolbox.sizing.size_classes import TransferClass, classes_io_operations
 
 _SIZES = "fss_client_io_size_bytes"

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from fss_exporter.addresses import mount_targets_of_host
-from fss_exporter.client_scrape import RESTARTED, Scraped, cost_of, rates_between, scrape_of, went_back
+from fss_exporter.client_scrape import Scraped, cost_of, rates_between
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
 from fss_exporter.web.status.client_rows import iops_by_address
@@ -17,6 +15,7 @@ from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
+from fss_toolbox.scrape_text import RESTARTED, parsed, went_back
 from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
 from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, failed_polls, process_parts
 
@@ -79,13 +78,7 @@ class PageSource:
         return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed)
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
-        try:
-            samples = Samples(text_string_to_metric_families(_NOT_SHOWN.sub("", text)))
-            scrape = scrape_of(samples)
-        except (ValueError, LookupError, OverflowError) as error:
-            raise SourceError(
-                f"{self.title}: not the metrics of an exporter of this version. Give the URL of /metrics ({error})"
-            ) from error
+        samples, scrape = parsed(self.title, _NOT_SHOWN.sub("", text))
         if not any(name.startswith(("fss_client_", "fss_mount_target_", "fss_oci_")) for name, _, _ in samples):
             raise SourceError(f"{self.title}: no metrics of an agent or a poller. Give the URL of /metrics")
         return samples, scrape

@@ -7,12 +7,12 @@ from tests.nfs.exact.host import Host, Mount
 from tests.nfs.exact.kernel import Kernel
 
 from fss_exporter.catalogue import EXACT
-from fss_exporter.client_scrape import read_scrape
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
 from fss_exporter.nfs.collector import Answer, NfsCollector
 from fss_exporter.nfs.ticker import Ticker
 from fss_kernel_counting.durations.request_durations import RequestTotals, request_families
+from fss_toolbox.scrape_text import read_scrape
 
 KIB = 1024
 

@@ -1,0 +1,54 @@
+"""The text of a scrape of an agent, and the traffic between two scrapes."""
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from fss_exporter.client_scrape import REQUESTS_BY, Scraped, rates_between, scrape_of, traffic_of
+from fss_exporter.errors import SourceError
+from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.traffic import Traffic
+from fss_exporter.samples import Samples
+
+RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
+
+
+def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
+    """Return the samples in the text of a scrape, and what they say of an agent. Messages name the source.
+
+    Raises:
+        SourceError: the text has another format.
+    """
+    try:
+        samples = Samples(text_string_to_metric_families(text))
+        return samples, scrape_of(samples)
+    except (ValueError, LookupError, OverflowError) as error:
+        raise SourceError(
+            f"{source}: not the metrics of an exporter of this version ({error}). Give a scrape, or the URL of /metrics"
+        ) from error
+
+
+def read_scrape(source: str, text: str) -> Scraped:
+    """Read the client metrics in the text of a scrape. Messages name the source.
+
+    Raises:
+        SourceError: the text has another format, or contains no client metrics.
+    """
+    samples, scrape = parsed(source, text)
+    if not any(name.startswith("fss_client_") for name, _, _ in samples):
+        raise SourceError(f"{source}: no fss_client_ metrics. Give a scrape of an agent, or the URL of its metrics")
+    return scrape
+
+
+def went_back(before: Scraped, after: Scraped) -> bool:
+    """Whether a counter of a mount in both scrapes started at zero again."""
+    return any(
+        value < old.get(counter, 0.0)
+        for mount, old in before.counters.items()
+        for counter, value in after.counters.get(mount, {}).items()
+        if counter[0] in REQUESTS_BY
+    )
+
+
+def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:
+    """Return the traffic of each mount between two scrapes."""
+    rates = rates_between(before, after, seconds)
+    return {mount: traffic_of(mount.service, own, after.overrides) for mount, own in rates.items()}

@@ -33,7 +33,7 @@ class PointStore:
         """Yield the streams of the metric of a namespace with this exact name."""
         for metric in published_metrics():
             if metric.namespace == namespace and self.spelling(metric.name, now) == name:
-                yield from (self._held(metric, stream, now) for stream in self.streams(metric))
+                yield from (self._held(metric, name, stream, now) for stream in self.streams(metric))
 
     def listed(self, scope: frozenset[str], now: float, *, first_only: bool) -> Iterator[MetricStream]:
         """Yield streams of some compartments, also of deleted resources. Documented: definitions are kept for 90 days.
@@ -41,21 +41,15 @@ class PointStore:
         With `first_only` one stream of each metric is enough.
         """
         for metric in published_metrics():
+            name = self.spelling(metric.name, now)
             # A large tenancy need not have all streams to list a few.
             streams = self._streams.get((metric.namespace, metric.name)) or metric.streams(self._activity)
-            inside = (self._held(metric, stream, now) for stream in streams if stream.compartment_id in scope)
+            inside = (self._held(metric, name, stream, now) for stream in streams if stream.compartment_id in scope)
             yield from islice(inside, 1 if first_only else None)
 
-    def _held(self, metric: PublishedMetric, stream: PublishedStream, now: float) -> MetricStream:
-        return MetricStream(
-            metric.namespace,
-            None,
-            stream.compartment_id,
-            self.spelling(metric.name, now),
-            stream.dimensions,
-            metric.metadata,
-            partial(self._arrived, stream, now),
-        )
+    def _held(self, metric: PublishedMetric, name: str, stream: PublishedStream, now: float) -> MetricStream:
+        where = metric.namespace, None, stream.compartment_id, name
+        return MetricStream(*where, stream.dimensions, metric.metadata, partial(self._arrived, stream, now))
 
     def _end(self, minute: int) -> int:
         """Return the end of the minute with a name, in epoch minutes."""

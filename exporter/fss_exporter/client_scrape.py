@@ -1,7 +1,7 @@
 """Read the metrics of an agent back: counters and histograms of a scrape, and the traffic between two scrapes."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -14,7 +14,7 @@ from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES, SeriesKey
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.samples import Labels, Samples
+from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import ServedCeilings, served_ceilings
 
 _OPERATIONS: Final = "fss_client_operations_total"
@@ -48,62 +48,69 @@ Rates = Mapping[_Counter, float]
 """Rates of one mount or of several, per second, by metric, class and operation."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Scraped:
     """The counters and mount points of one scrape of an agent."""
 
     # by mount, then by metric, class and operation
-    counters: dict[SeriesKey, dict[_Counter, float]] = field(default_factory=lambda: defaultdict(dict))
-    mount_points: dict[SeriesKey, tuple[str, ...]] = field(default_factory=dict)  # by mount
-    # seconds with exact and with estimated sizes of READs and WRITEs, of all mounts, by mode. Empty if exact mode is off
-    cost_seconds: Counter[str] = field(default_factory=Counter)
+    counters: Mapping[SeriesKey, Mapping[_Counter, float]] = field(default_factory=dict)
+    mount_points: Mapping[SeriesKey, tuple[str, ...]] = field(default_factory=dict)  # by mount
     overrides: CostOverrides = NO_OVERRIDES  # measured costs that the agent counts by
     # requests of all classes up to an edge in seconds, by address and edge
-    durations: dict[str, Counter[float]] = field(default_factory=lambda: defaultdict(Counter))
+    durations: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
-    sizes: dict[tuple[str, str], dict[float, float]] = field(default_factory=lambda: defaultdict(dict))
+    sizes: Mapping[tuple[str, str], Mapping[float, float]] = field(default_factory=dict)
     # payload of `sizes`, by address and operation
-    payload_bytes: dict[tuple[str, str], float] = field(default_factory=dict)
+    payload_bytes: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    # seconds with estimated sizes of READs and WRITEs, of all mounts. Not a number if exact mode is off
+    estimated_seconds: float = math.nan
     # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
     ticked_at: float = 0.0
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
-    ceilings: dict[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
+    ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
 
-    @property
-    def estimated_seconds(self) -> float:
-        """Seconds with estimated sizes, of all mounts. Not a number if exact mode is off."""
-        return self.cost_seconds["estimated"] if self.cost_seconds else math.nan
 
-    def take(self, name: str, labels: Labels, value: float) -> None:
-        """Take a sample of any metric.
+def scrape_of(samples: Samples) -> Scraped:
+    """Return the client metrics among some samples.
 
-        Raises:
-            KeyError: a label is missing.
-            ValueError: a counter, or the edge of a bucket, is not a number.
-        """
-        match name:
-            case _ if name in COUNTERS:
-                of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
-                counter = _counter(name, of_class, labels.get("operation", ""))
-                self.counters[_mount(labels)][counter] = _finite(name, value)
-            case "fss_client_mount_info":
-                key = _mount(labels)
-                self.mount_points[key] = (*self.mount_points.get(key, ()), labels["mount_point"])
-            case "fss_client_cost_seconds_total":
-                self.cost_seconds[labels["mode"]] += value  # type: ignore[assignment]  # a float counts as well
-            case "fss_client_request_duration_seconds_bucket":
-                edges = self.durations[labels["address"]]
-                edges[float(labels["le"])] += value  # type: ignore[assignment]  # a float counts as well
-            case "fss_client_io_size_bytes_bucket":
-                self.sizes[labels["address"], labels["operation"]][float(labels["le"])] = value
-            case "fss_client_io_size_bytes_sum":
-                self.payload_bytes[labels["address"], labels["operation"]] = value
-            case "fss_cost_model_info":
-                self.overrides = CostOverrides((*self.overrides.rows, override_of(labels)))
-            case "fss_collector_last_success_timestamp_seconds" if labels["collector"] == "nfs":
-                self.ticked_at = value
-            case "fss_client_network_bytes_per_second_limit":
-                self.network_bytes_per_second = value
+    Raises:
+        KeyError: a label is missing.
+        ValueError: a counter, or the edge of a bucket, is not a number.
+    """
+    mount_points: dict[SeriesKey, list[str]] = defaultdict(list)
+    for labels, _ in samples.all("fss_client_mount_info"):
+        mount_points[_mount(labels)].append(labels["mount_point"])
+    durations: dict[str, dict[float, float]] = defaultdict(dict)
+    for (address, edge), count in samples.by("fss_client_request_duration_seconds_bucket", "address", "le").items():
+        durations[address][float(edge)] = count
+    sizes: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
+    by_size = samples.by("fss_client_io_size_bytes_bucket", "address", "operation", "le")
+    for (address, operation, edge), count in by_size.items():
+        sizes[address, operation][float(edge)] = count
+    modes = samples.by("fss_client_cost_seconds_total", "mode")
+    return Scraped(
+        counters=_counters(samples),
+        mount_points={mount: tuple(points) for mount, points in mount_points.items()},
+        overrides=CostOverrides(tuple(override_of(labels) for labels, _ in samples.all(COST_MODEL))),
+        durations=durations,
+        sizes=sizes,
+        payload_bytes=samples.by("fss_client_io_size_bytes_sum", "address", "operation"),
+        estimated_seconds=modes.get(("estimated",), 0.0) if modes else math.nan,
+        ticked_at=samples.by("fss_collector_last_success_timestamp_seconds", "collector").get(("nfs",), 0.0),
+        network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
+        ceilings=served_ceilings(samples),
+    )
+
+
+def _counters(samples: Samples) -> Mapping[SeriesKey, Mapping[_Counter, float]]:
+    counters: dict[SeriesKey, dict[_Counter, float]] = defaultdict(dict)
+    for name in sorted(COUNTERS):
+        for labels, value in samples.all(name):
+            if not math.isfinite(value):
+                raise ValueError(f"{name} is {value}")
+            of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
+            counters[_mount(labels)][_counter(name, of_class, labels.get("operation", ""))] = value
+    return counters
 
 
 @lru_cache(maxsize=1000)
@@ -112,31 +119,17 @@ def _counter(name: str, of_class: str, operation: str) -> _Counter:
     return name, of_class, operation
 
 
-def _finite(name: str, value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(f"{name} is {value}")
-    return value
-
-
 def _mount(labels: Mapping[str, str]) -> SeriesKey:
     return SeriesKey(*_MOUNT(labels))
 
 
-def scrape_of(samples: Samples) -> Scraped:
-    """Return the client metrics among some samples. Errors are those of `Scraped.take`."""
-    scrape = Scraped(ceilings=served_ceilings(samples))
-    for sample in samples:
-        scrape.take(*sample)
-    return scrape
-
-
 def durations_between(before: Scraped, after: Scraped) -> dict[str, CallsByEdge]:
     """Return the requests between two scrapes by address and class. An address without an earlier scrape began at zero."""
-    began = Counter[float]()
-    return {
-        address: in_classes({edge: count - before.durations.get(address, began)[edge] for edge, count in edges.items()})
-        for address, edges in after.durations.items()
-    }
+    durations = {}
+    for address, edges in after.durations.items():
+        began = before.durations.get(address, {})
+        durations[address] = in_classes({edge: count - began.get(edge, 0.0) for edge, count in edges.items()})
+    return durations
 
 
 def rates_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Rates]:

@@ -39,7 +39,9 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
         now=now,
         mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs)),
         addresses=client_rows.address_rows(
-            samples, _of_other_services(samples) | scrape.ceilings, durations_between(earlier.scrape, scrape)
+            samples,
+            {**_of_other_services(samples), **scrape.ceilings},
+            durations_between(earlier.scrape, scrape),
         ),
         mounts=client_rows.mount_rows(scrape, rates, costs),
         mount_count=len(rates),

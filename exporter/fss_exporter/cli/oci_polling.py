@@ -286,9 +286,9 @@ class Cloud:
         self._names = [account.oci.name for account in accounts]
         is_alone = len(accounts) == 1
         self._lease_path = _lease_path(accounts)
-        self._lease = Lease(self._lease_path, _own_name(), clock=clock) if self._lease_path else None
-        self._leads = False
-        self._logged_leader = ""
+        self._lease = (
+            Lease(self._lease_path, _own_name(), clock=clock, on_change=self._begin_anew) if self._lease_path else None
+        )
         self._clouds = [
             PolledCloud(
                 account,
@@ -303,8 +303,7 @@ class Cloud:
         self.source = OciCollector(lambda: [cloud.polled() for cloud in self._clouds], now=now, lease=self._lease)
         self.loops = tuple(loop for cloud in self._clouds for loop in cloud.loops)
         if self._lease:
-            look = partial(self._look, self._lease)
-            looks = Worker("oci_lease", look, interval=lambda: LOOK_SECONDS, clock=clock, wall_clock=now)
+            looks = Worker("oci_lease", self._lease.look, interval=lambda: LOOK_SECONDS, clock=clock, wall_clock=now)
             self.loops = (looks, *self.loops)
 
     def start(self) -> None:
@@ -320,27 +319,9 @@ class Cloud:
             self.loops[0].stop(_STOP_SECONDS)
             self._lease.release()
 
-    def _look(self, lease: Lease) -> None:
-        """Look at the lease, and begin anew where this poller begins to lead or to stand by.
-
-        Raises:
-            SourceError: the lease cannot be kept.
-        """
-        try:
-            lease.look()
-        finally:
-            if self._leads != lease.is_held:
-                self._leads = lease.is_held
-                for cloud in self._clouds:
-                    cloud.begin_anew()
-            self._log_leader(lease)
-
-    def _log_leader(self, lease: Lease) -> None:
-        """Log each new leader. No leader is only a moment between two."""
-        if lease.leader in ("", self._logged_leader):
-            return
-        self._logged_leader = lease.leader
-        log.info("this poller %s", "leads" if lease.is_held else f"stands by: {lease.leader} leads")
+    def _begin_anew(self) -> None:
+        for cloud in self._clouds:
+            cloud.begin_anew()
 
     def reload(self) -> Callable[[], None]:
         """Read the settings and the credentials again, and return the function that puts the settings in force.

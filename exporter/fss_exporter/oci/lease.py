@@ -42,15 +42,26 @@ class Lease:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
         clock: seconds that never go back.
+        on_change: called in a look after which this poller begins to lead or to stand by.
     """
 
-    def __init__(self, path: Path, name: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        on_change: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = path
         self.is_held = False
         self.leader = ""
         self.was_read = False
         self._name = name
         self._clock = clock
+        self._on_change = on_change
+        self._was_held = False
+        self._logged_leader = ""
         self._content: bytes | None = None
         self._changed_at = clock()
         self._number = 0
@@ -71,7 +82,18 @@ class Lease:
             message = f"{self.path}: the lease cannot be kept, and this poller {stays}: {reason}"
             self._log_once.failed("look", message, level=logging.ERROR)
             raise SourceError(message) from error
+        finally:
+            self._tell_change()
         self._log_once.works("look", f"{self.path}: the lease can be kept again")
+
+    def _tell_change(self) -> None:
+        """Tell of a change, and log each new leader. No leader is only a moment between two."""
+        if self._was_held != self.is_held:
+            self._was_held = self.is_held
+            self._on_change()
+        if self.leader not in ("", self._logged_leader):
+            self._logged_leader = self.leader
+            log.info("this poller %s", "leads" if self.is_held else f"stands by: {self.leader} leads")
 
     def holds_now(self) -> bool:
         """Return whether the file has the name of this poller at this moment. An unreadable file changes nothing."""

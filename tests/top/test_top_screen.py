@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ class Recorded:
     title = "a source"
     period_seconds = 0.2
     interval = 0.2
-    targets = (target("home", 45_500.0), target("scratch", 100.0))
+    targets: tuple[MountTargetRow, ...] = (target("home", 45_500.0), target("scratch", 100.0))
 
     def __init__(self) -> None:
         self.looked = 0
@@ -178,6 +179,19 @@ def test_a_cursor_at_the_first_row_stays_at_the_fullest_mount_target() -> None:
         source.targets = (target("home", 49_500.0), target("scratch", 49_000.0))
         await until(pilot, lambda: names(screen) == ["home", "scratch"])
         assert under_cursor(screen) == "home"
+
+    play(source, steps)
+
+
+def test_mount_targets_of_one_name_without_an_address_are_both_shown() -> None:
+    """OCI lets display names repeat, and an address can be unknown."""
+    source = Recorded()
+    source.targets = tuple(replace(target("twin", iops), address="") for iops in (45_500.0, 100.0))
+
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: names(screen) == ["twin", "twin"])
+        await pilot.press("down")
+        assert "0.2 %" in drawn(screen)[2]
 
     play(source, steps)
 

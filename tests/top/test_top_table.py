@@ -226,6 +226,14 @@ def test_parts_are_compared_with_the_ceiling_that_is_fullest(quantity: Quantity,
     )
 
 
+@pytest.mark.parametrize("quantity", [Quantity.READ, Quantity.WRITE, Quantity.BOTH])
+def test_an_operation_without_payload_has_no_share_of_a_bandwidth(quantity: Quantity) -> None:
+    fullest = Usage(quantity, KnownFigure(9e6, FigureSource.MEASURED, 70.0), 1e7)
+    rename = Parts((LoadPart("RENAME", Bounds.exact(80.0), 10.0),))
+    ((_, cells),) = parts_table(rename, ViewState(target="x", kind="operations"), 200, fullest).rows
+    assert not any("%" in cell.text and "░" in cell.text for cell in cells)
+
+
 def test_parts_of_a_mount_target_that_is_slow_are_compared_with_its_iops() -> None:
     slow = target("mt", iops(45_000), Usage(Quantity.LATENCY, KnownFigure(9.0, FigureSource.MEASURED, 70.0), 1.0))
     table = parts_table(PARTS, ViewState(target="x"), 200, ceiling_of_parts(slow))

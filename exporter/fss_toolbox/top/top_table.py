@@ -146,7 +146,8 @@ def _amount_of(part: LoadPart, quantity: Quantity) -> float | None:
         case Quantity.WRITE:
             return part.written_bytes
         case Quantity.BOTH:
-            return (part.read_bytes or 0.0) + (part.written_bytes or 0.0)
+            known = [amount for amount in (part.read_bytes, part.written_bytes) if amount is not None]
+            return sum(known) if known else None
         case _:
             return part.iops.point if part.iops else None
 

@@ -38,12 +38,12 @@ class Recorded:
     def __init__(self) -> None:
         self.looked = 0
         self.closed = 0
-        self.failure = ""
+        self.failure: Exception | None = None
 
     def look(self) -> Picture:
         self.looked += 1
         if self.failure:
-            raise SourceError(self.failure)
+            raise self.failure
         return Picture(self.targets, 2.0)
 
     def parts(self, row: MountTargetRow, kind: str) -> Parts:
@@ -224,7 +224,7 @@ def test_a_source_that_stops_to_answer_is_told_above_its_last_picture() -> None:
     source = Recorded()
 
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
-        source.failure = "http://host: HTTP 503"
+        source.failure = SourceError("http://host: HTTP 503")
         await until(pilot, lambda: "HTTP 503" in head(screen))
         assert names(screen) == ["home", "scratch"]
 
@@ -241,15 +241,18 @@ def test_q_ends_and_closes_the_source() -> None:
     assert source.closed == 1
 
 
-def test_a_mistake_in_one_look_is_told_and_the_looks_go_on() -> None:
+@pytest.mark.parametrize(
+    ("failure", "told"), [(SourceError("no\nanswer"), "no answer"), (KeyError("resource"), "KeyError('resource')")]
+)
+def test_a_mistake_in_one_look_is_told_and_the_looks_go_on(failure: Exception, told: str) -> None:
     shown: list[Shown] = []
     source = Recorded()
     looks = Looks(source, shown.append)
-    source.failure = "no answer"
+    source.failure = failure
     looks.once()
-    source.failure = ""
+    source.failure = None
     looks.once()
-    assert [look.failure for look in shown] == ["no answer", ""]
+    assert [look.failure for look in shown] == [told, ""]
     assert shown[-1].picture is not None
 
 

@@ -187,6 +187,13 @@ def test_another_page_than_the_exporters_is_refused(text: str) -> None:
         page(iter((text,))).look()
 
 
+def test_a_page_of_another_version_is_refused_with_a_reason() -> None:
+    of = 'tenancy="t",region="r",mount_target_id="ocid1.mt.a",resource="queue",source="measured",statistic="mean"'
+    source = page(iter((scrape(0, 100) + f"fss_mount_target_utilisation_ratio{{{of}}} 0.5\n",)))
+    with pytest.raises(SourceError, match="http://host: not the metrics of an exporter of this version"):
+        source.look()
+
+
 INFO = {
     "tenancy": "t",
     "region": "r",

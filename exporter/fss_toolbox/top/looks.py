@@ -80,6 +80,7 @@ class Looks:
             parts = None if wanted is None else self._source.parts(*wanted)
             if wanted is self._wanted:
                 self._shown = self._shown._replace(parts=parts, failure="")
-        except (FssError, OSError) as error:
-            self._shown = self._shown._replace(failure=" ".join(str(error).split()))
+        except Exception as error:  # noqa: BLE001  # any error costs this look, and the next one may succeed
+            reason = str(error) if isinstance(error, FssError | OSError) else repr(error)
+            self._shown = self._shown._replace(failure=" ".join(reason.split()))
         self._show(self._shown)

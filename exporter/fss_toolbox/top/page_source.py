@@ -60,6 +60,12 @@ class PageSource:
         """Scrape the page once."""
         text, at = self._get(), self._clock()
         samples, scrape = self._read(text)
+        try:
+            return self._picture(at, samples, scrape)
+        except LookupError as unknown:
+            raise SourceError(f"{self.title}: not the metrics of an exporter of this version: {unknown}") from unknown
+
+    def _picture(self, at: float, samples: Samples, scrape: Scraped) -> Picture:
         before, self._last = self._last, (at, scrape, samples)
         polls = samples.by("fss_oci_poll_success", "region").items()
         failed = failed_polls(region for (region,), success in polls if not success)

@@ -97,6 +97,13 @@ def test_a_capacity_without_a_workload_gives_its_ceilings() -> None:
     assert performance["bytes_per_second"] == pytest.approx(600 * 1.024 * 10 * 1024**2)
 
 
+@pytest.mark.parametrize("flags", [("--volumes", "4", "--server-network", "25Gbit/s"), ("--tls",), ("--clients", "3")])
+def test_a_capacity_without_a_workload_takes_no_flag_about_a_load(flags: tuple[str, ...]) -> None:
+    answer = ask("plan", *flags, *VOLUME, "--output", "json")
+    assert answer.code == 2
+    assert f"{flags[0]} has no effect without a workload" in answer.err
+
+
 def test_a_capacity_that_is_not_on_sale_stands_for_the_next_larger_one() -> None:
     out = ask("plan", "--service", "lustre", "--type", "mbps-per-tb-125", "--capacity", "40TiB").out
 

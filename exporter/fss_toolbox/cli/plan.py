@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from fss_toolbox.sizing.advice import Advice
 
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
+_OF_CEILINGS = {"--service", "--type", "--capacity", "--output", "--config.file"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +74,7 @@ def plan(flags: PlanFlags) -> None:
     """
     choice = flags.service_choice()
     if choice is not None and choice.capacity_bytes and not flags.has_workload:
+        _refuse_without_effect()
         if flags.output == "json":
             click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
         else:
@@ -92,6 +94,7 @@ def plan(flags: PlanFlags) -> None:
             ),
         }
     )
+    prices = _prices(flags) if flags.compare else {}
     settings = flags.configuration()
     ceilings, mounts, prometheus = _Ceilings(flags.shape, settings), mount_settings(settings), _prometheus(flags)
     if prometheus is not None:
@@ -103,10 +106,19 @@ def plan(flags: PlanFlags) -> None:
     advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
     if prometheus and flags.compare:
         loads = {name: with_growth(prometheus, load) for name, load in loads.items()}
-    prices = _prices(flags) if flags.compare else {}
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     _print(flags, cases, advice)
+
+
+def _refuse_without_effect() -> None:
+    """Refuse flags about a load where only the ceilings of a capacity are asked for."""
+    given = [param.opts[0] for param in click.get_current_context().command.params if is_given(param.name or "")]
+    idle = [name for name in given if name not in _OF_CEILINGS]
+    if idle:
+        raise UsageError(
+            f"{idle[0]} has no effect without a workload: --service and --capacity alone give the ceilings"
+        )
 
 
 class _Ceilings:

@@ -1,10 +1,17 @@
 """Users, headers and rate limit of a web configuration, for each request."""
 
+import base64
+import threading
 from pathlib import Path
 
+import bcrypt
+import pytest
 from tests.clock import Clock
-from tests.web.guarded import HASH, RIGHT, ask, write
+from tests.processes import PATIENCE_S, wait_for
+from tests.web.guarded import HASH, OPEN, RIGHT, application, ask, write
+from tests.web.serving import serving
 
+from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.web_config import RateLimit
 from fss_exporter.web.web_config_reload import RateLimiter, WebConfigReload
 
@@ -63,3 +70,31 @@ def test_the_rate_limit_remembers_a_bounded_number_of_addresses() -> None:
 
     assert not limiter.take("10.0.7.249", rate)
     assert len(limiter._buckets) == 1000
+
+
+def test_a_flood_of_guesses_shuts_out_no_scraper_whose_password_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web_config = WebConfigReload(write(tmp_path / "web.yml", f"basic_auth_users: {{me: {HASH}}}"))
+    guarded = web_config.guard(application, open_paths=OPEN)
+    go, asked = threading.Event(), []
+
+    def counted(request: Request) -> Response:
+        asked.append(request)
+        return guarded(request)
+
+    with serving(counted) as served:
+        assert served.get("/metrics", headers=RIGHT).status == 200
+        monkeypatch.setattr(bcrypt, "checkpw", lambda *_: go.wait(PATIENCE_S) and False)
+        guesses = [served.connect() for _ in range(served.server.limits.connections)]
+        try:
+            for number, guess in enumerate(guesses):
+                secret = base64.b64encode(f"me:guess {number}".encode()).decode()
+                guess.sendall(f"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {secret}\r\n\r\n".encode())
+            wait_for(lambda: len(asked) == 1 + len(guesses), "all guesses to wait")
+
+            assert served.get("/metrics", headers=RIGHT).status == 200
+        finally:
+            go.set()
+            for guess in guesses:
+                guess.close()

@@ -13,6 +13,8 @@ import bcrypt
 from fss_exporter.web.one_at_a_time import OneAtATime
 
 _REMEMBERED = 100
+_MOST_WAITING = 224
+"""Passwords that wait for their check. Each keeps a connection. The rest of the 256 is for clients whose password is known."""
 _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
 
@@ -29,7 +31,7 @@ class Passwords:
         # Good and bad results apart, so that guesses cannot push out a good result.
         self._remembered: dict[bool, OrderedDict[bytes, None]] = {True: OrderedDict(), False: OrderedDict()}
         self._lock = threading.Lock()
-        self._one_at_a_time = OneAtATime(None)  # a scraper waits behind any number of guessers
+        self._one_at_a_time = OneAtATime(_MOST_WAITING)
 
     def check(self, users: Mapping[str, str], authorization: str) -> bool:
         """Whether an Authorization header names a user and their password. `users` are bcrypt hashes by user.

@@ -133,7 +133,7 @@ def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
 
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
         table = screen.query_one(LineTable)
-        await until(pilot, lambda: table.max_scroll_y > 100)
+        await until(pilot, lambda: table.show_vertical_scrollbar)
         await pilot.press("pagedown", "pagedown", "down")
         here, place = under_cursor(screen), table.scroll_offset.y
         assert any(here in line for line in drawn(screen))
@@ -156,7 +156,7 @@ def test_a_wheel_leaves_the_cursor_behind_until_a_key_moves_it() -> None:
 
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
         table = screen.query_one(LineTable)
-        await until(pilot, lambda: table.max_scroll_y > 100)
+        await until(pilot, lambda: table.show_vertical_scrollbar)
         table.scroll_to(y=100, animate=False, immediate=True)
         looked = source.looked
         await until(pilot, lambda: source.looked > looked + 2)
@@ -165,6 +165,21 @@ def test_a_wheel_leaves_the_cursor_behind_until_a_key_moves_it() -> None:
         assert table.scroll_offset.y <= 1
 
     play(source, steps)
+
+
+def test_back_leads_to_the_mount_target_that_was_open() -> None:
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: screen.query_one(LineTable).show_vertical_scrollbar)
+        await pilot.press("pagedown", "pagedown", "down")
+        here = under_cursor(screen)
+        await pilot.press("enter")
+        await until(pilot, lambda: names(screen) == [f"mounts of {here}"])
+        await pilot.press("escape")
+        await until(pilot, lambda: len(names(screen)) == 500)
+        assert under_cursor(screen) == here
+        assert any(here in line for line in drawn(screen))
+
+    play(Fleet(), steps)
 
 
 def test_a_cursor_at_the_first_row_stays_at_the_fullest_mount_target() -> None:

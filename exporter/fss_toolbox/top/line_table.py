@@ -22,29 +22,24 @@ def coloured(cell: Cell) -> Text:
 
 
 class LineTable(ScrollView, can_focus=True):
-    """The titles of the columns, and below them rows with a cursor."""
+    """The titles of the columns, and below them rows with a cursor. `content` is what is drawn."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._content = TopTable()
+        self.content = TopTable()
         self._cursor = 0
 
     @property
     def key(self) -> str:
         """Key of the row under the cursor. Empty without rows."""
-        return self._content.rows[self._cursor][0] if self._content.rows else ""
-
-    @property
-    def content(self) -> TopTable:
-        """What is drawn."""
-        return self._content
+        return self.content.rows[self._cursor][0] if self.content.rows else ""
 
     def show(self, content: TopTable) -> None:
         """Draw other content. The cursor stays at the first row, or else follows its row."""
         first = self.scroll_offset.y
         is_seen = first <= self._cursor < first + self._height
         held = self.key if self._cursor else ""
-        self._content = content
+        self.content = content
         keys = [key for key, _ in content.rows]
         self._cursor = keys.index(held) if held in keys else 0
         self.virtual_size = Size(1 + sum(content.widths) + GAP * (len(content.widths) - 1), len(keys) + 1)
@@ -59,17 +54,18 @@ class LineTable(ScrollView, can_focus=True):
 
     def _scroll_to_cursor(self) -> None:
         top = max(self.scroll_offset.y, self._cursor - self._height + 1)
-        self.scroll_to(y=min(self._cursor, top), animate=False, immediate=True)
+        # forced, because Textual allows no scrolling before it has drawn a scroll bar for new content
+        self.scroll_to(y=min(self._cursor, top), animate=False, immediate=True, force=True)
 
     def render_line(self, y: int) -> Strip:
         """Draw a line of the screen. The first one has the titles, which do not scroll up and down."""
         scrolled_x, first = self.scroll_offset
         width, row = self.size.width, first + y - 1
         if y == 0:
-            titles = tuple(Cell(column.title, "bold") for column in self._content.columns)
+            titles = tuple(Cell(column.title, "bold") for column in self.content.columns)
             line = self._line(titles, "bold")
-        elif row < len(self._content.rows):
-            line = self._line(self._content.rows[row][1], "bold reverse" if row == self._cursor else "")
+        elif row < len(self.content.rows):
+            line = self._line(self.content.rows[row][1], "bold reverse" if row == self._cursor else "")
         else:
             return Strip.blank(width, self.rich_style)
         strip = Strip(line.render(self.app.console, end=""))
@@ -77,14 +73,20 @@ class LineTable(ScrollView, can_focus=True):
 
     def _line(self, cells: tuple[Cell, ...], style: str) -> Text:
         texts = [coloured(cell) for cell in cells]
-        for text, column, width in zip(texts, self._content.columns, self._content.widths, strict=True):
+        for text, column, width in zip(texts, self.content.columns, self.content.widths, strict=True):
             text.align("left" if column.left else "right", width)
         line = Text(" ").append_text(Text(" " * GAP).join(texts))
         line.stylize(style)
         return line
 
+    def go_to(self, key: str) -> None:
+        """Move the cursor to the row with a key. It stays where it is if there is no such row."""
+        for row, (own, _) in enumerate(self.content.rows):
+            if own == key:
+                self._move_to(row)
+
     def _move_to(self, row: int) -> None:
-        self._cursor = max(0, min(row, len(self._content.rows) - 1))
+        self._cursor = max(0, min(row, len(self.content.rows) - 1))
         self._scroll_to_cursor()
         self.refresh()
 
@@ -110,12 +112,12 @@ class LineTable(ScrollView, can_focus=True):
 
     def action_scroll_end(self) -> None:
         """Go to the last row."""
-        self._move_to(len(self._content.rows) - 1)
+        self._move_to(len(self.content.rows) - 1)
 
     async def on_click(self, event: Click) -> None:
         """Move the cursor to a row. A click on the row under the cursor opens it."""
         row = self.scroll_offset.y + event.y - 1
-        if event.y == 0 or row >= len(self._content.rows):
+        if event.y == 0 or row >= len(self.content.rows):
             return
         if row == self._cursor:
             await self.run_action("app.open")

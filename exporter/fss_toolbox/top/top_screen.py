@@ -153,13 +153,16 @@ class TopScreen(App[None]):
         """Return the mount target that is open. None if it is gone, or none is open."""
         return next((target for target in self._targets if target.key == self._state.target), None)
 
+    def _set(self, state: ViewState) -> None:
+        self._state = state
+        self._draw()
+
     def _go(self, state: ViewState) -> None:
         """Change the state. The thread asks for the parts of the mount target that is open now."""
-        self._state = state
         self._shown = self._shown._replace(parts=None)
+        self._set(state)
         target = self._target()
         self._looks.open(target.row if target else None, state.kind)
-        self._draw()
 
     def action_open(self) -> None:
         """Open the mount target under the cursor."""
@@ -172,10 +175,11 @@ class TopScreen(App[None]):
         if search.display:
             self._close_search(keep="")
         elif self._state.search:
-            self._state = replace(self._state, search="")
-            self._draw()
+            self._set(replace(self._state, search=""))
         elif self._state.target:
+            left = self._state.target
             self._go(replace(self._state, target=""))
+            self._table.go_to(left)
 
     def action_kind(self, kind: str) -> None:
         """Show another kind of parts."""
@@ -184,19 +188,16 @@ class TopScreen(App[None]):
 
     def action_sort(self) -> None:
         """Take the next order."""
-        self._state = self._state.next_sort()
-        self._draw()
+        self._set(self._state.next_sort())
 
     def action_unit(self) -> None:
         """Take the next unit of bytes."""
-        self._state = self._state.next_unit()
-        self._draw()
+        self._set(self._state.next_unit())
 
     def action_pause(self) -> None:
         """Hold the picture, or go on."""
-        self._state = replace(self._state, is_paused=not self._state.is_paused)
+        self._set(replace(self._state, is_paused=not self._state.is_paused))
         self._looks.pause(is_paused=self._state.is_paused)
-        self._draw()
 
     def action_search(self) -> None:
         """Ask for a part of a name."""
@@ -207,15 +208,13 @@ class TopScreen(App[None]):
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
-        self._state = replace(self._state, search=event.value.strip())
-        self._draw()
+        self._set(replace(self._state, search=event.value.strip()))
 
     @on(Input.Submitted)
     def _keep_search(self, event: Input.Submitted) -> None:
         self._close_search(keep=event.value.strip())
 
     def _close_search(self, keep: str) -> None:
-        self._state = replace(self._state, search=keep)
         self.query_one("#search", Input).display = False
         self._table.focus()
-        self._draw()
+        self._set(replace(self._state, search=keep))

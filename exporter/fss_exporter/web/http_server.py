@@ -355,10 +355,8 @@ class _Connection:
             try:
                 response = self._server.application(request)
             except Exception as error:  # noqa: BLE001  # a bug of ours costs this request
-                message = f"{request.method} {request.path} failed"
-                self._server.log_once.failed(
-                    f"{request.path} {type(error).__name__}", message, level=logging.ERROR, error=error
-                )
+                kind, message = f"application {type(error).__name__}", f"{request.method} {request.path} failed"
+                self._server.log_once.failed(kind, message, level=logging.ERROR, error=error)
                 response = text(500, "internal error. The exporter's log says more")
         self._send(response, is_head=request.method == "HEAD")
 

@@ -6,12 +6,12 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings, mount_settings
 from fss_exporter.served_ceilings import ServedCeilings
-from fss_toolbox.sizing.uses import Use, known_uses, uses
+from fss_toolbox.sizing.uses import NO_SHAPE, Use, known_uses, uses
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings

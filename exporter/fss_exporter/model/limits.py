@@ -62,9 +62,6 @@ SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (
 HIGH_PERFORMANCE_DAYS = 30
 """Days for which a high performance mount target is paid at least ("Updating Mount Target Performance")."""
 
-NO_SHAPE = "none"
-"""Stands for storage without a known ceiling and without a known cost of operations."""
-
 _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.values()}
 
 

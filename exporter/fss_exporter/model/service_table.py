@@ -140,20 +140,6 @@ class Service:
         return Limits() if sold is None else sold.ceilings(capacity_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceChoice:
-    """A service with the operator's choice of type and capacity."""
-
-    service: Service  # the service
-    kind: ServiceType | None = None  # type. None if the operator names none
-    capacity_bytes: float | None = None  # capacity. None if the operator names none
-
-    @property
-    def ceilings(self) -> Limits:
-        """The ceilings, as far as type and capacity determine them."""
-        return Limits() if self.kind is None else self.kind.ceilings(self.capacity_bytes)
-
-
 GIB: Final = 1024**3
 TIB: Final = 1024**4
 GB: Final = 10**9

@@ -11,9 +11,8 @@ import click
 from fss_exporter import units
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
-from fss_exporter.model.limits import NO_SHAPE, Limits
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.nfs.procfs import decode
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge as ceilings_of
@@ -24,6 +23,8 @@ from fss_toolbox.iostat.saved_files import text_of
 from fss_toolbox.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_toolbox.plan.service_ceilings import service_title
 from fss_toolbox.sizing.benchmark import Job, Storage, judge
+from fss_toolbox.sizing.service_choice import ServiceChoice
+from fss_toolbox.sizing.uses import NO_SHAPE
 
 _STANDARD_INPUT = "-"
 SCHEMA = {"schema": "fio", "version": 1}  # First keys of the JSON output, described in docs/schemas/fio.json

@@ -11,9 +11,9 @@ from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
-from fss_exporter.model.limits import NO_SHAPE, SHAPES, Limits
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.service_table import Service, ServiceChoice
+from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
@@ -41,7 +41,8 @@ from fss_toolbox.plan.scrape_pair import between_scrapes
 from fss_toolbox.plan.service_answer import service_case, service_document, show_service
 from fss_toolbox.plan.service_ceilings import ceilings_document, show_ceilings
 from fss_toolbox.sizing.options import Option, Price, options
-from fss_toolbox.sizing.uses import fullest
+from fss_toolbox.sizing.service_choice import ServiceChoice
+from fss_toolbox.sizing.uses import NO_SHAPE, fullest
 from fss_toolbox.sizing.workload import priced
 
 if TYPE_CHECKING:

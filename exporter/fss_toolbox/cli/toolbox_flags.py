@@ -13,8 +13,10 @@ from fss_exporter.cli.flags import ConfigFlags
 from fss_exporter.cli.terminal import writing
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag
-from fss_exporter.model.limits import NO_SHAPE, SHAPES
-from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES, ServiceChoice
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
+from fss_toolbox.sizing.service_choice import ServiceChoice
+from fss_toolbox.sizing.uses import NO_SHAPE
 
 FOLDER: Final = FilePath(path_type=Path, file_okay=False)
 _OFFERED: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from fss_exporter.model.histograms import quantile_edge
 from fss_exporter.model.knowledge import KnownFigure, coverage_of
-from fss_exporter.model.limits import NO_SHAPE
 from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
 from fss_toolbox import printed
@@ -22,7 +21,7 @@ from fss_toolbox.iostat.traffic_report import (
     parts_of,
     targets_of,
 )
-from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, NO_SHAPE, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from fss_exporter.model.limits import NO_SHAPE, SHAPES
+from fss_exporter.model.limits import SHAPES
 from fss_toolbox import printed
 from fss_toolbox.plan.scenario import Scenario
 from fss_toolbox.sizing import capacity
-from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, NO_SHAPE
 
 NO_CACHE = (
     "a mount target does not cache files that other mount targets export too. Serial, latency-bound work gets slower."

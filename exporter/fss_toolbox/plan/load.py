@@ -13,10 +13,11 @@ from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.knowledge import KnownFigure
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.model.service_table import SeriesKey, Service, ServiceChoice
+from fss_exporter.model.service_table import SeriesKey, Service
 from fss_exporter.model.traffic import Traffic, together
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.sizing.growth import Growth
+from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import fullest, known_uses
 from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from rich.console import Console
 
-from fss_exporter.model.limits import NO_SHAPE
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
@@ -16,7 +15,7 @@ from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
 from fss_toolbox.sizing.advice import Advice
 from fss_toolbox.sizing.capacity import LATENCY
-from fss_toolbox.sizing.uses import Use, fullest
+from fss_toolbox.sizing.uses import NO_SHAPE, Use, fullest
 from fss_toolbox.tables import Column, Row, colour, say, show as show_table
 
 _USES = (

@@ -9,12 +9,13 @@ from rich.console import Console
 
 from fss_exporter.flag_records import refuse
 from fss_exporter.model.limits import ROUNDING
-from fss_exporter.model.service_table import ServiceChoice, ServiceType
+from fss_exporter.model.service_table import ServiceType
 from fss_toolbox import printed
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.service_ceilings import service_title, sold_size
 from fss_toolbox.sizing import capacity, purchase
+from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import Use, known_uses
 from fss_toolbox.sizing.workload import plain, scaled
 from fss_toolbox.tables import Column, Row, say, show as show_table

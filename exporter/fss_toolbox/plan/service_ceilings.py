@@ -5,8 +5,9 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.service_table import TIB, ServiceChoice, ServiceType
+from fss_exporter.model.service_table import TIB, ServiceType
 from fss_toolbox import printed
+from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.tables import Column, Figure, keyed, say, show_figures
 
 

@@ -13,10 +13,10 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import estimate_transfers
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE
-from fss_exporter.model.service_table import ServiceChoice
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_toolbox.sizing.capacity import CLIENT_NETWORK
 from fss_toolbox.sizing.purchase import clients_share
+from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import Use, fullest, known_uses
 from fss_toolbox.sizing.workload import Transfers, plain, priced, scaled, workload
 

@@ -136,7 +136,6 @@ class Worker:
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
-        self._pause_first = False
         self._heartbeat = Heartbeat(collector, interval(), clock())
         self._thread = threading.Thread(target=self._loop, name=f"fss-{collector}", daemon=True)
 
@@ -145,14 +144,13 @@ class Worker:
         """Result of the last round. Any thread can read the heartbeat, because each round replaces the whole record."""
         return self._heartbeat
 
-    def start(self, *, pause_first: bool = False) -> None:
-        """Start the rounds. With `pause_first` the first round starts after one interval.
+    def start(self) -> None:
+        """Start the rounds.
 
         Raises:
             UsageError: the system allows no further thread.
         """
         self._heartbeat = replace(self._heartbeat, finished_at=self._clock())
-        self._pause_first = pause_first
         try:
             self._thread.start()
         except RuntimeError as error:
@@ -207,8 +205,6 @@ class Worker:
         )
 
     def _loop(self) -> None:
-        if self._pause_first:
-            self._pause(self._clock())
         while not self._is_stopping:
             began = self._clock()
             try:
@@ -217,11 +213,11 @@ class Worker:
                 return
             except BaseException as error:  # noqa: BLE001  # SystemExit would end the thread without a word
                 self._break_off(error)
-            self._pause(began)
+            self._pause(began + self._interval() - self._clock())
 
-    def _pause(self, began: float) -> None:
-        """Wait until one interval after `began`, or until somebody wakes the loop."""
-        self._woken.wait(began + self._interval() - self._clock())
+    def _pause(self, seconds: float) -> None:
+        """Wait, at most until somebody wakes the loop."""
+        self._woken.wait(seconds)
         self._woken.clear()
 
 

@@ -58,7 +58,7 @@ def broken_rounds_then_a_good_one(
     loop: Worker, broken: Callable[[], None], mended: Callable[[], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     """Two rounds break off in the thread of the loop, and the third works."""
-    loop.start(pause_first=True)
+    loop.start()
     try:
         for before in (0, 1):
             broken()

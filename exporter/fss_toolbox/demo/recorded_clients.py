@@ -95,7 +95,7 @@ class Clients:
 
     def start(self) -> None:
         """Begin to play."""
-        self._worker.start(pause_first=True)
+        self._worker.start()
 
     def stop(self) -> None:
         """Stop playing. The files stay as they are."""

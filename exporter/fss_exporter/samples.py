@@ -37,6 +37,6 @@ class Samples:
     def by(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
         """Return values by the given labels. Samples with equal labels are added up."""
         sums: dict[tuple[str, ...], float] = defaultdict(float)
-        for its_labels, value in self.all(name):
-            sums[tuple(its_labels.get(label, "") for label in labels)] += value
+        for own, value in self.all(name):
+            sums[tuple(own.get(label, "") for label in labels)] += value
         return dict(sums)

@@ -42,7 +42,7 @@ def render(
 def render_document(content: str, *, title: str) -> str:
     """Return a page of the documentation. `content` is HTML made from a file of the package."""
     trusted = Markup(content)  # noqa: S704  our own file, not input
-    return _ENVIRONMENT.get_template("document.html").render(content=trusted, title=title, version=__version__)
+    return _ENVIRONMENT.get_template("document.html").render(content=trusted, title=title)
 
 
 def count(value: float) -> str:
@@ -136,6 +136,7 @@ _ENVIRONMENT.filters.update(
     share=share,
 )
 _ENVIRONMENT.globals.update(
+    version=__version__,
     Level=Level,
     Quantity=Quantity,
     bars=(Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY),

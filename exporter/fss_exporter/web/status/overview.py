@@ -35,7 +35,6 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
     costs = {mount: cost_of(own) for mount, own in rates.items()}
     name_of = _names_of(samples)
     page = StatusPage(
-        version=next((labels["version"] for labels, _ in samples.all("fss_exporter_build_info")), ""),
         now=now,
         mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs)),
         addresses=client_rows.address_rows(

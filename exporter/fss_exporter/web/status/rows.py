@@ -185,7 +185,6 @@ class RegionRow:
 class StatusPage:
     """Everything on the page."""
 
-    version: str  # version of the exporter
     now: datetime  # time of the collection
     mount_targets: tuple[MountTargetRow, ...]
     addresses: tuple[AddressRow, ...]

@@ -135,7 +135,11 @@ class ProcessSession:
             self._join = None
 
     def look(self, places: Places) -> Counted:
-        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim."""
+        """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim.
+
+        Raises:
+            Lost: a key has another layout.
+        """
         self.troubles = {}
         self._looks += 1
         counted = Counted()

@@ -49,6 +49,8 @@ def sizes_by(keys: str, size: str) -> dict[str, str]:
     return dict.fromkeys(size_conditions(size), f"{keys},{size}.buckets={BLOCK_BYTES}:vals={size}")
 
 
+_PAYLOAD: Final = {procedure: Kind(procedure, BYTES) for procedure in (READ, WRITE)}
+
 PlaceOf = Callable[[int], Place | None]
 Row = tuple[Place | None, Thread, Kind, HistRow]
 
@@ -101,7 +103,7 @@ def work(rows: Iterable[Row]) -> Work:
         if place is not None:
             counts[place, thread, kind] += row.hits
             if kind.blocks:  # a READ or WRITE
-                counts[place, thread, Kind(kind.procedure, BYTES)] += row.value
+                counts[place, thread, _PAYLOAD[kind.procedure]] += row.value
     return counts
 
 

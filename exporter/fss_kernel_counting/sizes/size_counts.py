@@ -169,21 +169,26 @@ class Agreement:
                 seen[number] = old
                 continue
             now = seen[number] = _seen(superblock)
-            if old is None:
-                continue
-            if now.age_s < old.age_s or any(now.counted[what] < old.counted[what] for what in now.counted):
-                if now.key != old.key:
-                    failed[number] = REUSED
-                continue
-            now.gaps = old.gaps
-            for (operation, check), count in now.counted.items():
-                counted = transfers[operation].get(number, NO_TRANSFERS)
-                tables = counted.operations if check == OPERATIONS else counted.payload_bytes
-                gap = now.gaps.setdefault((operation, check), _Gap())
-                if not gap.holds(tables, count - old.counted[operation, check]):
-                    failed.setdefault(number, check)
+            counted = {operation: keys.get(number, NO_TRANSFERS) for operation, keys in transfers.items()}
+            if old is not None and (check := _failed_check(old, now, counted)):
+                failed[number] = check
         self._seen = seen
         return failed
+
+
+def _failed_check(old: _SeenCounters, now: _SeenCounters, transfers: Mapping[str, CountedTransfers]) -> str:
+    """Return the check that one interval of a superblock fails, empty for none. `transfers` are of the tables."""
+    if now.age_s < old.age_s or any(now.counted[what] < old.counted[what] for what in now.counted):
+        return REUSED if now.key != old.key else ""
+    now.gaps = old.gaps
+    failed = ""
+    for (operation, check), count in now.counted.items():
+        counted = transfers[operation]
+        tables = counted.operations if check == OPERATIONS else counted.payload_bytes
+        gap = now.gaps.setdefault((operation, check), _Gap())
+        if not gap.holds(tables, count - old.counted[operation, check]):
+            failed = failed or check
+    return failed
 
 
 def _seen(superblock: Superblock) -> _SeenCounters:

@@ -4,6 +4,7 @@ import base64
 from pathlib import Path
 
 import bcrypt
+from tests.web.serving import look_twice
 
 from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -27,7 +28,7 @@ def write(path: Path, content: str) -> Path:
 
 def ask(web_config: WebConfigReload, path: str, headers: dict[str, str] | None = None, client: str = "::1") -> Response:
     """The response to one request, after one round of the loop that watches the file."""
-    web_config.loop.run_once()
+    look_twice(web_config)
 
     guarded = web_config.guard(application, open_paths=OPEN)
     return guarded(Request("GET", path, "", headers or {}, client))

@@ -15,6 +15,7 @@ from fss_exporter.web.binding import bind
 from fss_exporter.web.http_server import HttpServer, ServerLimits, no_tls
 from fss_exporter.web.messages import Application, Request, Response, text
 from fss_exporter.web.tls import ServerTls
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 
 @dataclass
@@ -79,6 +80,12 @@ class Answer:
 def say_ok(_: Request) -> Response:
     """An application for tests of the server."""
     return text(200, "ok")
+
+
+def look_twice(web_config: WebConfigReload) -> None:
+    """Two rounds of the loop that watches the file: it takes a change when the files stay as they are for one round."""
+    for _ in range(2):
+        web_config.loop.run_once()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from tests.processes import NEVER_S, PATIENCE_S
 from tests.web.certificates import Authority, Pair
-from tests.web.serving import Served, serving
+from tests.web.serving import Served, look_twice, serving
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.http_server import ServerLimits
@@ -204,7 +204,7 @@ def test_a_renewed_certificate_is_shown_to_the_next_connection(tmp_path: Path, a
     with serving(tls=web_config.tls) as served:
         assert not refused(served, trusting(authority))
         server.replace_with(next_authority.sign("renewed"))
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not refused(served, trusting(next_authority))
         assert refused(served, trusting(authority))
 
@@ -219,10 +219,10 @@ def test_a_certificate_replaced_by_rubbish_keeps_the_old_one_until_it_is_mended(
     with serving(tls=web_config.tls) as served:
         server.certificate.write_bytes(b"\x00rubbish" * 1000)
         for _ in range(3):
-            web_config.loop.run_once()
+            look_twice(web_config)
             assert not refused(served, trusting(authority))
         server.replace_with(mended)
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not refused(served, trusting(authority))
 
     messages = [record.message for record in caplog.records]

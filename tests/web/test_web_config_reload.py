@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.web.certificates import Authority
 from tests.web.guarded import HASH, OPEN, RIGHT, application, ask, write
+from tests.web.serving import look_twice
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request
@@ -84,7 +85,7 @@ def test_a_pipe_in_place_of_the_file_blocks_no_reload(tmp_path: Path) -> None:
     os.mkfifo(path)
     with pytest.raises(ConfigError, match="not a regular file"):
         web_config.reload()
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert not web_config.loop.heartbeat.success
 
     write(path, f"basic_auth_users: {{me: {HASH}}}")
@@ -101,7 +102,7 @@ def test_tls_cannot_go_away_by_an_edit(tmp_path: Path, caplog: pytest.LogCapture
 
     write(path, "{}")
 
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is not None
     assert "TLS cannot come or go while running. Restart the exporter" in caplog.text
 
@@ -115,13 +116,31 @@ def test_a_certificate_that_comes_after_its_configuration_is_not_missed(tmp_path
     late = second.certificate.rename(tmp_path / "late")
 
     write(path, "tls_server_config: {cert_file: second.crt, key_file: second.key}")
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is before
 
     late.rename(second.certificate)
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.tls() is not before
     assert first.certificate.exists()
+
+
+def test_a_key_that_is_copied_a_second_after_its_certificate_is_no_mistake(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    authority = Authority(tmp_path)
+    first, second = authority.sign("first"), authority.sign("second")
+    path = write(tmp_path / "web.yml", "tls_server_config: {cert_file: first.crt, key_file: first.key}")
+    web_config = WebConfigReload(path)
+    before = web_config.tls()
+
+    second.certificate.rename(first.certificate)
+    web_config.loop.run_once()
+    second.key.rename(first.key)
+    look_twice(web_config)
+
+    assert web_config.tls() is not before
+    assert "kept the old web configuration" not in caplog.text
 
 
 def test_a_file_that_could_not_be_read_is_read_when_the_disk_works_again(
@@ -155,7 +174,7 @@ def test_a_second_mistake_in_the_file_is_logged_as_well(tmp_path: Path, caplog: 
     for key in ("first", "second"):
         write(path, f"{key}: 1")
         for _ in range(3):
-            web_config.loop.run_once()
+            look_twice(web_config)
 
     assert caplog.text.count("kept the old web configuration") == 2
     assert "second" in caplog.messages[1]
@@ -191,16 +210,16 @@ def test_a_change_behind_a_symbolic_link_is_seen(tmp_path: Path) -> None:
 def test_the_loop_that_watches_the_file_says_whether_it_is_right(tmp_path: Path) -> None:
     path = write(tmp_path / "web.yml", "{}")
     web_config = WebConfigReload(path)
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.loop.heartbeat.success
 
     write(path, "nonsense: 1")
     for _ in range(2):
-        web_config.loop.run_once()
+        look_twice(web_config)
         assert not web_config.loop.heartbeat.success
 
     write(path, "{}")
-    web_config.loop.run_once()
+    look_twice(web_config)
     assert web_config.loop.heartbeat.success
 
 

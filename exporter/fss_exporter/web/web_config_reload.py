@@ -75,6 +75,7 @@ class WebConfigReload:
         self._limiter = RateLimiter(clock)
         self._logged_mistake = ""
         self._in_force = self._read(None)
+        self._last_states = self._in_force.states  # in the last round of `loop`
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
 
     def tls(self) -> ServerTls | None:
@@ -122,12 +123,16 @@ class WebConfigReload:
         return put_in_force
 
     def refresh(self) -> None:
-        """Read the file again if the file in force or a certificate has changed: in each round until the files are right.
+        """Read the file again if it or a certificate has changed and then stayed unchanged for one round of `loop`.
+
+        A file with a mistake is read in each round.
 
         Raises:
             ConfigError: the file is wrong. The present configuration stays.
         """
-        if all(_state(path) == state for path, state in self._in_force.states.items()):
+        now = {path: _state(path) for path in self._in_force.states}
+        is_being_written, self._last_states = now != self._last_states, now
+        if now == self._in_force.states or (is_being_written and not self._logged_mistake):
             return
         try:
             fresh = self._read(self._in_force)

@@ -129,13 +129,15 @@ class LatencyReader:
         self._cpu_s = self._cpu_clock() - began
 
     def _try(self, look: Callable[[], None]) -> str:
-        """Take a look at the tables. Return the check that failed, if any. The next look is then a first look."""
+        """Take a look at the tables. Return the check that failed, if any. After any error the next look is a first look."""
         try:
             look()
-        except Lost as lost:
-            self._triggers.lose(lost)
+        except Exception as error:
             self._begin_anew()
-            return lost.check
+            if not isinstance(error, Lost):
+                raise
+            self._triggers.lose(error)
+            return error.check
         return ""
 
     def _count(self, session: InstanceTables, reading: Reading) -> None:

@@ -9,8 +9,10 @@ from tests.nfs.exact.host import Mount
 from tests.nfs.exact.kernel import ROOT, Kernel
 from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
 
+from fss_exporter.errors import SourceError
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import Answer, CounterCollector, NfsCollector
+from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 from fss_kernel_counting.durations.request_durations import EXPONENTS, edge_seconds
 from fss_kernel_counting.tracefs import OF_LATENCY
@@ -365,6 +367,28 @@ def test_unreadable_tables_cost_their_intervals_and_the_triggers_stay(tmp_path: 
     assert host.failed == {"unreadable": 1}
     assert host.requests().finished.calls == 1
     assert host.kernel.triggers(CALLS) is triggers
+
+
+def test_mountstats_that_fails_behind_the_tables_costs_the_interval_and_is_no_disagreement(tmp_path: Path) -> None:
+    mount = Mount(40)
+    host = ready(tmp_path, mount)
+    host.call(Call(40, mount))
+    read, answers = host.reader._read, iter((True, False))
+
+    def second_fails() -> Reading:
+        if next(answers):
+            return read()
+        raise SourceError("no mountstats")
+
+    host.reader._read = second_fails
+    host.tick()
+    host.reader._read = read
+    host.tick()
+    host.call(Call(40, mount))
+    host.tick()
+
+    assert not host.failed
+    assert host.requests().finished.calls == 1
 
 
 @pytest.mark.parametrize("number", [errno.EINVAL, errno.EACCES, errno.ENOMEM, errno.EPERM])

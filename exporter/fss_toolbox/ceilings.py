@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic
+from fss_exporter.nfs.mount_services import KnownService
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings, mount_settings
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_toolbox.sizing.uses import NO_SHAPE, Use, known_uses, uses
@@ -25,6 +26,7 @@ class JudgedBy(StrEnum):
     PAGE = "the exporter's page"
     CONFIGURATION = "the configuration"
     SHAPE = "--shape"
+    NOTHING = "no known service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,24 @@ class Judge:
             return JudgedBy.CONFIGURATION
         if mount.address in self.served:
             return JudgedBy.PAGE
-        is_claimed = self.mounts.services.of(mount, "nfs").service is not OCI_FSS
-        return JudgedBy.CONFIGURATION if is_claimed else JudgedBy.SHAPE
+        known = self._known(mount)
+        if known.service is OCI_FSS:
+            return JudgedBy.SHAPE
+        return JudgedBy.CONFIGURATION if known.stated else JudgedBy.NOTHING
+
+    def _known(self, mount: SeriesKey) -> KnownService:
+        """Return the service of a mount. An NFSv4 mount of no known service is not of OCI File Storage."""
+        return self.mounts.services.of(mount, "nfs" if mount.service == OCI_FSS.name else "nfs4")
 
     def of(self, mount: SeriesKey) -> Comparison:
         """Return the comparison of traffic with the ceilings of a mount. Of another service, only known ceilings count."""
         served = self.served.get(mount.address)
         if served is not None and self.source(mount) is JudgedBy.PAGE:
             return partial(uses if served.service == OCI_FSS.name else known_uses, limits=served.limits)
-        known = self.mounts.services.of(mount, "nfs")
+        known = self._known(mount)
         if known.service is OCI_FSS:
             return partial(uses, limits=self.at(mount.address))
-        return partial(known_uses, limits=known.ceilings)
+        return partial(known_uses if known.stated else uses, limits=known.ceilings)
 
 
 def judge(shape: str, settings: "Settings | None") -> Judge:

@@ -114,7 +114,7 @@ def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
     """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
     targets = targets_of(report, ceilings, sort)
     assumed = [target.name for target in targets if target.judged_by is JudgedBy.SHAPE]
-    if ceilings.shape != NO_SHAPE and (assumed or not ceilings.served):
+    if ceilings.shape != NO_SHAPE and (assumed or not (targets or ceilings.served)):
         of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
         yield f"Share{of}: of the ceilings of {ceilings.shape}, by this client alone"
     for target in targets:
@@ -167,9 +167,10 @@ def _ceilings(target: ReportLine, ceilings: Judge) -> dict[str, Any]:
     """Return the source of the ceilings of a mount target, and the IOPS of all clients as far as OCI knows them."""
     served = ceilings.served.get(target.name)
     whole, own = served.whole if served else None, target.traffic.iops
+    shape = None if target.judged_by is JudgedBy.NOTHING else ceilings.shape
     return {
         "mount_target": served.name or None if served else None,
-        "shape": served.shape or None if served and target.judged_by is JudgedBy.PAGE else ceilings.shape,
+        "shape": served.shape or None if served and target.judged_by is JudgedBy.PAGE else shape,
         "ceilings_from": target.judged_by.value,
         "all_clients": whole
         and {

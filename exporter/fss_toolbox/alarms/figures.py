@@ -37,7 +37,7 @@ def spell(kind: str, value: float) -> str:
     return f"{value / divisor:,.12g} {unit}"
 
 
-def _of_ceiling(kind: str, ratio: float, ceiling: float) -> dict[str, str]:
+def _ceiling_figures(kind: str, ratio: float, ceiling: float) -> dict[str, str]:
     return {
         "WARNING": literal(ratio * ceiling),
         "WARNING_TEXT": spell(kind, ratio * ceiling),
@@ -61,7 +61,7 @@ class CeilingAlarm:
 
     def figures(self, shape: str, ceiling: float) -> Figures:
         """Return the figures for one shape and ceiling."""
-        return {**_of_ceiling(self.kind, thresholds.WARNING_RATIO, ceiling), "SHAPE": shape}
+        return {**_ceiling_figures(self.kind, thresholds.WARNING_RATIO, ceiling), "SHAPE": shape}
 
 
 CEILING_ALARMS: Final = {
@@ -109,7 +109,7 @@ class ServiceCeilingAlarm:
         both = ""
         if self.metrics is not None:
             both = _sum_is_at_least(*self.metrics, self.ratio * ceiling * 60 * WINDOW_MINUTES, ids)
-        return {**_of_ceiling(self.kind, self.ratio, ceiling), "READS_AND_WRITES": both}
+        return {**_ceiling_figures(self.kind, self.ratio, ceiling), "READS_AND_WRITES": both}
 
 
 SERVICE_CEILING_ALARMS: Final = {

@@ -58,6 +58,10 @@ class _Builder:
         self._seed = seed
         self._data = data
         self._zones = {zone: f"qIZq:{REGION.upper()}-{zone}" for zone in data["zones"]}
+        self._places = {
+            name: (self._compartment(compartment), self._zones[zone])
+            for name, (compartment, zone) in data["places"].items()
+        }
 
     def tenancy(self, name: str) -> records.Tenancy:
         """Return the tenancy with a display name."""
@@ -100,8 +104,8 @@ class _Builder:
     def _resource(self, record: type[_Record], kind: str, name: str, place: str, **row: Any) -> _Record:
         """Return the record of a row. A reference to another resource by name becomes the OCID."""
         ids = {f"{key}_id": self._id(_KINDS[key], row.pop(key)) for key in _KINDS.keys() & row.keys()}
-        compartment, zone = self._data["places"][place]
-        return record(self._id(kind, name), name, self._compartment(compartment), self._zones[zone], **row, **ids)
+        compartment, zone = self._places[place]
+        return record(self._id(kind, name), name, compartment, zone, **row, **ids)
 
     def _mount_target(self, name: str, *, shape: str = "standard", **row: Any) -> records.DemoMountTarget:
         ids = {"export_set_id": self._id("exportset", name), "private_ip_id": self._id("privateip", name)}

@@ -14,6 +14,7 @@ from fss_kernel_counting.processes import thread_tables
 from fss_kernel_counting.processes.attribution import Counted, Place, Places
 from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.processes.thread_tables import work
+from fss_kernel_counting.sizes.size_triggers import size_tables
 from fss_kernel_counting.trace_records import Record, RecordedEvents
 from fss_kernel_counting.tracefs import Instance, ProcessNames, Tracefs, Unavailable, advice, advised
 
@@ -33,7 +34,7 @@ class Tables(NamedTuple):
 
 
 _THREAD: Final = "dev,common_pid.execname"
-_SIZES: Final = thread_tables.sizes_by(_THREAD, "count")
+_SIZES: Final = size_tables(_THREAD, "count", "count")
 _CALLS: Final = dict.fromkeys(thread_tables.VERSIONS.values(), "client_id,common_pid.execname,procname")
 # A thread has more procedures than classes of sizes. Few threads rename or open, and new RPC clients are few.
 _TABLES: Final[Mapping[str, Tables]] = {

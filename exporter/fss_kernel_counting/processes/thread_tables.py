@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
-from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
+from fss_exporter.model.operations import READ, WRITE
 from fss_kernel_counting.hist_tables import Grown, HistRow, Key, number, parts
 from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes.attribution import BYTES, Kind, Place, Thread, Work
 from fss_kernel_counting.sizes.size_counts import device_of
-from fss_kernel_counting.sizes.size_triggers import blocks_started, size_conditions
+from fss_kernel_counting.sizes.size_triggers import blocks_started, size_tables
 from fss_kernel_counting.tracefs import Instance, ProcessNames, Tracefs
 
 READS: Final = "nfs/nfs_initiate_read"
@@ -42,11 +42,6 @@ _BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
 _BY_WORKERS: Final = 'comm ~ "kworker*"'
 _JOIN_FIELDS: Final = "u64 ino; pid_t pid; u32 cnt; u32 dv"
 _MOST_FILES: Final = 16384
-
-
-def sizes_by(keys: str, size: str) -> dict[str, str]:
-    """Return the keys of tables of READs or WRITEs by size class. `size` is the field with the bytes."""
-    return dict.fromkeys(size_conditions(size), f"{keys},{size}.buckets={BLOCK_BYTES}:vals={size}")
 
 
 _PAYLOAD: Final = {procedure: Kind(procedure, BYTES) for procedure in (READ, WRITE)}
@@ -161,7 +156,7 @@ class WriteBackJoin:
             action = f"onmatch({dirtied.replace('/', '.')}).trace({joint},fileid,$wpid,$c,$d)"
             self._files_of_writers.add(dirtied, _MOST_FILES, {NOT_A_DISK: "ino:wpid=common_pid"})
             self._files_of_writers.add(WRITES, _MOST_FILES, {_BY_WORKERS: f"fileid:c=count,d=dev:{action}"})
-            self.tables.add(f"synthetic/{joint}", rows, sizes_by("dv,pid", "cnt"))
+            self.tables.add(f"synthetic/{joint}", rows, size_tables("dv,pid", "cnt", "cnt"))
         except BaseException:
             self.end()
             raise

@@ -51,15 +51,19 @@ SIZE_EVENTS = (
 """From best to worst: answers since kernel 5.6, requests before."""
 
 
-def size_conditions(size: str) -> tuple[str, str]:
-    """Conditions of two tables of sizes: of all other sizes, and of whole multiples of 32 KiB."""
-    return f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})"
+def size_tables(keys: str, size: str, payload: str) -> dict[str, str]:
+    """Return the keys of two tables by size class, by condition: of sizes between multiples of 32 KiB, and of whole multiples.
+
+    `keys` come before the class. `size` is the field with the bytes asked for, `payload` that with the bytes carried.
+    """
+    conditions = (f"{size} & {_BELOW_BLOCK}", f"!({size} & {_BELOW_BLOCK})")
+    return dict.fromkeys(conditions, f"{keys},{size}.buckets={BLOCK_BYTES}:vals={payload}")
 
 
 def blocks_started(lower: int, condition: str) -> int:
     """Return the blocks of 32 KiB that a transfer starts. `lower` is the lower edge of the size class in bytes.
 
-    `condition` is of `size_conditions`.
+    `condition` is of `size_tables`.
     """
     return max(1, lower // BLOCK_BYTES) if condition.startswith("!") else lower // BLOCK_BYTES + 1
 
@@ -70,10 +74,7 @@ class Buckets:
     has_sizes = True
 
     def __init__(self, source: SizeEvents) -> None:
-        # A field that is a key with a modifier cannot be a value too.
-        values = "" if source.payload == source.size else f":vals={source.payload}"
-        keys = f"dev,{source.size}.buckets={BLOCK_BYTES}{values}"
-        self.keys = dict.fromkeys(size_conditions(source.size), keys)
+        self.keys = size_tables("dev", source.size, source.payload)
 
     def transfers(self, tables: Mapping[str, Grown]) -> dict[int, CountedTransfers]:
         """Return transfers by device number, from the growth of each table (by condition).

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from tests.cli.prompt import ROOT
@@ -71,7 +71,8 @@ def test_a_long_name_breaks_behind_a_part_of_its_path_and_hangs() -> None:
     ]
 
 
-@given(st.text(alphabet="ab/-. ", max_size=60), st.integers(1, 30))
+@given(st.text(alphabet="ab/-. ", max_size=60).map(str.strip), st.integers(1, 30))
+@example("aa/  a", 2)
 def test_a_folded_name_keeps_all_of_its_parts(name: str, width: int) -> None:
     lines = name_lines(name, width)
     assert "".join("".join(lines).split()) == "".join(name.split())

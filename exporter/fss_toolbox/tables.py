@@ -132,7 +132,7 @@ def name_lines(name: str, width: int) -> list[str]:
     indent = " " * min(len(name) - len(name.lstrip()) + 2, width // 4)
     lines = [""]
     for part in _PARTS.findall(name):
-        if lines[-1].strip() and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
+        if part.strip() and lines[-1].strip() and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
             lines.append(indent)
         lines[-1] += part
     return [line.rstrip() for line in lines]

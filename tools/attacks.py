@@ -66,7 +66,7 @@ def run_poller(mount_targets: int, attackers: Sequence[Attacker], seconds: float
         polling = start(region, Path(folder))
         try:
             for _ in range(2):
-                watch(region, polling, lambda _: None)
+                watch(region, polling)
             target = Target(int(urlsplit(polling.url).port or 0))
             for attacker in attackers:
                 last = attacker is attackers[-1]

@@ -26,7 +26,6 @@ from fss_toolbox.demo.region import Region, large
 
 CALLS_PER_SECOND = 5
 POLL_SECONDS = 60
-QUIET_SECONDS = 4.0  # without a query for so long, a poll is over
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -81,6 +80,11 @@ class Pace:
     calls_per_second: float
     poll_seconds: float
 
+    @property
+    def quiet_seconds(self) -> float:
+        """Without a query for so long, a poll is over. The region takes seconds for a query of a large tenancy."""
+        return self.poll_seconds / 15
+
 
 ORDINARY = Pace(CALLS_PER_SECOND, POLL_SECONDS)
 
@@ -100,7 +104,12 @@ def start(region: Region, folder: Path, pace: Pace = ORDINARY) -> Exporter:
     return Exporter(subprocess.Popen([*command, *flags]), f"http://{listen}/metrics")
 
 
-def watch(region: Region, exporter: Exporter, meanwhile: Callable[[Poll], None]) -> Poll:
+def watch(
+    region: Region,
+    exporter: Exporter,
+    meanwhile: Callable[[Poll], None] = lambda _: None,
+    quiet_seconds: float = ORDINARY.quiet_seconds,
+) -> Poll:
     """The next poll, from its first query to its last."""
 
     def asked() -> int:
@@ -112,7 +121,7 @@ def watch(region: Region, exporter: Exporter, meanwhile: Callable[[Poll], None])
         time.sleep(0.05)
     began = last = time.perf_counter()
     seen, poll = before, Poll(0, 0.0, exporter.cpu_seconds() - cpu, 0.0, 0.0)
-    while time.perf_counter() - last < QUIET_SECONDS or poll.calls == 0:
+    while time.perf_counter() - last < quiet_seconds or poll.calls == 0:
         _alive(exporter)
         meanwhile(poll)
         if asked() != seen:
@@ -133,10 +142,12 @@ def measure(mount_targets: int, file_systems_each: int, pace: Pace) -> None:
     with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, file_systems_each)) as region:
         exporter = start(region, Path(folder), pace)
         try:
-            first = watch(region, exporter, lambda _: None)
-            steady = watch(region, exporter, lambda _: None)
+            first = watch(region, exporter, quiet_seconds=pace.quiet_seconds)
+            steady = watch(region, exporter, quiet_seconds=pace.quiet_seconds)
             alone = [exporter.scrape()[0] for _ in range(3)]
-            scraped = watch(region, exporter, lambda poll: poll.scrapes.append(exporter.scrape()[0]))
+            scraped = watch(
+                region, exporter, lambda poll: poll.scrapes.append(exporter.scrape()[0]), pace.quiet_seconds
+            )
             peak, size, series = exporter.memory_mib("VmHWM"), exporter.scrape()[1], exporter.series()
         finally:
             exporter.process.terminate()

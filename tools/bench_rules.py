@@ -110,7 +110,7 @@ def of_poller(mount_targets: int, names: Iterable[str]) -> list[Growing]:
         exporter = start(region, Path(folder))
         try:
             while True:
-                watch(region, exporter, lambda _: None)
+                watch(region, exporter)
                 before, series = series, _selected_series(exporter.url, set(names))
                 has_minutes = any(row.growth and row.series.startswith("fss_mount_target_") for row in series)
                 if has_minutes and len(series) == len(before):  # counters begin at 0

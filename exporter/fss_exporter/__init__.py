@@ -1,4 +1,4 @@
-"""Prometheus exporter and tools for OCI File Storage mount targets."""
+"""The exporter: `serve`, `once` and `config`, and all that a scrape needs. The tools at the prompt are in `fss_toolbox`."""
 
 __version__ = "0.1.0"
 REVISION = "unknown"  # commit of the project, which a release and an image write here

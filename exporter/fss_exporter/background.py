@@ -191,7 +191,8 @@ class Worker:
 
     def _break_off(self, error: BaseException) -> None:
         self._heartbeat = replace(self._heartbeat, success=False, errors=self._heartbeat.errors + 1)
-        self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
+        with suppress(Exception):  # a log that fails ends no loop
+            self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
     def _record(self, began: float, *, success: bool) -> None:
         before, now = self._heartbeat, self._clock()
@@ -213,7 +214,8 @@ class Worker:
                 return
             except BaseException as error:  # noqa: BLE001  # SystemExit would end the thread without a word
                 self._break_off(error)
-            self._pause(began + self._interval() - self._clock())
+            # The interval that the round recorded, because asking for it can fail.
+            self._pause(began + self._heartbeat.interval_seconds - self._clock())
 
     def _pause(self, seconds: float) -> None:
         """Wait, at most until somebody wakes the loop."""

@@ -31,6 +31,33 @@ class Round:
             raise self.error
 
 
+def test_an_interval_that_cannot_be_computed_costs_rounds_and_ends_no_loop() -> None:
+    run_round, intervals = Round(), [0.001]
+    worker = Worker("nfs", run_round, interval=lambda: intervals[0])
+    intervals.clear()
+    worker.start()
+    try:
+        wait_for(lambda: worker.heartbeat.errors >= 3, "rounds without an interval")
+        intervals.append(0.001)
+        wait_for(lambda: worker.heartbeat.success, "a round with an interval")
+    finally:
+        worker.stop()
+
+
+def test_a_log_that_fails_ends_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_round = Round()
+    worker = worker_of(run_round, Clock(100.0))
+    run_round.error = ValueError("each time")
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(worker._log_once, "failed", fail)
+    worker.run_once()
+
+    assert (worker.heartbeat.success, worker.heartbeat.errors) == (False, 1)
+
+
 def test_a_round_without_error_is_a_success_with_its_time() -> None:
     clock = Clock(100.0)
     worker = worker_of(Round(), clock)

@@ -25,6 +25,31 @@ def raising(error: Exception) -> click.Group:
     return click.Group(commands={"fail": fail})
 
 
+CHECKS_PASSWORDS = """
+import threading, bcrypt
+from fss_exporter.cli import main
+wanted = bcrypt.hashpw(b"right", bcrypt.gensalt(4))
+checked = threading.Semaphore(0)
+def check():
+    while True:
+        bcrypt.checkpw(b"wrong", wanted)
+        checked.release()
+for _ in range(4):
+    threading.Thread(target=check, daemon=True).start()
+for _ in range(8):
+    checked.acquire()
+"""
+
+
+@pytest.mark.parametrize("how", ["return 3", "sys.exit(3)"])
+def test_a_command_ends_with_its_own_exit_code_while_daemon_threads_check_passwords(how: str) -> None:
+    code = f"{CHECKS_PASSWORDS}\nimport sys\ndef run():\n    print('told')\n    {how}\nmain.run = run\nmain.main()"
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "told\n", "")
+
+
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_every_command_is_there_under_its_name(name: str) -> None:
     command = getattr(importlib.import_module(main.module_of(name)), name)

@@ -160,4 +160,8 @@ def _give_up_output(error: OSError) -> int:
 def main() -> None:
     """Entry point of the `fss-exporter` script."""
     terminal.prepare_streams()
-    sys.exit(run())
+    try:
+        exit_code = run()
+    except SystemExit as ended_by_signal:
+        exit_code = ended_by_signal.code if isinstance(ended_by_signal.code, int) else 1
+    terminal.end_process(exit_code)

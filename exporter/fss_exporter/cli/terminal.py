@@ -161,3 +161,15 @@ def _open_if_closed(number: int, mode: int) -> None:
 def discard_output() -> None:
     """Send output that is not written yet to /dev/null, because Python writes it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def end_process(exit_code: int) -> NoReturn:
+    """End the process at once, whatever its daemon threads do.
+
+    `sys.exit` would end each daemon thread at its next step in Python. A thread below bcrypt or cryptography aborts the process
+    then ("FATAL: exception not rethrown", Python 3.11 to 3.13), and the exit code is that of a crash.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):  # `run` has said what cannot be written
+            stream.flush()
+    os._exit(exit_code)

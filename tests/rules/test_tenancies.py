@@ -20,6 +20,8 @@ def poller(tenancy: str, *, is_well: bool) -> Iterator[dict[str, str]]:
     last = f'fss_collector_last_success_timestamp_seconds{{job="p",instance="p",collector="%s/{tenancy}"}}'
     yield {"series": last % "oci", "values": "0+60x40"}
     yield {"series": last % "oci_inventory", "values": "0x40"}  # the inventory may be hours old
+    success = f'fss_collector_success{{job="p",instance="p",collector="oci/{tenancy}"}}'
+    yield {"series": success, "values": "1x40" if is_well else "1x10 0x30"}
     yield {"series": f'fss_expected{{{where},part="metrics"}}', "values": "10x40"}
     yield {"series": f'fss_seen{{{where},part="metrics"}}', "values": "10x40" if is_well else "10x10 3x30"}
 
@@ -33,14 +35,19 @@ def test_an_alert_about_one_tenancy_names_it_and_another_tenancy_of_the_region_d
         }
         for name, number in (("FssOciDataLate", 2), ("FssCoverageIncomplete", 1))
     ]
-    alerts.append({"expr": 'ALERTS{alertname="FssCollectorStalled"}', "eval_time": f"{MINUTES}m", "exp_samples": []})
+    none = 'ALERTS{alertname=~"FssCollectorStalled|FssMonitoringBlind"}'
+    alerts.append({"expr": none, "eval_time": f"{MINUTES}m", "exp_samples": []})
     test = {
         "rule_files": [str(RULES / "monitoring.yml")],
         "evaluation_interval": "1m",
         "tests": [
             {
                 "interval": "1m",
-                "input_series": [*poller(WELL, is_well=True), *poller(SICK, is_well=False)],
+                "input_series": [
+                    {"series": 'fss_exporter_build_info{job="p",instance="p"}', "values": "1x40"},
+                    *poller(WELL, is_well=True),
+                    *poller(SICK, is_well=False),
+                ],
                 "promql_expr_test": alerts,
             }
         ],

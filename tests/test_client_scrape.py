@@ -50,6 +50,23 @@ def test_a_counter_that_is_no_number_is_refused(value: str) -> None:
         read_scrape("file", "\n".join(lines) + "\n")
 
 
+BUCKET = 'fss_client_io_size_bytes_bucket{address="a",operation="READ",le="%s"} %s\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(BUCKET % ("32768", count) for count in ("NaN", "+Inf", "-5")),
+        *(BUCKET % (edge, 5) for edge in ("NaN", "-5", "0", "large")),
+        'fss_client_io_size_bytes_sum{address="a",operation="READ"} NaN\n',
+        'fss_client_request_duration_seconds_bucket{address="a",le="0.1"} NaN\n',
+    ],
+)
+def test_a_damaged_histogram_is_refused(text: str) -> None:
+    with pytest.raises(SourceError, match="not the metrics of an exporter of this version"):
+        read_scrape("file", text)
+
+
 def test_the_traffic_between_two_scrapes_is_that_between_two_readings() -> None:
     first, second = (read_scrape("exporter", text) for text in scrapes(FIRST, SECOND))
     scraped = traffic_between(first, second, 1.0)[KEY]

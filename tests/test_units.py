@@ -19,6 +19,8 @@ READERS = (units.size, units.bandwidth, units.network, units.rate, units.latency
         "nan",
         "inf",
         "1e400",
+        f"0.{'0' * 318}1",
+        f"0.{'0' * 318}1s",
         f"{10**400}s",
         f"{10**400}",
         "k",

@@ -36,6 +36,7 @@ _READ_BYTES: Final = "fss_client_read_bytes_total"
 _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
 _MOUNT: Final = itemgetter(*SeriesKey._fields)
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
+_SIZES: Final = "fss_client_io_size_bytes"
 COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
 )
@@ -59,7 +60,7 @@ class Scraped:
     # requests of all classes up to an edge in seconds, by address and edge
     durations: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
-    sizes: Mapping[tuple[str, str], Mapping[float, float]] = field(default_factory=dict)
+    sizes: Mapping[tuple[str, ...], Mapping[float, float]] = field(default_factory=dict)
     # payload of `sizes`, by address and operation
     payload_bytes: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     # seconds with estimated sizes of READs and WRITEs, of all mounts. Not a number if exact mode is off
@@ -75,26 +76,23 @@ def scrape_of(samples: Samples) -> Scraped:
 
     Raises:
         KeyError: a label is missing.
-        ValueError: a counter, or the edge of a bucket, is not a number.
+        ValueError: a counter or the edge of a bucket is not a number, or negative.
     """
     mount_points: dict[SeriesKey, list[str]] = defaultdict(list)
     for labels, _ in samples.all("fss_client_mount_info"):
         mount_points[_mount(labels)].append(labels["mount_point"])
-    durations: dict[str, dict[float, float]] = defaultdict(dict)
-    for (address, edge), count in samples.by("fss_client_request_duration_seconds_bucket", "address", "le").items():
-        durations[address][float(edge)] = count
-    sizes: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
-    by_size = samples.by("fss_client_io_size_bytes_bucket", "address", "operation", "le")
-    for (address, operation, edge), count in by_size.items():
-        sizes[address, operation][float(edge)] = count
+    durations = _histograms(samples, "fss_client_request_duration_seconds", "address")
     modes = samples.by("fss_client_cost_seconds_total", "mode")
     return Scraped(
         counters=_counters(samples),
         mount_points={mount: tuple(points) for mount, points in mount_points.items()},
         overrides=CostOverrides(tuple(override_of(labels) for labels, _ in samples.all(COST_MODEL))),
-        durations=durations,
-        sizes=sizes,
-        payload_bytes=samples.by("fss_client_io_size_bytes_sum", "address", "operation"),
+        durations={address: at_most for (address,), at_most in durations.items()},
+        sizes=_histograms(samples, _SIZES, "address", "operation"),
+        payload_bytes={
+            place: _amount(f"{_SIZES}_sum", payload)
+            for place, payload in samples.by(f"{_SIZES}_sum", "address", "operation").items()
+        },
         estimated_seconds=modes.get(("estimated",), 0.0) if modes else math.nan,
         ticked_at=samples.by("fss_collector_last_success_timestamp_seconds", "collector").get(("nfs",), 0.0),
         network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
@@ -106,11 +104,27 @@ def _counters(samples: Samples) -> Mapping[SeriesKey, Mapping[_Counter, float]]:
     counters: dict[SeriesKey, dict[_Counter, float]] = defaultdict(dict)
     for name in sorted(COUNTERS):
         for labels, value in samples.all(name):
-            if not math.isfinite(value):
-                raise ValueError(f"{name} is {value}")
             of_class = "" if name in (_READ_BYTES, _WRITTEN_BYTES, _LOCKS) else labels["class"]
-            counters[_mount(labels)][_counter(name, of_class, labels.get("operation", ""))] = value
+            counter = _counter(name, of_class, labels.get("operation", ""))
+            counters[_mount(labels)][counter] = _amount(name, value)
     return counters
+
+
+def _histograms(samples: Samples, name: str, *labels: str) -> Mapping[tuple[str, ...], Mapping[float, float]]:
+    """Return the cumulative histograms of a metric: what is counted up to an edge, by these labels, and by the edge."""
+    histograms: dict[tuple[str, ...], dict[float, float]] = defaultdict(dict)
+    for (*key, edge), count in samples.by(f"{name}_bucket", *labels, "le").items():
+        if not float(edge) > 0:
+            raise ValueError(f"{name} has a bucket up to {edge}")
+        histograms[tuple(key)][float(edge)] = _amount(name, count)
+    return histograms
+
+
+def _amount(name: str, value: float) -> float:
+    """Return the value of a counter, or raise ValueError for a damaged one."""
+    if not 0 <= value < math.inf:
+        raise ValueError(f"{name} is {value}")
+    return value
 
 
 @lru_cache(maxsize=1000)

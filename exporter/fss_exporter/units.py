@@ -11,6 +11,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?(?:e\d+)?)\s*([A-Za-z]*)", re.ASCII)
 _BINARY = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _DECIMAL = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _LARGEST = 1e18
+_SMALLEST = 1e-9  # Smaller figures are typing errors, and quotients by them overflow
 _DAY_SECONDS = 86400.0
 
 
@@ -71,7 +72,7 @@ def latency(text: str) -> float:
     """Seconds of `2ms`, `500us`, `0.5ms` or `1s`, up to a day."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
     seconds = float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]] if match else 0.0
-    if 0 < seconds <= _DAY_SECONDS:
+    if _SMALLEST <= seconds <= _DAY_SECONDS:
         return seconds
     raise click.BadParameter(f"{text!r} is not a length of time. Write it like 2ms, 500us or 1s")
 
@@ -85,13 +86,14 @@ def interval(text: str) -> float:
             seconds = parse_duration(text)
         except ValueError:
             seconds = 0.0
-    if not 0 < seconds <= _DAY_SECONDS:
+    if not _SMALLEST <= seconds <= _DAY_SECONDS:
         raise click.BadParameter(f"{text!r} is not an interval. Give seconds up to a day, like 5, 0.5 or 1m")
     return seconds
 
 
 def _split(text: str, what: str, example: str) -> tuple[float, str]:
     match = _NUMBER.fullmatch(text.strip())
-    if match is None or not math.isfinite(float(match[1])) or float(match[1]) > _LARGEST:
+    number = float(match[1]) if match else math.inf
+    if match is None or not (number == 0 or _SMALLEST <= number <= _LARGEST):
         raise click.BadParameter(f"{text!r} is not {what}. Write it like {example}")
-    return float(match[1]), match[2]
+    return number, match[2]

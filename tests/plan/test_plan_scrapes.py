@@ -1,5 +1,6 @@
 """`plan --scrapes`: the metrics of an agent, saved twice, as a workload."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,23 @@ def test_a_histogram_that_went_back_is_refused(saved: tuple[Path, Path]) -> None
 
     assert answer.code == 2
     assert "fss_client_io_size_bytes went back" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r'(fss_client_operations_total\{.*operation="GETATTR".*) \S+', r"\1 1e308"),
+        (r"(fss_client_read_bytes_total\{.*) \S+", r"\1 1e300"),
+        (r"(fss_client_estimated_io_operations_upper_bound_total\{.*) \S+", r"\1 1e300"),
+    ],
+    ids=["operations", "bytes", "cost"],
+)
+def test_a_counter_that_no_client_can_reach_is_refused(saved: tuple[Path, Path], old: str, new: str) -> None:
+    saved[1].write_text(re.sub(old, new, saved[1].read_text()))
+    answer = ask("plan", "--scrapes", *saved)
+
+    assert answer.code == 2
+    assert "operations or bytes per second of 10.0.0.3: a counter is damaged" in " ".join(answer.err.split())
 
 
 def test_transfers_no_kernel_makes_are_refused(saved: tuple[Path, Path]) -> None:

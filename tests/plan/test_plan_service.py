@@ -60,6 +60,14 @@ def test_capacity_to_buy_for_a_bandwidth_with_the_numbers_of_littles_law() -> No
     assert (document["in_flight_limit"], document["clients"]) == (128, 2)
 
 
+def test_a_capacity_that_is_too_small_by_its_last_digit_is_not_shown() -> None:
+    volumes = ("--volumes", "4", "--server-network", "25Gbit/s")
+    load = ("--service", "block-volume", "--type", "vpu-20", "--reads", "20k", "--read-size", "8k")
+
+    assert "vpu-20                    86 GB" in ask("plan", *load, "--capacity", "800GB", *volumes).out, "85.33 GB"
+    assert "vpu-20             2 GB" in ask("plan", *load[:5], "80", "--read-size", "1k").out, "1.33 GB"
+
+
 def test_the_answer_shows_its_numbers() -> None:
     out = ask("plan", *NAS, "--write-bandwidth", "300MiB/s").out
 

@@ -28,6 +28,7 @@ from fss_toolbox.plan.inputs import PlanInputs, check_inputs
 from fss_toolbox.plan.load import (
     Load,
     as_job,
+    check_recorded,
     loads_by_address,
     stated_load,
     with_stated_latency,
@@ -242,6 +243,9 @@ def _chosen(loads: Mapping[str, Load], inputs: PlanInputs) -> list[tuple[str, Lo
     # The queries to Prometheus name the address, and several loads can have the address.
     every = inputs.prometheus is not None or inputs.address is None
     chosen = [(name, load) for name, load in loads.items() if every or name == inputs.address]
+    if inputs.recordings:
+        for name, load in chosen:
+            check_recorded(name, load)
     return [(name, as_job(name, load, inputs)) for name, load in chosen] if inputs.is_job else chosen
 
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.estimate import NO_COST
 from fss_exporter.model.histograms import in_classes
 from fss_exporter.model.knowledge import KnownFigure
 from fss_exporter.model.limits import Limits
@@ -23,6 +24,8 @@ from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 
 ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
 """Remark of a load that was recorded on a client."""
+
+_LARGEST: Final = 1e18  # Operations or bytes per second that no fleet has, and that a damaged counter shows
 
 EVERYTHING: Final = "all operations"
 """Stands for the operations that OCI does not split."""
@@ -87,6 +90,22 @@ def loads_by_address(
     for key, traffic in (own or mounts).items():
         by_address.setdefault(key.address or key.server, []).append(traffic)
     return {address: Load(source, together(traffics), remark=ONE_CLIENT) for address, traffics in by_address.items()}
+
+
+def check_recorded(name: str, load: Load) -> None:
+    """Refuse a recorded load with a figure that no load can have. `name` is the address of the load.
+
+    Raises:
+        UsageError: a counter of the recording is damaged.
+    """
+    traffic, every = load.traffic, load.traffic.all_operations
+    costs = every.iops or NO_COST
+    for figure in (every.operations, *costs, traffic.read_bytes, traffic.written_bytes):
+        if not 0 <= figure < _LARGEST:
+            raise UsageError(
+                f"{load.source}: {figure:g} operations or bytes per second of {name}: a counter is damaged. Give another"
+                " recording, or name another mount target with --address"
+            )
 
 
 def without_costs(load: Load) -> Load:

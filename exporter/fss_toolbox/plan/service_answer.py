@@ -9,7 +9,7 @@ from rich.console import Console
 
 from fss_exporter.flag_records import refuse
 from fss_exporter.model.limits import ROUNDING
-from fss_exporter.model.service_table import ServiceType
+from fss_exporter.model.service_table import GB, TB, ServiceType
 from fss_toolbox import printed
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
@@ -152,8 +152,14 @@ def _row(case: ServiceCase, offer: purchase.Offer) -> Row:
     if why:
         return Row((offer.kind.name, why, "", ""))
     then = offer.kind.ceilings(size or None)
-    bought = sold_size(offer.kind, size) if size else "any"
+    bought = sold_size(offer.kind, _printed_up(offer.kind, size)) if size else "any"
     return Row((offer.kind.name, bought, printed.number(then.iops), printed.megabytes(then.bytes_per_second)))
+
+
+def _printed_up(kind: ServiceType, size_bytes: float) -> float:
+    """Return a capacity rounded up to the digits of a report, because a little less is not enough."""
+    digit = TB / 100 if size_bytes >= TB else GB
+    return size_bytes if kind.steps else math.ceil(size_bytes / digit - ROUNDING) * digit
 
 
 def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:

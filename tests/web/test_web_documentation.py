@@ -76,7 +76,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"{http_server.HEAD_BYTES // 1024} KiB of head and {http_server.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section
-    assert f"Of each kind at most {one_at_a_time.MOST_WAITING} requests wait" in section
+    assert f"at most {one_at_a_time.MOST_WAITING} requests of each kind wait" in section
     assert f"waits longer than {one_at_a_time.WAIT_SECONDS:g} s" in section
     assert f"takes longer than {application._RELOAD_SECONDS:g} s" in section
     assert f"regular files of at most {regular_files.LARGEST_BYTES >> 20} MiB" in section

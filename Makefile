@@ -122,8 +122,8 @@ test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Graf
 	@otelcol=$$(tools/otelcol) && alloy=$$(tools/alloy) && PATH="$${otelcol%/*}:$${alloy%/*}:$$PATH" \
 	  $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
 
-test-engines: .venv/dev servers ## the rules, native histograms and start timestamps in Prometheus 3, VictoriaMetrics and Mimir, which Go builds
-	@mkdir -p .tools/engines && for name in prometheus victoria-metrics vmalert mimir; do \
+test-engines: .venv/dev servers ## the rules, native histograms and start timestamps in Prometheus 3, VictoriaMetrics, Mimir and Thanos, which Go builds
+	@mkdir -p .tools/engines && for name in prometheus victoria-metrics vmalert mimir thanos; do \
 	  built=$$(tools/engine "$$name") || exit 1; ln -sf "$$built" ".tools/engines/$$name"; done
 	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py tests/e2e/with_stores.py $(ARGS)
 

@@ -1,8 +1,8 @@
 """Three networks of 100 clients each with equal addresses, of which two are polled, in the engines that rules run on: part of `make test-engines`.
 
-A pair of Prometheus servers of two versions scrapes all and writes to one VictoriaMetrics and to one Mimir, with a label
-that tells the servers apart. vmalert and Mimir's ruler evaluate the shipped rules there, and each Prometheus evaluates them
-for itself.
+A pair of Prometheus servers of two versions scrapes all and writes to one VictoriaMetrics, to one Mimir and to one Thanos,
+with a label that tells the servers apart. vmalert and the rulers of Mimir and Thanos evaluate the shipped rules there, and
+each Prometheus evaluates them for itself.
 """
 
 import json
@@ -123,6 +123,34 @@ def mimir(folder: Path, stack: ExitStack) -> Store:
     return Store("Mimir", f"http://127.0.0.1:{port}/prometheus", f"http://127.0.0.1:{port}/api/v1/push")
 
 
+def thanos(folder: Path, stack: ExitStack) -> Store:
+    """An empty Thanos: a receiver, a ruler with the rules, and the querier over both.
+
+    Receiver and ruler each need a label of their own, which the querier removes.
+    """
+    folder.mkdir()
+    label = "part_of_thanos"
+    written, queried = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+
+    def start(part: str, *flags: str, http: str = "") -> str:
+        """Start a part. Returns the address at which the querier asks it."""
+        grpc = f"127.0.0.1:{free_port()}"
+        addresses = [f"--http-address={http or f'127.0.0.1:{free_port()}'}", f"--grpc-address={grpc}"]
+        command = [engine("thanos"), part, *addresses, "--log.level=warn", *flags]
+        stack.enter_context(process(command, folder / f"{part}.log"))
+        return grpc
+
+    data = f"--tsdb.path={folder / 'received'}"
+    receiver = start("receive", data, f"--remote-write.address={written}", f'--label={label}="receiver"')
+    rules = [f"--rule-file={name}" for name in FILES]
+    data, interval = f"--data-dir={folder / 'ruled'}", f"--eval-interval={SECONDS}s"
+    ruler = start("rule", data, interval, f"--query={queried}", f'--label={label}="ruler"', *rules)
+    asked = [f"--endpoint={receiver}", f"--endpoint={ruler}", f"--query.replica-label={label}"]
+    start("query", *asked, http=queried)
+    wait_for(lambda: answers(f"http://{queried}/-/ready"), "Thanos", 60)
+    return Store("Thanos", f"http://{queried}", f"http://{written}/api/v1/receive")
+
+
 def vmalert(store: Store, folder: Path, stack: ExitStack) -> str:
     """Evaluates the rules in a store, and writes what they record there. Its URL."""
     own = f"127.0.0.1:{free_port()}"
@@ -141,7 +169,7 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engines]:
     folder = tmp_path_factory.mktemp("stores")
     with ExitStack() as stack:
         port = stack.enter_context(answering(growing({"/metrics": answer_of()})))
-        raw = (victoria(folder / "victoria", stack), mimir(folder / "mimir", stack))
+        raw = (victoria(folder / "victoria", stack), mimir(folder / "mimir", stack), thanos(folder / "thanos", stack))
         stores = list(raw)
         for label, program in zip(REPLICAS, ("", engine("prometheus")), strict=True):
             text = configuration(

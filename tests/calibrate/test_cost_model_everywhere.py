@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.cli.prompt import ask
+from tests.plan.planned import by_part
 from tests.recordings import RECORDINGS, load as load_recording
 
 from fss_exporter.cli.serve import CostModelSource
@@ -18,7 +19,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
 from fss_toolbox.iostat.host_reports import HostTraffic
-from fss_toolbox.plan.history import client_histories, of_clients
+from fss_toolbox.plan.history import client_peaks, of_clients
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.scrape_text import read_scrape
 from fss_toolbox.sizing.workload import priced
@@ -130,9 +131,9 @@ class TestReadBack:
         assert override_of(labels) == RENAME
 
     def test_the_operations_of_a_week_cost_what_the_newest_measurement_says(self) -> None:
-        prometheus = Prometheus(_answers, now=1000.0)
-        ((place, history),) = client_histories(prometheus, None).items()
-        rename = of_clients(prometheus, place, history, Limits()).traffic.operations["RENAME"]
+        prometheus = Prometheus(by_part(_answers), now=1000.0)
+        ((place, peak),) = client_peaks(prometheus, None, lambda _: Limits()).items()
+        rename = of_clients(prometheus, {place: peak.moment})[place].traffic.operations["RENAME"]
         assert rename.iops == Bounds(95.0, 95.0, 95.0)
 
 
@@ -146,7 +147,7 @@ def _answers(path: str) -> str:
     if url.path.endswith("query_range"):
         return _result([{"metric": {"address": "10.0.0.3"}, "values": [[900, "10"]]}])
     of: Any = {"service": "oci-fss", "class": "metadata_write"}
-    if query == "group by (operation, io_operations, factor, date, source) (fss_cost_model_info)":
+    if query == "group by (operation, io_operations, factor, date, source) (fss_cost_model_info @ 900.0)":
         return _result([_info("2026-01-01", "3"), _info("2026-11-22", "9.5")])
     if "fss_client_operations_total" in query:
         return _result([{"metric": of | {"operation": "RENAME"}, "value": [900, "10"]}])

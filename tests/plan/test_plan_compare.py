@@ -2,12 +2,14 @@
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.cli.prompt import ask
 from tests.json_schema import problems, schema_of
+from tests.plan.planned import by_part
 
 from fss_toolbox.cli import plan as command
 
@@ -84,13 +86,15 @@ def growing(path: str, days: int, silent: int = 0) -> str:
     text, is_daily = query["query"][0], query.get("step") == ["86400"]
     labels = {"mount_target_id": "ocid1.a"}
     values = [[NOW, "0"]]
-    if "fss_mount_target_info" in text:
+    if "limit" in text:
+        values = []
+    elif "fss_mount_target_info" in text:
         labels |= {"address": "10.0.0.5", "mount_target": "mt", "shape": "standard"}
-    elif "read_bytes_per_second" in text and "limit" not in text:
+    elif "read_bytes_per_second" in text:
         values = [
             [NOW - day * 86_400, str(700e6 - day * 10e6)] for day in reversed(range(silent, days) if is_daily else [0])
         ]
-    elif "write_bytes_per_second" not in text or "limit" in text:
+    elif "write_bytes_per_second" not in text:
         values = []
     series = {
         "metric": labels,
@@ -104,7 +108,7 @@ def test_four_weeks_are_read_only_for_a_comparison(monkeypatch: pytest.MonkeyPat
 
     def answered(url: str, _: str) -> str:
         asked.append(url)
-        return growing(url, 28)
+        return by_part(partial(growing, days=28))(url)
 
     monkeypatch.setattr(command, "get", answered)
     monkeypatch.setattr(time, "time", lambda: NOW)
@@ -118,7 +122,7 @@ def test_four_weeks_are_read_only_for_a_comparison(monkeypatch: pytest.MonkeyPat
 def test_the_date_when_full_is_that_of_the_present_growth(
     monkeypatch: pytest.MonkeyPatch, days: int, silent: int, full_on: str | None
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: growing(url, days, silent))
+    monkeypatch.setattr(command, "get", lambda url, _: by_part(partial(growing, days=days, silent=silent))(url))
     monkeypatch.setattr(time, "time", lambda: NOW)
     answer = ask("plan", "--prometheus", "http://p", "--compare", "--output", "json")
     (plan,) = answer.document["plans"]

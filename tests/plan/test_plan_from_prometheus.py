@@ -3,6 +3,7 @@
 import json
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,6 +11,7 @@ import pytest
 from tests import processes
 from tests.cli.prompt import Answer, ask
 from tests.json_schema import problems, schema_of
+from tests.plan.planned import by_part
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.client_scrape import override_of
@@ -22,7 +24,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.history import client_sizes, of_service
+from fss_toolbox.plan.history import Look, client_sizes, of_service
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, other_services, with_amount
@@ -241,9 +243,10 @@ def test_sizes_are_found_in_native_histograms_that_prometheus_made_of_the_bucket
         result = [] if "_bucket" in query else [native]
         return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
 
-    sizes = client_sizes(prometheus.Prometheus(answered), NetworkAddress("eu-1", "10.0.0.1"), NOW)
+    look = Look(NetworkAddress("eu-1", "10.0.0.1"), NOW)
+    sizes = client_sizes(prometheus.Prometheus(by_part(answered)), [look])
 
-    assert sizes == {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}
+    assert sizes == {look: {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}}
 
 
 def test_a_size_class_without_a_bound_is_no_size() -> None:
@@ -376,6 +379,7 @@ def test_a_mount_target_without_clients_can_be_chosen_by_its_address(week: proce
     assert set(busiest(asked(week), of_shape, "10.0.0.3", NOW)) == {"10.0.0.3"}
 
 
+@by_part
 def of_two(path: str) -> str:
     """A Prometheus with two mount targets of one address, and two volumes of one name. The first of each is busy."""
     query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
@@ -404,6 +408,7 @@ def test_volumes_with_equal_names_are_planned_each(named: str | None) -> None:
     assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"data": 40_000, "ocid1.b": 10}
 
 
+@by_part
 def of_another_network(path: str) -> str:
     """A Prometheus with a mount target, and an agent that does not know its network and mounts an equal address."""
     query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
@@ -424,11 +429,12 @@ def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_t
     }
 
 
+@by_part
 def of_a_mount_target_without_figures(path: str) -> str:
     """A Prometheus whose poller knows a mount target, of which OCI publishes nothing, and whose clients are scraped."""
     query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
     labels = {"address": "10.0.0.5"}
-    values = {"fss_mount_target_info": "1", "fss_mount_target_read_bytes_per_second_limit": "2.5e9"}
+    values = {"fss_mount_target_read_bytes_per_second_limit": "2.5e9", "_limit": "", "fss_mount_target_info": "1"}
     value = next((value for name, value in values.items() if name in query), "")
     if value:
         labels |= {"mount_target_id": "ocid1.a", "shape": "hpmt-20"}
@@ -527,7 +533,7 @@ def of_two_file_systems(path: str, of_the_second: str) -> str:
         if is_figure or ("fss_export_info" in query and address in query):
             labels |= {"export": "/data", "file_system": "data", "file_system_id": file_system}
         elif "fss_file_system_metadata" in query and target in query:
-            labels |= {"operation": "GETATTR"}
+            labels |= {"operation": "GETATTR", "file_system_id": file_system}
         else:
             continue
         result.append({"metric": labels, **({"values": [[NOW, iops]]} if is_range else {"value": [NOW, iops]})})
@@ -540,7 +546,9 @@ def of_two_file_systems(path: str, of_the_second: str) -> str:
 def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     of_the_second: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: of_two_file_systems(url, of_the_second))
+    monkeypatch.setattr(
+        command, "get", lambda url, _: by_part(partial(of_two_file_systems, of_the_second=of_the_second))(url)
+    )
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     assert [change["saves_iops"] for change in advice] == saves
     assert all("of the load of data from ocid1.a to ocid1.b" in change["text"] for change in advice)
@@ -571,7 +579,7 @@ def test_mounts_of_one_export_with_different_options_get_no_advice_about_them(
         return json.dumps({"status": "success", "data": {"result": result}})
 
     load = Load("x", Traffic(), place=NetworkAddress("eu-1", "10.0.0.1"), moment=NOW)
-    advice = fleet_advice(prometheus.Prometheus(answered), {"10.0.0.1": (load, Limits())})
+    advice = fleet_advice(prometheus.Prometheus(by_part(answered)), {"10.0.0.1": (load, Limits())})
     assert [change.kind for change in advice] == kinds
 
 

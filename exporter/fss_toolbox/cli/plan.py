@@ -107,7 +107,7 @@ def plan(flags: PlanFlags) -> None:
         loads = _recorded(flags, mounts)
     advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
     if prometheus and flags.compare:
-        loads = {name: with_growth(prometheus, load) for name, load in loads.items()}
+        loads = with_growth(prometheus, loads)
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     _print(flags, cases, advice)

@@ -1,8 +1,8 @@
 """The fleet of a Prometheus, for the ranked list of changes: mount targets and their clients in the busiest five minutes."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from fss_exporter.client_scrape import COUNTERS, traffic_of
 from fss_exporter.model.limits import Limits
@@ -12,12 +12,14 @@ from fss_exporter.model.server_estimate import (
     estimate_reads_by_size,
     estimate_writes_by_size,
 )
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, selector
+from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, mean, selector, texts
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
 
-_MOUNT = ("instance", "export")
 _Key = tuple[str, ...]
+_FileSystemLook = tuple[str, float, str]
+"""OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target."""
 
 
 def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> list[Advice]:
@@ -26,41 +28,44 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
     Raises:
         SourceError: Prometheus does not answer.
     """
-    targets, mounts = [], []
-    networks: dict[str, tuple[float, float]] = {}
-    for name, (load, limits) in loads.items():
+    moments = {name: load.moment for name, (load, _) in loads.items()}
+    selected = {
         # Clients of a mount target without an address are not known.
-        of = at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id)
-        mounts += _mounts(prometheus, name, of, load.moment)
-        if load.traffic.iops and limits.iops:
-            targets.append(_target(prometheus, name, of, load, limits.iops))
-        for client, bandwidth in _networks(prometheus, load.moment).items():
-            networks[client] = max(networks.get(client, bandwidth), bandwidth)
-    return ranked(targets, mounts, networks)
-
-
-def _mounts(prometheus: Prometheus, name: str, of: str, at: float) -> list[MountLoad]:
-    """Return the mounts of a mount target, whose client series have the selector `of`."""
-    rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
-    for counter in sorted(COUNTERS):
-        each = client_rate(counter, of, "class", "operation")
-        query = f"sum by (instance, export, service, class, operation) ({each})"
-        for key, value in prometheus.by(query, at, *_MOUNT, "service", "class", "operation").items():
-            rates[key[:3]][counter, key[3], key[4]] = value
-    options = prometheus.by(
-        f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of})",
-        at,
-        *_MOUNT,
-        "rsize",
-        "wsize",
-        "nconnect",
+        name: at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id)
+        for name, (load, _) in loads.items()
+    }
+    judged = {name: (load, limits.iops) for name, (load, limits) in loads.items() if load.traffic.iops and limits.iops}
+    return ranked(
+        _targets(prometheus, selected, judged),
+        _mounts(prometheus, selected, moments),
+        _networks(prometheus, set(moments.values())),
     )
-    known: dict[tuple[str, str], set[tuple[str, ...]]] = defaultdict(set)
-    for client, export, *texts in options:
-        known[client, export].add(tuple(texts))
+
+
+def _mounts(prometheus: Prometheus, selected: Mapping[str, str], moments: Mapping[str, float]) -> list[MountLoad]:
+    """Return the mounts of each mount target by its selector of client series, at its moment."""
+    rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
+    queries, infos = {}, {}
+    for name, of in selected.items():
+        for counter in sorted(COUNTERS):
+            each = client_rate(counter, of, "class", "operation", at=moments[name])
+            queries[name, counter] = f"sum by (instance, export, service, class, operation) ({each})"
+        infos[name] = (
+            f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of} @ {moments[name]})"
+        )
+    for (name, counter), samples in prometheus.together(queries).items():
+        for labels, value in samples:
+            client, export, service, of_class, operation = texts(
+                labels, "instance", "export", "service", "class", "operation"
+            )
+            rates[name, client, export, service][counter, of_class, operation] = value
+    options: dict[_Key, set[_Key]] = defaultdict(set)
+    for name, samples in prometheus.together(infos).items():
+        for labels, _ in samples:
+            options[name, *texts(labels, "instance", "export")].add(texts(labels, "rsize", "wsize", "nconnect"))
     return [
-        MountLoad(client, name, export, traffic_of(service, own), *_agreed(known[client, export]))
-        for (client, export, service), own in rates.items()
+        MountLoad(client, name, export, traffic_of(service, own), *_agreed(options[name, client, export]))
+        for (name, client, export, service), own in rates.items()
     ]
 
 
@@ -80,48 +85,95 @@ class _Export(NamedTuple):
     file_system_id: str
 
 
-def _target(prometheus: Prometheus, place: str, of: str, load: Load, limit: float) -> TargetLoad:
-    query = f"group by ({', '.join(_Export._fields)}) (fss_export_info{of})"
-    exports = [_Export(*labels) for labels in prometheus.by(query, load.moment, *_Export._fields)]
+def _targets(
+    prometheus: Prometheus, selected: Mapping[str, str], judged: Mapping[str, tuple[Load, float]]
+) -> list[TargetLoad]:
+    """Return the mount targets with known IOPS and ceiling, and what is behind them."""
+    queries = {
+        name: f"group by ({', '.join(_Export._fields)}) (fss_export_info{selected[name]} @ {load.moment})"
+        for name, (load, _) in judged.items()
+    }
+    exports = {
+        name: [_Export(*texts(labels, *_Export._fields)) for labels, _ in samples]
+        for name, samples in prometheus.together(queries).items()
+    }
+    looks = {(export.mount_target_id, judged[name][0].moment) for name, own in exports.items() for export in own}
+    costs = _costs(prometheus, looks)
+    return [_target(name, load, limit, exports[name], costs) for name, (load, limit) in judged.items()]
+
+
+_FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
+    "read_requests": "size",
+    "write_requests": "size",
+    "read_bytes": "",
+    "write_bytes": "",
+    "metadata_operations": "operation",
+}
+"""Figures of a file system behind a mount target, with the label that splits them. Empty for a figure without such a label."""
+
+
+def _target(
+    name: str, load: Load, limit: float, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, float]
+) -> TargetLoad:
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     behind = {export.file_system_id: export for export in exports if export.file_system_id}
-    costs = {ocid: _cost(prometheus, export.mount_target_id, ocid, load.moment) for ocid, export in behind.items()}
-    whole = sum(costs.values())
+    own = {ocid: costs.get((export.mount_target_id, load.moment, ocid), 0.0) for ocid, export in behind.items()}
+    whole = sum(own.values())
     return TargetLoad(
-        name=exports[0].mount_target if exports else place,
-        place=place,
+        name=exports[0].mount_target if exports else name,
+        place=name,
         iops=iops,
         limit=limit,
         # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
-        file_systems={ocid: iops * cost / whole if whole else 0.0 for ocid, cost in costs.items()},
+        file_systems={ocid: iops * cost / whole if whole else 0.0 for ocid, cost in own.items()},
         exports={export.export: export.file_system_id for export in exports},
         names={ocid: export.file_system for ocid, export in behind.items()},
     )
 
 
-def _cost(prometheus: Prometheus, mount_target_id: str, file_system_id: str, at: float) -> float:
-    """Return the estimated IOPS of a file system behind a mount target."""
+def _costs(prometheus: Prometheus, looks: Collection[tuple[str, float]]) -> dict[_FileSystemLook, float]:
+    """Return the estimated IOPS of the file systems behind mount targets. `looks` are OCIDs of mount targets with a moment."""
+    queries = {}
+    for ocid, moment in looks:
+        for name, label in _FILE_SYSTEM_FIGURES.items():
+            each = mean(f"fss_file_system_{name}_per_second", selector("mount_target_id", ocid), moment)
+            by = ", ".join(filter(None, ("file_system_id", label)))
+            queries[ocid, moment, name] = f"max by ({by}) ({each})"
+    figures: dict[_FileSystemLook, dict[tuple[str, str], float]] = defaultdict(dict)
+    for (ocid, moment, name), samples in prometheus.together(queries).items():
+        for labels, value in samples:
+            file_system, of = texts(labels, "file_system_id", _FILE_SYSTEM_FIGURES[name])
+            figures[ocid, moment, file_system][name, of] = value
+    return {look: _cost(own) for look, own in figures.items()}
 
-    def figures(name: str, label: str) -> dict[str, float]:
-        of = f'{{mount_target_id="{mount_target_id}",file_system_id="{file_system_id}"}}'
-        by = f"({label})" if label else "()"
-        values = prometheus.by(f"max by {by} (avg_over_time(fss_file_system_{name}{of}[5m]))", at, label)
-        return {key: value for (key,), value in values.items()}
 
-    reads, writes = (figures(f"{way}_requests_per_second", "size") for way in ("read", "write"))
-    read_bytes, written_bytes = (figures(f"{way}_bytes_per_second", "").get("") for way in ("read", "write"))
+def _cost(figures: Mapping[tuple[str, str], float]) -> float:
+    """Return the estimated IOPS of a file system behind a mount target. Figures are by name, and by size or operation."""
+    reads, writes = (
+        [figures.get((f"{way}_requests", size), 0.0) for size in SIZE_BUCKETS] for way in ("read", "write")
+    )
+    metadata = {of: rate for (name, of), rate in figures.items() if name == "metadata_operations"}
     return (
-        estimate_reads_by_size([reads.get(size, 0.0) for size in SIZE_BUCKETS], read_bytes).point
-        + estimate_writes_by_size([writes.get(size, 0.0) for size in SIZE_BUCKETS], written_bytes).point
-        + estimate_metadata(figures("metadata_operations_per_second", "operation")).point
+        estimate_reads_by_size(reads, figures.get(("read_bytes", ""))).point
+        + estimate_writes_by_size(writes, figures.get(("write_bytes", ""))).point
+        + estimate_metadata(metadata).point
     )
 
 
-def _networks(prometheus: Prometheus, at: float) -> dict[str, tuple[float, float]]:
-    """Return the busier direction and the bandwidth of each client's network, bytes per second."""
-    directions = [
-        prometheus.by(f"sum by (instance) ({client_rate(f'fss_client_{way}_bytes_total', '')})", at, "instance")
-        for way in ("read", "written")
-    ]
-    limits = prometheus.by("max by (instance) (fss_client_network_bytes_per_second_limit)", at, "instance")
-    return {key[0]: (max(way.get(key, 0.0) for way in directions), limit) for key, limit in limits.items()}
+def _networks(prometheus: Prometheus, moments: Collection[float]) -> dict[str, tuple[float, float]]:
+    """Return the busier direction and the bandwidth of each client's network, bytes per second, where most of it was used."""
+    limit = "fss_client_network_bytes_per_second_limit"
+    queries = {}
+    for moment in moments:
+        # Of thousands of clients few are busy, so Prometheus leaves out the others.
+        least = f"on (instance) {WARNING_RATIO} * max by (instance) ({limit} @ {moment})"
+        for way in ("read", "written"):
+            rate = client_rate(f"fss_client_{way}_bytes_total", "", at=moment)
+            queries[moment, way] = f"sum by (instance) ({rate}) >= {least}"
+    used: dict[str, float] = defaultdict(float)
+    for samples in prometheus.together(queries).values():
+        for labels, value in samples:
+            (client,) = texts(labels, "instance")
+            used[client] = max(used[client], value)
+    bandwidths = prometheus.by(f"max by (instance) (last_over_time({limit}[7d]))", prometheus.now, "instance")
+    return {client: (value, bandwidths.get((client,), 0.0)) for client, value in used.items()}

@@ -1,9 +1,9 @@
 """The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, NamedTuple
 
 from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.catalogue import CATALOGUE
@@ -14,8 +14,8 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.plan.load import Load, SizeShare, busiest_moment, ended, size_shares
-from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, place_in, selector
+from fss_toolbox.plan.load import Load, SizeShare, ended, fullness, size_shares
+from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, at_place, client_rate, mean, place_in, selector
 
 CLIENTS_ALONE: Final = (
     "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
@@ -36,13 +36,10 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
         query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
         # The addresses of the service. All addresses where no client names the service.
         named = {place_in(labels) for labels, _ in prometheus.at(query, prometheus.now)}
-        histories = client_histories(prometheus, wanted)
-        names = names_of(histories)
-        loads = {
-            names[place]: of_clients(prometheus, place, history, ceilings)
-            for place, history in histories.items()
-            if not named or place in named
-        }
+        peaks = client_peaks(prometheus, wanted, lambda _: ceilings)
+        names = names_of(peaks)
+        own = {place: peak.moment for place, peak in peaks.items() if not named or place in named}
+        loads = {names[place]: load for place, load in of_clients(prometheus, own).items()}
     if not loads:
         of = f" called {wanted}" if wanted else ""
         raise SourceError(
@@ -56,10 +53,17 @@ _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
-def client_histories(
-    prometheus: Prometheus, address: str | None
-) -> dict[NetworkAddress, dict[float, dict[str, float]]]:
-    """Return what the clients of each place, or of those with an address, did in the week, by epoch second and metric.
+class Look(NamedTuple):
+    """The clients of a mount target in five minutes."""
+
+    place: NetworkAddress
+    moment: float  # end, epoch seconds
+
+
+def client_peaks(
+    prometheus: Prometheus, address: str | None, limits_of: Callable[[NetworkAddress], Limits]
+) -> dict[NetworkAddress, Peak]:
+    """Return the busiest five minutes of the clients of each place, or of those with an address.
 
     Raises:
         SourceError: Prometheus does not answer.
@@ -69,26 +73,29 @@ def client_histories(
         name: f"sum by (network, address) ({client_rate(name, of, 'class')})"
         for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
     }
-    return {place: history for place, history in prometheus.figures(queries, place_in).items() if place.address}
+
+    def full(place: NetworkAddress, figures: Mapping[str, float]) -> Fullness:
+        cost, read, written = (figures.get(name, 0.0) for name in queries)
+        return fullness(cost, read, written, limits_of(place))
+
+    peaks = prometheus.busiest(queries, place_in, full)
+    return {place: peak for place, peak in peaks.items() if place.address}
 
 
-def of_clients(
-    prometheus: Prometheus, place: NetworkAddress, history: Mapping[float, dict[str, float]], limits: Limits
-) -> Load:
-    """Return the busiest five minutes of the clients of a place, whose load is at least that of the mount target.
+def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) -> dict[NetworkAddress, Load]:
+    """Return the load of the clients of each place at a moment. The load of the mount target is at least as high.
 
     Raises:
         SourceError: Prometheus does not answer, or has metrics of another version.
     """
-    at = busiest_moment({moment: _rough(values) for moment, values in history.items()}, limits)
-    traffic, sizes = client_traffic(prometheus, place, at), client_sizes(prometheus, place, at)
-    return Load(ended(at), traffic, sizes, remark=CLIENTS_ALONE, place=place, moment=at)
-
-
-def _rough(values: dict[str, float]) -> Traffic:
-    iops = values.get(_CLIENT_COST, 0.0)
-    every = OperationTraffic(iops, Bounds.exact(iops))  # a READ for each, for ceilings of other services
-    return Traffic({READ: every}, values.get(_CLIENT_READ, 0.0), values.get(_CLIENT_WRITTEN, 0.0))
+    looks = [Look(*moment) for moment in moments.items()]
+    traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
+    return {
+        look.place: Load(
+            ended(look.moment), traffic[look], sizes[look], remark=CLIENTS_ALONE, place=look.place, moment=look.moment
+        )
+        for look in looks
+    }
 
 
 @contextmanager
@@ -101,33 +108,44 @@ def _of_this_version() -> Iterator[None]:
 
 
 @_of_this_version()
-def client_traffic(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic:
-    """Return the traffic of the clients of a mount target at one moment, epoch seconds, by class and operation.
+def client_traffic(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look, Traffic]:
+    """Return the traffic of the clients of mount targets, by class and operation.
 
     Raises:
         SourceError: Prometheus does not answer, or its metrics are not those of an agent of this version.
     """
-    rates: dict[tuple[str, str, str], float] = defaultdict(float)
-    services = set()
-    for name in sorted(COUNTERS):
-        each = client_rate(name, at_place(place), "class", "operation")
-        grouped = f"sum by (service, class, operation) ({each})"
-        for (service, of_class, operation), value in prometheus.by(
-            grouped, at, "service", "class", "operation"
-        ).items():
-            rates[name, of_class, operation] += value
-            services.add(service)
-    # If agents disagree about a measured cost, the newest date wins.
-    of_costs = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL})"  # of thousands of agents, once
-    known = sorted(
-        (override_of(labels) for labels, _ in prometheus.at(of_costs, at)), key=lambda override: override.date
-    )
-    overrides = CostOverrides(tuple({override.operation: override for override in known}.values()))
-    return traffic_of(services.pop() if len(services) == 1 else "", rates, overrides)
+    queries = {
+        (look, name): "sum by (service, class, operation)"
+        f" ({client_rate(name, at_place(look.place), 'class', 'operation', at=look.moment)})"
+        for look in looks
+        for name in sorted(COUNTERS)
+    }
+    rates: dict[Look, dict[tuple[str, str, str], float]] = {look: defaultdict(float) for look in looks}
+    services: dict[Look, set[str]] = {look: set() for look in looks}
+    for (look, name), samples in prometheus.together(queries).items():
+        for labels, value in samples:
+            rates[look][name, labels.get("class", ""), labels.get("operation", "")] += value
+            services[look].add(labels.get("service", ""))
+    overrides = _overrides(prometheus, {look.moment for look in looks})
+    return {
+        look: traffic_of(next(iter(named)) if len(named) == 1 else "", rates[look], overrides[look.moment])
+        for look, named in services.items()
+    }
+
+
+def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float, CostOverrides]:
+    """Return the measured costs that the agents counted by at each moment. Where agents disagree, the newest date wins."""
+    of_thousands_of_agents_once = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL}"
+    answers = prometheus.together({moment: f"{of_thousands_of_agents_once} @ {moment})" for moment in moments})
+    overrides = {}
+    for moment, samples in answers.items():
+        known = sorted((override_of(labels) for labels, _ in samples), key=lambda override: override.date)
+        overrides[moment] = CostOverrides(tuple({override.operation: override for override in known}.values()))
+    return overrides
 
 
 @_of_this_version()
-def client_sizes(prometheus: Prometheus, place: NetworkAddress, at: float) -> dict[str, tuple[SizeShare, ...]]:
+def client_sizes(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look, dict[str, tuple[SizeShare, ...]]]:
     """Return the size classes in use by operation, as far as clients are in exact mode.
 
     A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
@@ -135,13 +153,24 @@ def client_sizes(prometheus: Prometheus, place: NetworkAddress, at: float) -> di
     Raises:
         SourceError: as `client_traffic`.
     """
-    each = client_rate(f"{_SIZES}_bucket", at_place(place), "operation", "le")
-    counts: dict[str, dict[float, float]] = defaultdict(dict)
-    for labels, value in prometheus.at(f"sum by (operation, le) ({each})", at):
-        counts[labels.get("operation", "")][float(labels["le"])] = value
-    copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{at_place(place)}[5m]))"
-    for labels, at_most in prometheus.histograms_at(f"sum by (operation) ({copies})", at):
-        counts.setdefault(labels.get("operation", ""), at_most)
+    buckets, native = {}, {}
+    for look in looks:
+        of = at_place(look.place)
+        each = client_rate(f"{_SIZES}_bucket", of, "operation", "le", at=look.moment)
+        buckets[look] = f"sum by (operation, le) ({each})"
+        copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{of}[5m] @ {look.moment}))"
+        native[look] = f"sum by (operation) ({copies})"
+    counts: dict[Look, dict[str, dict[float, float]]] = {look: defaultdict(dict) for look in looks}
+    for look, samples in prometheus.together(buckets).items():
+        for labels, value in samples:
+            counts[look][labels.get("operation", "")][float(labels["le"])] = value
+    for look, histograms in prometheus.histograms_together(native).items():
+        for labels, at_most in histograms:
+            counts[look].setdefault(labels.get("operation", ""), at_most)
+    return {look: _shares(by_operation) for look, by_operation in counts.items()}
+
+
+def _shares(counts: Mapping[str, Mapping[float, float]]) -> dict[str, tuple[SizeShare, ...]]:
     return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if any(at_most.values())}
 
 
@@ -161,20 +190,24 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
     """
     own = _published_limits(prometheus, service) if ceilings == Limits() else {}
     of = selector("service", service)
-    queries = {name: f"max by (resource_id, resource) (avg_over_time({name}{of}[5m]))" for name in _SERVICE_RATES}
-    by_resource = prometheus.figures(queries, _resource, needed=_SERVICE_RATES)
-    histories: dict[str, dict[float, Traffic]] = defaultdict(dict)
-    names: dict[str, list[str]] = defaultdict(list)
-    # The present name comes last: the name with the newest moment.
-    for (ocid, name), figures in sorted(by_resource.items(), key=lambda entry: max(entry[1])):
-        histories[ocid] |= {moment: _service_traffic(rates) for moment, rates in figures.items()}
-        names[ocid].append(name)
+    queries = {name: f"max by (resource_id, resource) ({mean(name, of)})" for name in _SERVICE_RATES}
+
+    def full(resource: tuple[str, str], figures: Mapping[str, float]) -> Fullness:
+        reads, writes, read_bytes, written_bytes = (figures[name] for name in _SERVICE_RATES)
+        return fullness(reads + writes, read_bytes, written_bytes, own.get(resource[0], ceilings))
+
+    peaks = prometheus.busiest(queries, _resource, full, needed=_SERVICE_RATES)
+    by_ocid: dict[str, dict[str, Peak]] = defaultdict(dict)
+    for (ocid, name), peak in peaks.items():
+        by_ocid[ocid][name] = peak
     loads = {}
-    for ocid, history in histories.items():
-        if wanted in {None, ocid, *names[ocid]}:
-            at = busiest_moment(history, own.get(ocid, ceilings))
-            name = wanted or names[ocid][-1] or ocid
-            loads[ocid if name in loads else name] = Load(ended(at), history[at], remark=MEASURED_BY_OCI)
+    for ocid, by_name in by_ocid.items():
+        if wanted in {None, ocid, *by_name}:
+            peak = max(by_name.values(), key=lambda peak: (peak.fullness, peak.moment))
+            present = max(by_name, key=lambda name: by_name[name].newest)
+            name = wanted or present or ocid
+            load = Load(ended(peak.moment), _service_traffic(peak.figures), remark=MEASURED_BY_OCI)
+            loads[ocid if name in loads else name] = load
     return loads
 
 

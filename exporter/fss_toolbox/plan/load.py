@@ -19,7 +19,6 @@ from fss_exporter.model.traffic import Traffic, together
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.service_choice import ServiceChoice
-from fss_toolbox.sizing.uses import fullest, known_uses
 from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 
 ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
@@ -116,19 +115,16 @@ def without_costs(load: Load) -> Load:
     return replace(load, traffic=replace(traffic, operations=operations, classes=classes, lock_iops=None))
 
 
-def busiest_moment(history: Mapping[float, Traffic], limits: Limits) -> float:
-    """Return the moment, epoch seconds, with the highest use of a ceiling. Without a ceiling, cost and payload decide.
-
-    Of equal moments the latest counts.
-    """
-
-    def fullness(moment: float) -> tuple[float, float, float]:
-        traffic = history[moment]
-        first = fullest(known_uses(traffic, limits))
-        cost = traffic.iops.point if traffic.iops else 0.0
-        return (first.ratio or 0.0) if first else 0.0, cost, traffic.payload
-
-    return max(sorted(history, reverse=True), key=fullness)
+def fullness(iops: float, read_bytes: float, written_bytes: float, limits: Limits) -> tuple[float, float, float]:
+    """Return how busy a moment is: the highest share of a ceiling. Without a ceiling, IOPS and bytes per second decide."""
+    payload = read_bytes + written_bytes
+    wanted = (
+        (iops, limits.iops),
+        (read_bytes, limits.read_bytes_per_second),
+        (written_bytes, limits.write_bytes_per_second),
+        (payload, limits.bytes_per_second),
+    )
+    return max((amount / limit for amount, limit in wanted if limit), default=0.0), iops, payload
 
 
 def ended(moment: float) -> str:

@@ -5,7 +5,8 @@ operation. So the amount comes from the poller, the mix from the scraped clients
 Without a poller the clients are all that is known: the load is at least theirs.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -18,16 +19,17 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.history import client_histories, client_sizes, client_traffic, of_clients
-from fss_toolbox.plan.load import EVERYTHING, Load, busiest_moment, ended
-from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
-from fss_toolbox.sizing.growth import growth_of
+from fss_toolbox.plan.history import Look, client_peaks, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
+from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, mean, place_in, selector
+from fss_toolbox.sizing.growth import DailyPeak, growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
 
 LimitsOf = Callable[[str, str, Limits | None], Limits]
 """Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known."""
 
+_INFO: Final = "fss_mount_target_info"
 _MEASURED: Final = "fss_mount_target_iops"
 _ESTIMATED: Final = "fss_mount_target_estimated_iops"
 _READ: Final = "fss_mount_target_read_bytes_per_second"
@@ -70,17 +72,17 @@ def of_mount_targets(
     known = known_mount_targets(prometheus, address)
     loads = _polled(prometheus, known, limits, address)
     polled = {load.place for load in loads.values() if load.place}
-    by_place = {target.place: target for target in known.values()}
-    histories = client_histories(prometheus, address)
-    names = names_of((*histories, *polled))
-    for place, history in histories.items():
-        if place not in polled and place not in elsewhere:
-            # A poller may know a mount target of which OCI publishes nothing.
-            target = by_place.get(place, KnownMountTarget(""))
-            load = of_clients(prometheus, place, history, limits(place.address, target.shape, target.limits))
-            iops = load.traffic.iops
-            figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
-            loads[names[place]] = replace(load, known=figure, shape=target.shape, limits=target.limits)
+    # A poller may know a mount target of which OCI publishes nothing.
+    by_place = defaultdict(lambda: KnownMountTarget(""), {target.place: target for target in known.values()})
+    peaks = client_peaks(
+        prometheus, address, lambda place: limits(place.address, by_place[place].shape, by_place[place].limits)
+    )
+    names = names_of((*peaks, *polled))
+    alone = {place: peak.moment for place, peak in peaks.items() if place not in polled and place not in elsewhere}
+    for place, load in of_clients(prometheus, alone).items():
+        iops, target = load.traffic.iops, by_place[place]
+        figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
+        loads[names[place]] = replace(load, known=figure, shape=target.shape, limits=target.limits)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
@@ -107,10 +109,10 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     Raises:
         SourceError: Prometheus does not answer.
     """
-    query = f"last_over_time(fss_mount_target_info{selector('address', address)}[7d])"
+    query = _last(f"{_INFO}{selector('address', address)}")
     ceilings: dict[str, dict[str, float]] = {}
     for field, name in _LIMITS.items():
-        newest = f"max by (mount_target_id) (last_over_time({name}[7d]))"
+        newest = f"max by (mount_target_id) ({_last(name)})"
         for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
             ceilings.setdefault(ocid, {})[field] = value
     return {
@@ -125,22 +127,40 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     }
 
 
+def _last(series: str) -> str:
+    """Return the query of the last values of the week.
+
+    Of a mount target that was scraped in the last ten minutes, nothing older counts: neither its earlier shape, nor a ceiling
+    that the present shape does not have.
+    """
+    present = f"last_over_time({_INFO}[10m])"
+    return f"last_over_time({series}[10m]) or (last_over_time({series}[7d]) unless on (mount_target_id) {present})"
+
+
 def _polled(
     prometheus: Prometheus, known: Mapping[str, KnownMountTarget], limits: LimitsOf, address: str | None
 ) -> dict[str, Load]:
-    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     places = names_of(target.place for target in known.values() if target.place)
+
+    def target_of(ocid: str) -> KnownMountTarget:
+        return known.get(ocid, KnownMountTarget(ocid))
+
+    def name_of(target: KnownMountTarget) -> str:
+        return places[target.place] if target.place else target.name or target.id
+
+    def full(ocid: str, figures: Mapping[str, float]) -> Fullness:
+        target = target_of(ocid)
+        ceilings = limits(target.place.address if target.place else name_of(target), target.shape, target.limits)
+        iops = figures.get(_MEASURED, figures.get(_ESTIMATED, 0.0))
+        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings)
+
+    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    peaks = prometheus.busiest(queries, _id, full, needed=(_READ, _WRITTEN))
+    chosen = {target_of(ocid): peak for ocid, peak in peaks.items() if address is None or ocid in known}
     loads: dict[str, Load] = {}
-    for ocid, history in prometheus.figures(queries, _id, needed=(_READ, _WRITTEN)).items():
-        if address is None or ocid in known:
-            target = known.get(ocid, KnownMountTarget(ocid))
-            where = places[target.place] if target.place else target.name or ocid
-            traffic = {moment: _target_traffic(figures) for moment, figures in history.items()}
-            at = busiest_moment(
-                traffic, limits(target.place.address if target.place else where, target.shape, target.limits)
-            )
-            # A mount target that takes over an address within the week goes by its OCID.
-            loads[ocid if where in loads else where] = _load(prometheus, target, history[at], at)
+    for target, load in _loads(prometheus, chosen).items():
+        # A mount target that takes over an address within the week goes by its OCID.
+        loads[target.id if name_of(target) in loads else name_of(target)] = load
     return loads
 
 
@@ -148,10 +168,9 @@ def _id(labels: Mapping[str, str]) -> str:
     return labels.get("mount_target_id", "")
 
 
-def _mean(name: str, mount_target_id: str | None = None) -> str:
+def _mean(name: str, mount_target_id: str | None = None, at: float | None = None) -> str:
     """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
-    of = selector("mount_target_id", mount_target_id)
-    return f"max by (mount_target_id) (avg_over_time({name}{of}[5m]))"
+    return f"max by (mount_target_id) ({mean(name, selector('mount_target_id', mount_target_id), at)})"
 
 
 def _target_traffic(figures: Mapping[str, float]) -> Traffic:
@@ -165,61 +184,73 @@ def _target_traffic(figures: Mapping[str, float]) -> Traffic:
     return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
 
 
-def _load(prometheus: Prometheus, target: KnownMountTarget, figures: Mapping[str, float], at: float) -> Load:
-    more = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
-    also = {name: value for name in more for _, value in prometheus.at(_mean(name, target.id), at)}
-    whole = _target_traffic({**also, **figures})
-    mix = None if target.place is None else _clients(prometheus, target.place, at)
+def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> dict[KnownMountTarget, Load]:
+    """Return the loads of mount targets at their busiest moments, with the mix of the clients."""
+    names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
+    queries = {(target, name): _mean(name, target.id, peak.moment) for target, peak in peaks.items() for name in names}
+    more: dict[KnownMountTarget, dict[str, float]] = defaultdict(dict)
+    for (target, name), samples in prometheus.together(queries).items():
+        more[target].update((name, value) for _, value in samples)
+    looks = [Look(target.place, peak.moment) for target, peak in peaks.items() if target.place]
+    traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
+    loads = {}
+    for target, peak in peaks.items():
+        look = Look(target.place, peak.moment) if target.place else None
+        mix = traffic[look] if look and traffic[look].all_operations.operations else None
+        load = _load(target, {**more[target], **peak.figures}, mix, peak.moment, prometheus.now)
+        loads[target] = replace(load, sizes=sizes[look]) if look and load.is_split else load
+    return loads
+
+
+def _load(target: KnownMountTarget, figures: Mapping[str, float], mix: Traffic | None, at: float, now: float) -> Load:
+    """Return the load of a mount target at a moment, with the mix of its scraped clients, None without any."""
+    whole = _target_traffic(figures)
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
     source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
     return Load(
         ended(at),
         traffic or whole,
-        {} if traffic is None or target.place is None else client_sizes(prometheus, target.place, at),
         shape=target.shape,
         limits=target.limits,
-        connections=also.get(_CONNECTIONS),
+        connections=figures.get(_CONNECTIONS),
         remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
-        known=KnownFigure(whole.iops.point, source, prometheus.now - at, coverage) if whole.iops else None,
+        known=KnownFigure(whole.iops.point, source, now - at, coverage) if whole.iops else None,
         mount_target_id=target.id,
         place=target.place,
         moment=at,
     )
 
 
-def with_growth(prometheus: Prometheus, load: Load) -> Load:
-    """Return the load with the growth of the daily peaks of its mount target. Prometheus reads four weeks for each resource.
+def with_growth(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, Load]:
+    """Return loads with the growth of the daily peaks of their mount targets. Prometheus reads four weeks for each resource.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
-    if not load.mount_target_id:
-        return load
-    of = selector("mount_target_id", load.mount_target_id)
-    is_measured = load.known is not None and load.known.source is FigureSource.MEASURED
-    both = f"{_READ}{of} + on (mount_target_id) group_left () max by (mount_target_id) ({_WRITTEN}{of})"
-    of_resources = {
-        IOPS: f"{_MEASURED if is_measured else _ESTIMATED}{of}",
-        READ_BANDWIDTH: f"{_READ}{of}",
-        WRITE_BANDWIDTH: f"{_WRITTEN}{of}",
-        BOTH_DIRECTIONS: f"({both})",
+    polled = {load.mount_target_id for load in loads.values()} - {""}
+    of = selector("mount_target_id", next(iter(polled))) if len(polled) == 1 else ""
+    means = {name: f"max by (mount_target_id) ({mean(name, of)})" for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    means[BOTH_DIRECTIONS] = f"({means[_READ]} + {means[_WRITTEN]})"
+    peaks = {
+        name: prometheus.daily(f"max_over_time({series}[1d:5m])", HISTORY_DAYS, _id) if polled else {}
+        for name, series in means.items()
     }
-    growths, days = {}, 0
-    for resource, series in of_resources.items():
-        peak = f"max by (mount_target_id) (max_over_time(avg_over_time({series}[5m:1m])[1d:5m]))"
-        peaks = prometheus.daily(peak, HISTORY_DAYS)
-        days = max(days, len(peaks))
-        growth = growth_of(peaks)
-        if growth is not None:
-            growths[resource] = growth
-    return replace(load, growth=growths, days=days)
+    return {name: _grown(load, peaks) for name, load in loads.items()}
 
 
-def _clients(prometheus: Prometheus, place: NetworkAddress, at: float) -> Traffic | None:
-    """Return the traffic of the scraped clients of a mount target. None without any."""
-    traffic = client_traffic(prometheus, place, at)
-    return traffic if traffic.all_operations.operations else None
+def _grown(load: Load, peaks: Mapping[str, Mapping[str, Sequence[DailyPeak]]]) -> Load:
+    """Return the load with its growth. `peaks` has the daily peaks by series and OCID."""
+    is_measured = load.known is not None and load.known.source is FigureSource.MEASURED
+    series = {
+        IOPS: _MEASURED if is_measured else _ESTIMATED,
+        READ_BANDWIDTH: _READ,
+        WRITE_BANDWIDTH: _WRITTEN,
+        BOTH_DIRECTIONS: BOTH_DIRECTIONS,
+    }
+    own = {resource: peaks[name].get(load.mount_target_id, ()) for resource, name in series.items()}
+    growths = {resource: growth for resource, daily in own.items() if (growth := growth_of(daily))}
+    return replace(load, growth=growths, days=max(map(len, own.values())))
 
 
 def _coverage(mix: Traffic | None, whole: Traffic) -> float | None:

@@ -4,9 +4,9 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from fss_exporter.addresses import NetworkAddress
@@ -20,8 +20,29 @@ DAY_S = 86400
 WEEK_S = 7 * DAY_S
 STEP_S = 300
 
+_LONGEST_UNION: Final = 5000
+"""Characters of the queries of one request. Written as a URL they stay below 8 KiB, the least that proxies accept."""
+
+_PART: Final = "part"
+"""Label of a series in the answer to several queries: the number of the query."""
+
 
 _Series = tuple[Mapping[str, str], list[tuple[float, float]]]  # labels, and values by epoch second
+_Sample = tuple[Mapping[str, str], float]
+_Histogram = tuple[Mapping[str, str], dict[float, float]]
+
+
+Fullness = tuple[float, ...]
+"""How near a load is to its ceilings, to be compared."""
+
+
+class Peak(NamedTuple):
+    """The busiest five minutes of a week."""
+
+    fullness: Fullness
+    moment: float  # end, epoch seconds
+    figures: Mapping[str, float]  # by name of the query
+    newest: float  # last moment of the week with all figures, epoch seconds
 
 
 class Prometheus:
@@ -35,40 +56,59 @@ class Prometheus:
         """Return the present time in epoch seconds, for a query of now."""
         return time.time()
 
-    def figures(
+    def busiest(
         self,
         queries: Mapping[str, str],
         key: Callable[[Mapping[str, str]], _Key],
+        fullness: Callable[[_Key, Mapping[str, float]], Fullness],
         needed: Collection[str] = (),
-    ) -> dict[_Key, dict[float, dict[str, float]]]:
-        """Return the values of several queries, every five minutes of the week, by key of the labels, moment and name of the query.
+    ) -> dict[_Key, Peak]:
+        """Return the five minutes of the week with the greatest fullness, for each key of the labels of the series.
 
-        Moments without a value of each needed query are left out.
+        `fullness` judges a key with the figures of one moment, by name of the query. Moments without a figure of each needed
+        query do not count. Of equal moments the latest counts. A day is asked for at a time, because a week of a thousand
+        mount targets is too long for one answer.
 
         Raises:
             SourceError: no answer, or an answer of another program.
         """
-        week = {"start": self.now - WEEK_S, "end": self.now, "step": STEP_S}
-        series: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-        for name, query in queries.items():
-            for labels, values in self._series("query_range", {"query": query, **week}):
-                for moment, value in values:
-                    series[key(labels)][moment][name] = value
-        whole = {
-            subject: {moment: values for moment, values in moments.items() if values.keys() >= set(needed)}
-            for subject, moments in series.items()
-        }
-        return {subject: moments for subject, moments in whole.items() if moments}
+        peaks: dict[_Key, Peak] = {}
+        for day in range(7):
+            begin = self.now - WEEK_S + day * DAY_S
+            for subject, moments in self._history(queries, key, begin + STEP_S, begin + DAY_S).items():
+                whole = {at: figures for at, figures in moments.items() if all(name in figures for name in needed)}
+                if whole:
+                    fullest, moment = max((fullness(subject, figures), at) for at, figures in whole.items())
+                    peak = Peak(fullest, moment, whole[moment], newest=max(whole))
+                    earlier = peaks.get(subject, peak)
+                    is_busier = peak.fullness >= earlier.fullness
+                    peaks[subject] = peak if is_busier else earlier._replace(newest=peak.newest)
+        return peaks
 
-    def daily(self, query: str, days: int) -> list[DailyPeak]:
-        """Return the value of a query for one series at the end of each of the last days, the day counted from 1970.
+    def _history(
+        self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key], begin: float, end: float
+    ) -> dict[_Key, dict[float, dict[str, float]]]:
+        """Return the figures every five minutes by key of the labels, moment and name of the query."""
+        span = {"start": begin, "end": end, "step": STEP_S}
+        history: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        for name, query in queries.items():
+            for labels, values in self._series("query_range", {"query": query, **span}):
+                moments = history[key(labels)]
+                for moment, value in values:
+                    moments[moment][name] = value
+        return history
+
+    def daily(self, query: str, days: int, key: Callable[[Mapping[str, str]], _Key]) -> dict[_Key, list[DailyPeak]]:
+        """Return the value of a query at the end of each of the last days, by key of the labels. The day is counted from 1970.
 
         Raises:
             SourceError: no answer, or an answer of another program.
         """
         span = {"start": self.now - (days - 1) * DAY_S, "end": self.now, "step": DAY_S}
-        series = self._series("query_range", {"query": query, **span})
-        return [DailyPeak(moment / DAY_S, value) for _, values in series[:1] for moment, value in values]
+        return {
+            key(labels): [DailyPeak(moment / DAY_S, value) for moment, value in values]
+            for labels, values in self._series("query_range", {"query": query, **span})
+        }
 
     def at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], float]]:
         """Labels and values at a moment, epoch seconds.
@@ -81,20 +121,46 @@ class Prometheus:
                 yield labels, value
 
     def by(self, query: str, moment: float, *names: str) -> dict[tuple[str, ...], float]:
-        """Values at a moment, epoch seconds, by the labels of these names. A label that a series lacks is empty.
+        """Values at a moment, epoch seconds, by the labels of these names.
 
         Raises:
             SourceError: no answer, or an answer of another program.
         """
-        return {tuple(labels.get(name, "") for name in names): value for labels, value in self.at(query, moment)}
+        return {texts(labels, *names): value for labels, value in self.at(query, moment)}
 
-    def histograms_at(self, query: str, moment: float) -> Iterator[tuple[Mapping[str, str], dict[float, float]]]:
-        """Labels and native histograms at a moment, epoch seconds: by the upper edge of a bucket, the values up to that edge.
+    def together(self, queries: Mapping[_Key, str]) -> dict[_Key, list[_Sample]]:
+        """Return labels and values of many queries by their keys, with as many queries in a request as a URL can hold.
+
+        Each query says its moments itself (`@`).
 
         Raises:
             SourceError: no answer, or an answer of another program.
         """
-        yield from self._parsed("query", {"query": query, "time": moment}, _histogram)
+        answers = self._together(queries, _values)
+        return {
+            key: [(labels, value) for labels, values in series for _, value in values]
+            for key, series in answers.items()
+        }
+
+    def histograms_together(self, queries: Mapping[_Key, str]) -> dict[_Key, list[_Histogram]]:
+        """Return labels and native histograms of many queries as `together`: the values up to each upper edge of a bucket.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        return self._together(queries, _histogram)
+
+    def _together(
+        self, queries: Mapping[_Key, str], parse: Callable[[Any], _Content]
+    ) -> dict[_Key, list[tuple[Mapping[str, str], _Content]]]:
+        parts: dict[str, list[tuple[Mapping[str, str], _Content]]] = {str(number): [] for number in range(len(queries))}
+        for union in _unions(queries.values()):
+            for labels, content in self._parsed("query", {"query": union, "time": self.now}, parse):
+                part = parts.get(labels.get(_PART, ""))
+                if part is None:
+                    raise SourceError(f"not an answer of the Prometheus API: no query has the number in {labels}")
+                part.append((labels, content))
+        return dict(zip(queries, parts.values(), strict=True))
 
     def _series(self, endpoint: str, parameters: Mapping[str, str | float]) -> list[_Series]:
         return self._parsed(endpoint, parameters, _values)
@@ -110,6 +176,19 @@ class Prometheus:
             return [(_labels(series), parse(series)) for series in document["data"]["result"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
+
+
+def _unions(queries: Iterable[str]) -> Iterator[str]:
+    """Return the queries joined by `or`. The label `part` of a series has the number of its query."""
+    union = ""
+    for number, query in enumerate(queries):
+        part = f'label_replace({query}, "{_PART}", "{number}", "", "")'
+        if union and len(union) + len(part) > _LONGEST_UNION:
+            yield union
+            union = ""
+        union = f"{union} or {part}" if union else part
+    if union:
+        yield union
 
 
 def _labels(series: Any) -> Mapping[str, str]:
@@ -144,15 +223,30 @@ def _equals(label: str, value: str) -> str:
     return f"{label}={json.dumps(value, ensure_ascii=False)}"
 
 
+def texts(labels: Mapping[str, str], *names: str) -> tuple[str, ...]:
+    """Return labels of a series by their names. Prometheus leaves out a label with an empty value."""
+    return tuple(labels.get(name, "") for name in names)
+
+
 def place_in(labels: Mapping[str, str]) -> NetworkAddress:
-    """Return network and address of a series. Prometheus leaves out a label with an empty value."""
-    return NetworkAddress(labels.get("network", ""), labels.get("address", ""))
+    """Return network and address of a series."""
+    return NetworkAddress(*texts(labels, "network", "address"))
 
 
-def client_rate(name: str, selected: str, *labels: str) -> str:
+def client_rate(name: str, selected: str, *labels: str, at: float | None = None) -> str:
     """Return the query of a client counter's growth per second, with a series for each mount and each of `labels`.
 
+    The five minutes end at the moment `at`, epoch seconds, and at the moment of the query for None.
     A pair of Prometheus servers that write to one store keeps each series twice. Copies are the same client, so one counts.
     """
     by = ", ".join(("network", "instance", "address", "server", "export", "service", *labels))
-    return f"max by ({by}) (rate({name}{selected}[5m]))"
+    return f"max by ({by}) (rate({name}{selected}[5m]{_moment(at)}))"
+
+
+def mean(name: str, selected: str, at: float | None = None) -> str:
+    """Return the query of a gauge's mean of five minutes, which end as those of `client_rate`."""
+    return f"avg_over_time({name}{selected}[5m]{_moment(at)})"
+
+
+def _moment(at: float | None) -> str:
+    return "" if at is None else f" @ {at}"

@@ -1,0 +1,173 @@
+"""`plan --prometheus` of many mount targets: which moment of each counts, and how much a Prometheus is asked."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from tests import processes
+
+from fss_exporter.model.limits import SHAPES, Limits
+from fss_toolbox.plan.fleet import fleet_advice
+from fss_toolbox.plan.load import Load
+from fss_toolbox.plan.mount_target_history import known_mount_targets, of_mount_targets, with_growth
+from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
+
+NOW = 1_790_000_000
+MOUNT_TARGETS = 40
+STANDARD = SHAPES["standard"].limits
+
+
+def busy_until(number: int) -> int:
+    """The end of the busiest five minutes of a mount target, each at another time of the week."""
+    return NOW - WEEK_S + 3600 + number * 3 * 3600 // 2 // STEP_S * STEP_S
+
+
+def of_mount_target(number: int) -> str:
+    return f'mount_target="mt-{number}",mount_target_id="ocid1.{number}"'
+
+
+def _history() -> Iterator[str]:
+    """Mount target n does 1,000 + n GETATTRs a second, all of its two scraped clients."""
+    gauges = {"iops": 1000.0, "read_bytes_per_second": 0.0, "write_bytes_per_second": 0.0}
+    yield "# TYPE fss_mount_target_info gauge\n"
+    for number in range(MOUNT_TARGETS):
+        labels = f'{of_mount_target(number)},network="eu-1",address="10.0.0.{number}",shape="standard"'
+        yield f"fss_mount_target_info{{{labels}}} 1 {NOW - 60}\n"
+    # The last mount target was a standard one until yesterday.
+    changed = f'{of_mount_target(MOUNT_TARGETS)},network="eu-1",address="10.0.1.0"'
+    yield f'fss_mount_target_info{{{changed},shape="standard"}} 1 {NOW - DAY_S}\n'
+    yield f'fss_mount_target_info{{{changed},shape="hpmt-20"}} 1 {NOW - 60}\n'
+    # Another one, that a dead poller saw, has its last known shape.
+    lost = 'mount_target="lost",mount_target_id="ocid1.lost",network="eu-1",address="10.0.2.0",shape="hpmt-40"'
+    yield f"fss_mount_target_info{{{lost}}} 1 {NOW - 2 * DAY_S}\n"
+    for name, value in gauges.items():
+        yield f"# TYPE fss_mount_target_{name} gauge\n"
+        for number in range(MOUNT_TARGETS):
+            for minute in range(10):
+                at = busy_until(number) - 60 * (9 - minute) - 30
+                share = 1.0 if minute > 4 else 0.5
+                more = number if name == "iops" else 0
+                yield f"fss_mount_target_{name}{{{of_mount_target(number)}}} {(value + more) * share} {at}\n"
+    limits = {"iops_limit": (50_000, NOW - DAY_S), "read_bytes_per_second_limit": (2.5e9, NOW - 60)}
+    for name, (ceiling, at) in limits.items():
+        yield f"# TYPE fss_mount_target_{name} gauge\n"
+        yield f"fss_mount_target_{name}{{{of_mount_target(MOUNT_TARGETS)}}} {ceiling} {at}\n"
+        yield f'fss_mount_target_{name}{{mount_target="lost",mount_target_id="ocid1.lost"}} 5 {NOW - 2 * DAY_S}\n'
+    counters = {
+        "operations": (',class="metadata_read",operation="GETATTR"', 1.0),
+        "estimated_io_operations": (',class="metadata_read"', 1.0),
+        "read_bytes": ("", 0.0),
+    }
+    for name, (labels, share) in counters.items():
+        yield f"# TYPE fss_client_{name} counter\n"
+        for number in range(MOUNT_TARGETS):
+            for client in range(2):
+                mount = f'network="eu-1",instance="c{client}",address="10.0.0.{number}",server="s",export="/{number}"'
+                for minute in range(10):
+                    value = (1000 + number) / 2 * share * 60 * minute
+                    at = busy_until(number) - 60 * (9 - minute) - 30
+                    yield f'fss_client_{name}_total{{{mount},service="oci-fss"{labels}}} {value} {at}\n'
+    yield "# EOF\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "history.om").write_text("".join(_history()))
+    promtool = processes.require("promtool", "prometheus")
+    subprocess.run(
+        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
+        check=True,
+        capture_output=True,
+    )
+    with processes.prometheus("global: {}\n", folder, "--storage.tsdb.retention.time=100y") as running:
+        yield running
+
+
+class Asked:
+    """A real Prometheus, and the paths that it was asked for."""
+
+    def __init__(self, server: processes.Prometheus) -> None:
+        self.paths: list[str] = []
+        self._url = server.url
+        self.prometheus = Prometheus(self._get, NOW)
+
+    def _get(self, path: str) -> str:
+        self.paths.append(path)
+        return processes.get(f"{self._url}{path}")
+
+    def loads(self) -> dict[str, Load]:
+        return of_mount_targets(self.prometheus, lambda *_: STANDARD, None, ())
+
+
+def test_each_mount_target_has_its_own_moment_and_the_mix_of_its_own_clients(server: processes.Prometheus) -> None:
+    loads = Asked(server).loads()
+
+    for number in range(MOUNT_TARGETS):
+        load = loads[f"10.0.0.{number}"]
+        assert load.moment == busy_until(number)
+        assert load.traffic.operations["GETATTR"].operations == pytest.approx(1000 + number)
+        assert load.known is not None
+        assert load.known.coverage == pytest.approx(1.0)
+
+
+def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: processes.Prometheus) -> None:
+    asked = Asked(server)
+    loads = asked.loads()
+    of_week = [path for path in asked.paths if "query_range" in path]
+    with_growth(asked.prometheus, loads)
+    of_growth = len(asked.paths)
+    fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in loads.items()})
+
+    assert len(of_week) < MOUNT_TARGETS * 2, "whatever their number"
+    assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 4, "of more than 30 queries for each"
+    assert of_growth < len(asked.paths)
+    assert max(map(len, asked.paths)) < 8 * 1024
+
+
+def test_an_earlier_shape_and_its_ceilings_do_not_count(server: processes.Prometheus) -> None:
+    known = known_mount_targets(Asked(server).prometheus)
+
+    changed = known[f"ocid1.{MOUNT_TARGETS}"]
+    assert (changed.shape, changed.limits) == ("hpmt-20", Limits(read_bytes_per_second=2.5e9))
+    lost = known["ocid1.lost"]
+    assert (lost.shape, lost.limits) == ("hpmt-40", Limits(iops=5, read_bytes_per_second=5))
+
+
+def week_of(figure: Callable[[float], float], spans: list[tuple[float, float]]) -> Callable[[str], str]:
+    """A Prometheus with a series whose value is a function of the moment. `spans` get the first and last asked moments."""
+
+    def answer(path: str) -> str:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(path).query).items()}
+        begin, end, step = (float(query[name]) for name in ("start", "end", "step"))
+        moments = [begin + number * step for number in range(int((end - begin) // step) + 1)]
+        spans.append((moments[0], moments[-1]))
+        values = [[moment, str(figure(moment))] for moment in moments]
+        return json.dumps({"status": "success", "data": {"result": [{"metric": {}, "values": values}]}})
+
+    return answer
+
+
+@pytest.mark.parametrize("peak", [NOW - WEEK_S + STEP_S, NOW - 3 * DAY_S, NOW - 3 * DAY_S + STEP_S, NOW])
+def test_the_busiest_moment_of_any_day_counts(peak: int) -> None:
+    prometheus = Prometheus(week_of(lambda moment: float(moment == peak), []), NOW)
+    (busiest,) = prometheus.busiest({"a": "a"}, lambda _: "", lambda _, figures: (figures["a"],)).values()
+
+    assert (busiest.moment, busiest.figures, busiest.newest) == (peak, {"a": 1.0}, NOW)
+
+
+def test_of_equal_moments_the_latest_counts() -> None:
+    prometheus = Prometheus(week_of(lambda _: 5.0, []), NOW)
+
+    assert prometheus.busiest({"a": "a"}, lambda _: "", lambda _, figures: (figures["a"],))[""].moment == NOW
+
+
+def test_an_answer_has_a_day_because_a_week_of_a_thousand_mount_targets_is_too_long() -> None:
+    spans: list[tuple[float, float]] = []
+    Prometheus(week_of(lambda _: 5.0, spans), NOW).busiest({"a": "a"}, lambda _: "", lambda *_: (0.0,))
+
+    assert all(end - begin < DAY_S for begin, end in spans)
+    assert [begin for begin, _ in spans[1:]] == [end + STEP_S for _, end in spans[:-1]]
+    assert (spans[0][0], spans[-1][1]) == (NOW - WEEK_S + STEP_S, NOW)

@@ -282,6 +282,24 @@ sys.exit(main.run(sys.argv[1:]))
     assert (done.returncode, done.stdout) == (0, "stopped\n"), done.stderr
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_at_an_import_of_the_start_ends_it_in_silence(number: signal.Signals) -> None:
+    script = f"""
+import os, sys
+from fss_exporter.__main__ import main
+
+class Signal:
+    def find_spec(self, *_):
+        os.kill(os.getpid(), {number.value})
+
+sys.meta_path.insert(0, Signal())
+main()
+"""
+    command = [sys.executable, "-c", script, "serve", "--web.listen-address=127.0.0.1:0"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_reload_at_any_import_of_the_start_ends_nothing(tmp_path: Path) -> None:
     script = """
 import os, signal, sys

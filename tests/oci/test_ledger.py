@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from tests.processes import PROMPT_S
 from tests.region import Region
 
 from fss_exporter.background import OneWithin
+from fss_exporter.cli import oci_polling
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.ledger_file import LedgerFile, dump
@@ -128,6 +130,17 @@ def test_a_ledger_directory_that_is_missing_is_a_mistake_of_the_settings(
         cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path / 'none'}\n")
 
 
+def test_a_ledger_directory_without_an_answer_is_told_and_no_mistake(
+    regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    go = threading.Event()
+    monkeypatch.setattr(oci_polling, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(os, "access", lambda *_: go.wait(PROMPT_S))
+    cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path}\n")
+    go.set()
+    assert f"oci.ledger_directory: a look at {tmp_path} has not ended" in caplog.text
+
+
 class TestFile:
     """The ledger on disk."""
 
@@ -156,6 +169,10 @@ class TestFile:
             '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
             '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
             '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
+            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
+            % ("f" * 46),
         ],
     )
     def test_a_damaged_file_is_reported_and_counting_begins_at_zero(
@@ -173,19 +190,33 @@ class TestFile:
         assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
         assert caplog.text == ""
 
+    def test_a_file_system_that_answers_no_read_lets_counting_begin_at_zero_and_costs_one_thread(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        path, new = tmp_path / "eu.json", Ledger(NOON)
+        os.mkfifo(path)  # to open it waits for a writer, as a file on a server that is down
+        file, before = LedgerFile(path, "eu"), threading.active_count()
+        monkeypatch.setattr(file, "_access", OneWithin(0.01, "the access"))
+        assert file.read(lambda: new) is new
+        file.write(new)
+        assert threading.active_count() == before + 1
+        assert "so the counters of eu begin at 0: the access has not ended" in caplog.text
+        assert "so a restart begins with older counters: the access still has not ended" in caplog.text
+        os.close(os.open(path, os.O_WRONLY))
+
     def test_a_file_system_without_an_answer_stops_no_poll_and_costs_one_thread(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
         ledger, go = self.ledger(), threading.Event()
         file = LedgerFile(tmp_path / "eu.json", "eu", lambda: go.wait(PROMPT_S))
-        monkeypatch.setattr(file, "_writing", OneWithin(0.01, "the write"))
+        monkeypatch.setattr(file, "_access", OneWithin(0.01, "the access"))
         before = threading.active_count()
         for _ in range(5):
             file.write(ledger)
         assert threading.active_count() == before + 1
-        assert "cannot be written, so a restart begins with older counters: the write has not ended" in caplog.text
+        assert "cannot be written, so a restart begins with older counters: the access has not ended" in caplog.text
         go.set()
-        monkeypatch.setattr(file, "_writing", OneWithin(PROMPT_S, "the write"))
+        monkeypatch.setattr(file, "_access", OneWithin(PROMPT_S, "the access"))
         file.write(ledger)
         assert dump(file.read(lambda: Ledger(0)), "eu") == dump(ledger, "eu")
 

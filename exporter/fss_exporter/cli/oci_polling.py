@@ -11,11 +11,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
-from fss_exporter.background import EndLoop, Event, Worker, at_once
+from fss_exporter.background import EndLoop, Event, Worker, at_once, within
 from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
@@ -39,6 +39,7 @@ from fss_exporter.shard import WHOLE
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
 _LONGEST_OF_JUDGED: Final = 300.0  # seconds between two queries; FssOciDataLate fires at seven minutes
 _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
+_LOOK_SECONDS: Final = 5.0  # at a directory. A reload waits for it no longer than ten
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 
 log = logging.getLogger(__name__)
@@ -375,9 +376,22 @@ def _checked(settings: Settings) -> Settings:
         if name in BY_MINUTE and seconds > _LONGEST_OF_JUDGED:
             raise UsageError(f"oci.intervals: {name} judges each minute. Give at most {_LONGEST_OF_JUDGED / 60:.0f}m")
     directory = settings.oci.ledger_directory
-    if directory is not None and not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+    if directory is not None and not _takes_files(directory):
         raise UsageError(f"oci.ledger_directory: {directory} is not a directory in which this user may write")
     return settings
+
+
+def _takes_files(directory: Path) -> bool:
+    """Return whether this user may write in a directory. One whose file system does not answer now may do so later."""
+
+    def look() -> bool:
+        return directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)
+
+    try:
+        return within(_LOOK_SECONDS, look, f"a look at {directory}")
+    except SourceError as hangs:
+        log.error("oci.ledger_directory: %s. The poller goes on without", hangs)  # noqa: TRY400  # no mistake of the exporter
+        return True
 
 
 def part(load: Callable[[], Settings]) -> Part:

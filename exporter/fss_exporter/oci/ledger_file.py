@@ -1,7 +1,7 @@
 """Keep the ledger of a region in a file, so that a restart loses no minute and counts none twice.
 
 The file is replaced as a whole after each poll and before the result of the poll is published. Counters in the file are
-therefore never behind what Prometheus saw. A file that cannot be read is reported, and counting begins at 0.
+therefore never behind what Prometheus saw. A file that cannot be read, or not in time, is reported, and counting begins at 0.
 """
 
 import logging
@@ -14,12 +14,12 @@ import msgspec
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.ledger import MINUTE, Ledger, Minutes, Tally
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
-_WRITE_SECONDS: Final = 10.0  # a write takes milliseconds
+_ANSWER_SECONDS: Final = 10.0  # a file system answers within milliseconds
 
 log = logging.getLogger(__name__)
 
@@ -69,8 +69,9 @@ def load(content: bytes, region: str) -> Ledger:
         page = ledger.page(name)
         for row in rows:
             taken = int(row.taken, 16)
+            are_minutes = row.floor >= 0 == row.floor % MINUTE and 0 <= taken < 1 << FURTHEST_MINUTES
             numbers = (*row.totals.values(), row.held_back)
-            if row.floor % MINUTE or taken < 0 or not all(0 <= total < _LARGEST for total in numbers):
+            if not (are_minutes and row.totals and all(0 <= total < _LARGEST for total in numbers)):
                 raise ValueError(f"an impossible number in {name}")
             page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
     return ledger
@@ -89,16 +90,16 @@ class LedgerFile:
         self._path = path
         self._region = region
         self._may_write = may_write
-        self._writing = OneWithin(_WRITE_SECONDS, "the write")
+        self._access = OneWithin(_ANSWER_SECONDS, "the access to its file system")
         self._log_once = LogOnce(log)
 
     def read(self, new: Callable[[], Ledger]) -> Ledger:
         """Return the kept ledger, or a new one."""
         try:
-            return load(self._path.read_bytes(), self._region)
+            return load(self._access.run(self._path.read_bytes), self._region)
         except FileNotFoundError:
             return new()
-        except (OSError, ValueError) as error:
+        except (OSError, SourceError, ValueError) as error:
             message = f"{self._path}: cannot be read, so the counters of {self._region} begin at 0: {error}"
             self._log_once.failed("read", message, level=logging.ERROR)
             return new()
@@ -107,7 +108,7 @@ class LedgerFile:
         """Replace the file. After an error the old file is removed, because its counters would be behind."""
         content = dump(ledger, self._region)  # before the thread, because the next poll changes the ledger
         try:
-            self._writing.run(lambda: self._replace(content))
+            self._access.run(lambda: self._replace(content))
         except SourceError as error:
             message = f"{self._path}: cannot be written, so a restart begins with older counters: {error}"
             self._log_once.failed("hangs", message, level=logging.ERROR)

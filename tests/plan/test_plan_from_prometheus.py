@@ -65,7 +65,7 @@ def _history() -> Iterator[str]:
     ]
     for name, labels, per_second in lines:
         yield f"# TYPE {name} counter\n"
-        for address, share in (("10.0.0.1", 1.0), ("10.0.0.2", 0.5), ("10.0.0.6", 0.1)):
+        for address, share in (("10.0.0.1", 1.0), ("10.0.0.2", 0.5), ("10.0.0.6", 0.1), ("10.0.0.7", 0.2)):
             value = 0.0
             for start in (QUIET, BUSY):
                 for minute in range(60):
@@ -90,13 +90,14 @@ def _measured_costs() -> Iterator[str]:
 def _published() -> Iterator[str]:
     """Of three mount targets no client is scraped: one is measured, one estimated, one never had its bandwidth polled.
 
-    Of the fourth, half of the load is that of scraped clients.
+    Of the fourth, half of the load is that of scraped clients. Of the fifth, OCI publishes bytes alone.
     """
     targets = {
         "measured": ("10.0.0.3", "hpmt-20"),
         "estimated": ("", "standard"),
         "new": ("10.0.0.5", "hpmt-999"),
         "mixed": ("10.0.0.6", "standard"),
+        "bytes": ("10.0.0.7", "standard"),
     }
     labels = {name: f'mount_target="{name}",mount_target_id="ocid1.{name}",region="r"' for name in targets}
     yield "# TYPE fss_mount_target_info gauge\n"
@@ -107,8 +108,13 @@ def _published() -> Iterator[str]:
         "fss_mount_target_estimated_iops": {"measured": 20_000, "estimated": 40_000},
         "fss_mount_target_estimated_iops_lower_bound": {"measured": 19_000, "estimated": 38_000},
         "fss_mount_target_estimated_iops_upper_bound": {"measured": 21_000, "estimated": 45_000},
-        "fss_mount_target_read_bytes_per_second": {"measured": 2e9, "estimated": 1e8, "mixed": 100 << 20},
-        "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8, "mixed": 0},
+        "fss_mount_target_read_bytes_per_second": {
+            "measured": 2e9,
+            "estimated": 1e8,
+            "mixed": 100 << 20,
+            "bytes": 200 << 20,
+        },
+        "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8, "mixed": 0, "bytes": 0},
         "fss_mount_target_connections": {"measured": 40},
         "fss_mount_target_iops_limit": {"mixed": 60_000},
         "fss_mount_target_read_bytes_per_second_limit": {"measured": 2.5e9, "mixed": 1e9},
@@ -159,7 +165,7 @@ def asked(week: processes.Prometheus) -> Callable[[str], str]:
 
 def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus) -> None:
     loads = busiest(asked(week), of_shape, None, NOW)
-    assert set(loads) == {"10.0.0.1", "10.0.0.3", "10.0.0.6", "estimated"}, "10.0.0.2 is of another service"
+    assert set(loads) == {"10.0.0.1", "10.0.0.3", "10.0.0.6", "10.0.0.7", "estimated"}, "10.0.0.2 is of another service"
     load = loads["10.0.0.1"].traffic
     assert load.operations["READ"].operations == pytest.approx(500)
     assert load.iops == pytest.approx((16_000, 16_500, 17_000))
@@ -180,6 +186,23 @@ def test_the_amount_is_what_oci_measured_and_the_mix_is_that_of_the_clients(week
     assert load.known.source is FigureSource.MEASURED
     assert load.known.coverage == pytest.approx(0.5)
     assert "The scraped clients are 50.0 % of this load" in load.remark
+
+
+def test_where_oci_publishes_bytes_alone_the_iops_are_at_least_those_that_clients_and_bytes_explain(
+    week: processes.Prometheus,
+) -> None:
+    load = busiest(asked(week), of_shape, None, NOW)["10.0.0.7"]
+
+    assert load.traffic.read_bytes == pytest.approx(200 << 20)
+    assert load.traffic.operations["READ"].operations == pytest.approx(200), "of which clients account for 100"
+    assert load.traffic.iops == pytest.approx((6_400, 6_600, 6_800))
+    assert load.known is not None
+    assert load.known.source is FigureSource.CLIENTS
+    assert load.remark.startswith("at least: OCI published neither IOPS nor requests")
+
+    alone = busiest(without_clients(week), of_shape, None, NOW)["10.0.0.7"]
+    assert (alone.traffic.iops, alone.known) == (None, None)
+    assert "No client of this mount target is scraped" in alone.remark
 
 
 def test_ceilings_and_shape_are_those_that_prometheus_has(week: processes.Prometheus) -> None:
@@ -222,6 +245,11 @@ def test_bytes_that_cost_more_than_all_iops_scale_the_whole_mix() -> None:
 
 def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:
     assert with_amount(MIX, whole(5_000, 10 << 20, 1e6)) is None
+
+
+def test_a_mix_without_a_cost_explains_nothing() -> None:
+    idle = Traffic({"NULL": OperationTraffic(5, Bounds.exact(0))})
+    assert with_amount(idle, whole(5_000, 0)) is None
 
 
 def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prometheus) -> None:
@@ -362,7 +390,7 @@ def without_clients(week: processes.Prometheus) -> Callable[[str], str]:
 
 def test_without_clients_the_week_is_that_of_the_mount_targets(week: processes.Prometheus) -> None:
     loads = busiest(without_clients(week), of_shape, None, NOW)
-    assert set(loads) == {"10.0.0.3", "10.0.0.6", "estimated"}, (
+    assert set(loads) == {"10.0.0.3", "10.0.0.6", "10.0.0.7", "estimated"}, (
         "without an address it goes by its name, without bandwidth not at all"
     )
     measured, estimated = loads["10.0.0.3"], loads["estimated"]
@@ -463,6 +491,35 @@ def renamed(path: str) -> str:
 def test_a_renamed_volume_is_judged_by_its_whole_week(named: str | None) -> None:
     loads = of_service(prometheus.Prometheus(renamed, NOW), "block-volume", Limits(), named)
     assert {name: load.traffic.read_bytes for name, load in loads.items()} == {named or "new": 40_000}
+
+
+@pytest.mark.parametrize("iops", [None, "40000"])
+def test_clients_whose_operations_do_not_explain_the_load_are_not_said_to_be_absent(iops: str | None) -> None:
+    """A Prometheus with bytes written to a mount target, and clients that only read there."""
+
+    def answered(path: str) -> str:
+        query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+        mount = {"mount_target_id": "ocid1.a", "address": "10.0.0.5"}
+        of_client = {"service": "oci-fss", "class": "read", "operation": "READ"}
+        figures = {
+            "_limit": (mount, None),
+            "fss_mount_target_iops": (mount, iops),
+            "fss_mount_target_read_bytes_per_second": (mount, "5"),
+            "fss_mount_target_write_bytes_per_second": (mount, "40000"),
+            "fss_mount_target_info": (mount, "1"),
+            "fss_client_operations_total": (of_client, "10"),
+            "fss_client_read_bytes_total": (of_client, "5"),
+            "fss_client_estimated_io_operations_total": (of_client, "20"),
+        }
+        labels, value = next((figure for name, figure in figures.items() if name in query), ({}, None))
+        series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
+        return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+
+    load = busiest(by_part(answered), of_shape, None, NOW)["10.0.0.5"]
+    assert load.traffic.written_bytes == 40_000
+    assert not load.is_split
+    assert "No client" not in load.remark
+    assert load.remark.endswith("do not explain it, so there is no split by operation")
 
 
 def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

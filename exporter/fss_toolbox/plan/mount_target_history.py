@@ -207,15 +207,20 @@ def _load(target: KnownMountTarget, figures: Mapping[str, float], mix: Traffic |
     whole = _target_traffic(figures)
     coverage = _coverage(mix, whole)
     traffic = None if mix is None else with_amount(mix, whole)
-    source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
+    iops = (traffic or whole).iops
+    source = None
+    if whole.iops:
+        source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
+    elif iops:
+        source = FigureSource.CLIENTS
     return Load(
         ended(at),
         traffic or whole,
         shape=target.shape,
         limits=target.limits,
         connections=figures.get(_CONNECTIONS),
-        remark=_remark(source if whole.iops else None, coverage, is_split=traffic is not None),
-        known=KnownFigure(whole.iops.point, source, now - at, coverage) if whole.iops else None,
+        remark=_remark(source, coverage, has_clients=mix is not None, is_split=traffic is not None),
+        known=KnownFigure(iops.point, source, now - at, coverage) if iops and source else None,
         mount_target_id=target.id,
         place=target.place,
         moment=at,
@@ -258,31 +263,40 @@ def _coverage(mix: Traffic | None, whole: Traffic) -> float | None:
     return own.point / whole.iops.point if own and whole.iops and whole.iops.point else None
 
 
-def _remark(source: FigureSource | None, coverage: float | None, *, is_split: bool) -> str:
-    if source is FigureSource.MEASURED:
-        amount = "IOPS of all clients as OCI measured them"
-    elif source is FigureSource.OCI:
-        amount = (
-            "IOPS of all clients estimated from requests that OCI publishes, which leave out LOOKUP, ACCESS and others: it may"
-            " be more"
-        )
-    else:
-        amount = "IOPS not known: OCI published neither them nor requests"
-    if coverage is None:
+_AMOUNTS: Final[Mapping[FigureSource | None, str]] = {
+    FigureSource.MEASURED: "IOPS of all clients as OCI measured them",
+    FigureSource.OCI: (
+        "IOPS of all clients estimated from requests that OCI publishes, which leave out LOOKUP, ACCESS and others: it may"
+        " be more"
+    ),
+    FigureSource.CLIENTS: (
+        "at least: OCI published neither IOPS nor requests. READs and WRITEs follow its bytes, and other operations are"
+        " those of the scraped clients alone"
+    ),
+    None: "IOPS not known: OCI published neither them nor requests",
+}
+
+
+def _remark(source: FigureSource | None, coverage: float | None, *, has_clients: bool, is_split: bool) -> str:
+    amount = _AMOUNTS[source]
+    if source is FigureSource.CLIENTS:
+        return amount
+    if not has_clients:
         return f"{amount}. No client of this mount target is scraped, so there is no split by operation"
-    part = f"The scraped clients are {printed.percent(coverage)} of this load"
+    part = "" if coverage is None else f". The scraped clients are {printed.percent(coverage)} of this load"
     if not is_split:
-        return f"{amount}. {part}, and their operations do not explain it, so there is no split by operation"
-    return f"{amount}. {part}. Their mix of operations stands for all clients"
+        return f"{amount}{part}. The operations of the scraped clients do not explain it, so there is no split by operation"
+    return f"{amount}{part}. Their mix of operations stands for all clients"
 
 
 def with_amount(mix: Traffic, whole: Traffic) -> Traffic | None:
     """Return the operations of a mix with the amount of a whole load: its bytes in each direction and its IOPS.
 
-    READs and WRITEs follow the bytes, and other operations take the rest of the IOPS. None where the whole cannot have
-    this mix: bytes without READs or WRITEs, or bytes that cost more than all IOPS.
+    READs and WRITEs follow the bytes, and other operations take the rest of the IOPS. Where the bytes cost more than all IOPS,
+    the mix is scaled to the IOPS. Where the IOPS are not known, other operations stay as they are: a lower bound. None for
+    bytes without READs or WRITEs in the mix, and for a mix without a cost.
     """
-    if whole.iops is None or mix.iops is None:
+    if mix.iops is None or not mix.iops.point:
         return None
     transfers = {READ: (mix.read_bytes, whole.read_bytes), WRITE: (mix.written_bytes, whole.written_bytes)}
     operations: dict[str, OperationTraffic] = {}
@@ -291,8 +305,10 @@ def with_amount(mix: Traffic, whole: Traffic) -> Traffic | None:
             operations[name] = scaled(Traffic({name: mix.operations[name]}), wanted / own).operations[name]
         elif wanted:
             return None
-    left = whole.iops.point - sum(rate.iops.point for rate in operations.values() if rate.iops)
     others = {name: rate for name, rate in mix.operations.items() if name not in transfers}
+    if whole.iops is None:
+        return Traffic(operations | others, whole.read_bytes, whole.written_bytes)
+    left = whole.iops.point - sum(rate.iops.point for rate in operations.values() if rate.iops)
     cost = sum(rate.iops.point for rate in others.values() if rate.iops) or (
         mix.iops.point - sum(rate.iops.point for name in transfers if (rate := mix.operations.get(name)) and rate.iops)
     )

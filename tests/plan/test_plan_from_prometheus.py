@@ -24,7 +24,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.history import Look, client_sizes, of_service
+from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, other_services, with_amount
@@ -271,7 +271,7 @@ def test_sizes_are_found_in_native_histograms_that_prometheus_made_of_the_bucket
         result = [] if "_bucket" in query else [native]
         return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
 
-    look = Look(NetworkAddress("eu-1", "10.0.0.1"), NOW)
+    look = ClientsLook(NetworkAddress("eu-1", "10.0.0.1"), NOW)
     sizes = client_sizes(prometheus.Prometheus(by_part(answered)), [look])
 
     assert sizes == {look: {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}}

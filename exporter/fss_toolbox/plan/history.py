@@ -53,7 +53,7 @@ _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
-class Look(NamedTuple):
+class ClientsLook(NamedTuple):
     """The clients of a mount target in five minutes."""
 
     place: NetworkAddress
@@ -88,7 +88,7 @@ def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) 
     Raises:
         SourceError: Prometheus does not answer, or has metrics of another version.
     """
-    looks = [Look(*moment) for moment in moments.items()]
+    looks = [ClientsLook(*moment) for moment in moments.items()]
     traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
     return {
         look.place: Load(
@@ -108,7 +108,7 @@ def _of_this_version() -> Iterator[None]:
 
 
 @_of_this_version()
-def client_traffic(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look, Traffic]:
+def client_traffic(prometheus: Prometheus, looks: Collection[ClientsLook]) -> dict[ClientsLook, Traffic]:
     """Return the traffic of the clients of mount targets, by class and operation.
 
     Raises:
@@ -120,8 +120,8 @@ def client_traffic(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look
         for look in looks
         for name in sorted(COUNTERS)
     }
-    rates: dict[Look, dict[tuple[str, str, str], float]] = {look: defaultdict(float) for look in looks}
-    services: dict[Look, set[str]] = {look: set() for look in looks}
+    rates: dict[ClientsLook, dict[tuple[str, str, str], float]] = {look: defaultdict(float) for look in looks}
+    services: dict[ClientsLook, set[str]] = {look: set() for look in looks}
     for (look, name), samples in prometheus.together(queries).items():
         for labels, value in samples:
             rates[look][name, labels.get("class", ""), labels.get("operation", "")] += value
@@ -145,7 +145,9 @@ def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float
 
 
 @_of_this_version()
-def client_sizes(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look, dict[str, tuple[SizeShare, ...]]]:
+def client_sizes(
+    prometheus: Prometheus, looks: Collection[ClientsLook]
+) -> dict[ClientsLook, dict[str, tuple[SizeShare, ...]]]:
     """Return the size classes in use by operation, as far as clients are in exact mode.
 
     A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
@@ -160,7 +162,7 @@ def client_sizes(prometheus: Prometheus, looks: Collection[Look]) -> dict[Look, 
         buckets[look] = f"sum by (operation, le) ({each})"
         copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{of}[5m] @ {look.moment}))"
         native[look] = f"sum by (operation) ({copies})"
-    counts: dict[Look, dict[str, dict[float, float]]] = {look: defaultdict(dict) for look in looks}
+    counts: dict[ClientsLook, dict[str, dict[float, float]]] = {look: defaultdict(dict) for look in looks}
     for look, samples in prometheus.together(buckets).items():
         for labels, value in samples:
             counts[look][labels.get("operation", "")][float(labels["le"])] = value

@@ -19,7 +19,7 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.history import Look, client_peaks, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.history import ClientsLook, client_peaks, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
 from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, mean, place_in, selector
 from fss_toolbox.sizing.growth import DailyPeak, growth_of
@@ -191,11 +191,11 @@ def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> di
     more: dict[KnownMountTarget, dict[str, float]] = defaultdict(dict)
     for (target, name), samples in prometheus.together(queries).items():
         more[target].update((name, value) for _, value in samples)
-    looks = [Look(target.place, peak.moment) for target, peak in peaks.items() if target.place]
+    looks = [ClientsLook(target.place, peak.moment) for target, peak in peaks.items() if target.place]
     traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
     loads = {}
     for target, peak in peaks.items():
-        look = Look(target.place, peak.moment) if target.place else None
+        look = ClientsLook(target.place, peak.moment) if target.place else None
         mix = traffic[look] if look and traffic[look].all_operations.operations else None
         load = _load(target, {**more[target], **peak.figures}, mix, peak.moment, prometheus.now)
         loads[target] = replace(load, sizes=sizes[look]) if look and load.is_split else load

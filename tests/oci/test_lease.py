@@ -151,6 +151,35 @@ def test_a_leader_that_ends_hands_over_within_two_looks(two: Pollers) -> None:
     assert two.leaders == [1]
 
 
+def test_a_poller_that_ends_before_it_reads_its_own_name_leaves_no_lease(two: Pollers) -> None:
+    two.look_alone(0)
+    assert two.path.exists()
+    two.all[0].release()
+    assert not two.path.exists()
+
+
+def test_a_file_system_that_does_not_answer_holds_up_no_end(two: Pollers, monkeypatch: pytest.MonkeyPatch) -> None:
+    two.look(rounds=2)
+    go = threading.Event()
+    monkeypatch.setattr(two.all[0], "_looking", OneWithin(0.01, "a look at its file system"))
+    monkeypatch.setattr(Lease, "_read", lambda _: go.wait(PROMPT_S))
+    two.all[0].release()
+    assert two.path.exists()
+    go.set()
+
+
+def test_a_lease_that_cannot_be_removed_is_left_without_an_error(
+    two: Pollers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    two.look(rounds=2)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    two.all[0].release()
+    assert two.leaders == []
+
+
 def test_a_poller_that_ends_while_it_stands_by_changes_nothing(two: Pollers) -> None:
     two.look(rounds=3)
     two.all[1].release()

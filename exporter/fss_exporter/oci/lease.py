@@ -11,6 +11,7 @@ file. A leader goes on then, because two pollers cost calls, and no poller costs
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -103,10 +104,17 @@ class Lease:
             return self.is_held
 
     def release(self) -> None:
-        """Remove the file of a leader that ends, so that another poller leads within seconds."""
-        if self.is_held and self.holds_now():
-            self.path.unlink(missing_ok=True)
+        """Remove the file with the name of this poller, which ends, so that another poller leads within seconds.
+
+        If the file cannot be removed, or not in time, another poller leads after `SILENT_SECONDS`.
+        """
+        with suppress(OSError, SourceError):
+            self._looking.run(self._remove_own)
         self.is_held = False
+
+    def _remove_own(self) -> None:
+        if self._leader_in(self._read()) == self._name:
+            self.path.unlink(missing_ok=True)
 
     def _look(self) -> None:
         content = self._read()

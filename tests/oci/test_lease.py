@@ -168,9 +168,7 @@ def test_a_file_system_that_does_not_answer_holds_up_no_end(two: Pollers, monkey
     go.set()
 
 
-def test_a_lease_that_cannot_be_removed_is_left_without_an_error(
-    two: Pollers, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lease_that_cannot_be_removed_is_left_without_an_error(two: Pollers, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(30, "Read-only file system")
 

@@ -1,6 +1,7 @@
 """fio's normal output: hostile texts first, then recordings of fio 3.33 and the reports of the documents, typed in."""
 
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +52,14 @@ def test_a_pasted_report_is_read_with_any_indentation(name: str, indent: str) ->
     pasted = "\n".join(indent + line.strip() if name != "normal-client" else line.strip() for line in text.splitlines())
 
     assert read_report(name, pasted) == jobs_of(name)
+
+
+@pytest.mark.parametrize("line", ["a" + " <" * 60_000, "<" * 100_000, "a<b" * 50_000, "Jobs: 1 (f=" + "[eta " * 50_000])
+def test_a_line_that_no_fio_prints_takes_no_time(line: str) -> None:
+    began = time.process_time()
+
+    assert read_report("r.txt", f"{NORMAL}\n{line}\n") == jobs_of("normal")
+    assert time.process_time() - began < 1.0
 
 
 def _logged(number: int, line: str) -> str:

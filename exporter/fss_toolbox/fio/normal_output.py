@@ -47,6 +47,8 @@ _SIZE: Final = re.compile(
 )
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
 _DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
+_LONGEST_LINE: Final = 2000
+"""Characters. fio prints no longer line, and the search for hosts and margins takes time by the square of the length."""
 
 _SECONDS: Final = {"sec": 1.0, "nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _THOUSANDS: Final = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -111,7 +113,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
 
 def _plain(text: str) -> str:
     """Return a text without colours, and without what a log or a mail puts in front of each line. Figures of a margin may change."""
-    text = _COLOURS.sub("", text)
+    text = "\n".join(line for line in _COLOURS.sub("", text).splitlines() if len(line) <= _LONGEST_LINE)
     match = _MARGIN.search(text)
     if match is None:
         return text

@@ -99,7 +99,8 @@ class Asked:
         return processes.get(f"{self._url}{path}")
 
     def loads(self) -> dict[str, Load]:
-        return of_mount_targets(self.prometheus, lambda *_: STANDARD, None, ())
+        known = known_mount_targets(self.prometheus)
+        return of_mount_targets(self.prometheus, known, lambda *_: STANDARD, None, ())
 
 
 def test_each_mount_target_has_its_own_moment_and_the_mix_of_its_own_clients(server: processes.Prometheus) -> None:

@@ -27,7 +27,13 @@ from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
-from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, other_services, with_amount
+from fss_toolbox.plan.mount_target_history import (
+    LimitsOf,
+    known_mount_targets,
+    of_mount_targets,
+    other_services,
+    with_amount,
+)
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -156,7 +162,7 @@ def busiest(
     get: Callable[[str], str], limits: LimitsOf, address: str | None, now: float | None = None
 ) -> dict[str, Load]:
     api = prometheus.Prometheus(get, now)
-    return of_mount_targets(api, limits, address, other_services(api, address))
+    return of_mount_targets(api, known_mount_targets(api, address), limits, address, other_services(api, address))
 
 
 def asked(week: processes.Prometheus) -> Callable[[str], str]:
@@ -543,6 +549,28 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
     assert "binds first: read bandwidth, at 80.0 %" in answer.out
     assert "operations/s" not in answer.out
     assert "connections      40.0 connections" in answer.out
+
+
+def test_a_mount_target_without_figures_is_not_left_out_silently(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    answer = ask("plan", "--prometheus", week.url)
+    assert answer.code == 0
+    note = "left out, because Prometheus has neither bandwidth nor clients of the last week: new\n"
+    assert note in answer.err.replace("\n  ", " ")
+
+
+@pytest.mark.parametrize("moment", ["1e300", "-5", "NaN"])
+def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
+    series = {"metric": {"mount_target_id": "ocid1.a"}, "values": [[float(moment), "5"]]}
+    answer = json.dumps({"status": "success", "data": {"result": [series]}})
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        busiest(
+            lambda path: answer if "query_range" in path else '{"status":"success","data":{"result":[]}}',
+            of_shape,
+            None,
+        )
 
 
 @pytest.mark.parametrize("flags", [("--bytes", "1TB"), ("--latency", "2ms", "--concurrency", "8")])

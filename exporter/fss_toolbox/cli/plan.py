@@ -35,7 +35,13 @@ from fss_toolbox.plan.load import (
     without_costs,
 )
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
-from fss_toolbox.plan.mount_target_history import of_mount_targets, other_services, with_growth
+from fss_toolbox.plan.mount_target_history import (
+    known_mount_targets,
+    of_mount_targets,
+    other_services,
+    with_growth,
+    without_load,
+)
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
     from fss_toolbox.sizing.advice import Advice
 
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
+_NAMED = 5  # Mount targets that a note names
 _OF_CEILINGS = {"--service", "--type", "--capacity", "--output", "--config.file"}
 
 
@@ -146,12 +153,21 @@ class _Ceilings:
 
 
 def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -> dict[str, Load]:
-    """Return the busiest five minutes of each mount target. A note names the addresses of other services."""
+    """Return the busiest five minutes of each mount target. Notes name those without figures and of other services."""
     elsewhere = other_services(prometheus, address)
     names = names_of(elsewhere)
     for place, service in elsewhere.items():
         tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
-    return of_mount_targets(prometheus, ceilings.at, address, elsewhere)
+    known = known_mount_targets(prometheus, address)
+    loads = of_mount_targets(prometheus, known, ceilings.at, address, elsewhere)
+    missing = without_load(known.values(), loads.values())
+    if missing:
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        tables.note(
+            "left out, because Prometheus has neither bandwidth nor clients of the last week:"
+            f" {', '.join(missing[:_NAMED])}{more}"
+        )
+    return loads
 
 
 def _advice(prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings) -> "list[Advice]":

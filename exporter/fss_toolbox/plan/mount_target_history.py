@@ -6,7 +6,7 @@ Without a poller the clients are all that is known: the load is at least theirs.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -58,18 +58,20 @@ class KnownMountTarget:
 
 
 def of_mount_targets(
-    prometheus: Prometheus, limits: LimitsOf, address: str | None, elsewhere: Collection[NetworkAddress]
+    prometheus: Prometheus,
+    known: Mapping[str, KnownMountTarget],
+    limits: LimitsOf,
+    address: str | None,
+    elsewhere: Collection[NetworkAddress],
 ) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target, or of those with an address, by name of the place.
 
-    A mount target without a known address goes by its own name.
-
-    `elsewhere` are the places of other storage services, which are left out.
+    A mount target without a known address goes by its own name. `known` are the mount targets by OCID, and `elsewhere` the
+    places of other storage services, which are left out.
 
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
-    known = known_mount_targets(prometheus, address)
     loads = _polled(prometheus, known, limits, address)
     polled = {load.place for load in loads.values() if load.place}
     # A poller may know a mount target of which OCI publishes nothing.
@@ -90,6 +92,13 @@ def of_mount_targets(
             "Are the clients, or is a poller, scraped?"
         )
     return loads
+
+
+def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> list[str]:
+    """Return the names of known mount targets that no load is of."""
+    loads = tuple(loads)
+    ids, places = {load.mount_target_id for load in loads}, {load.place for load in loads if load.place}
+    return [target.name or target.id for target in known if target.id not in ids and target.place not in places]
 
 
 def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:

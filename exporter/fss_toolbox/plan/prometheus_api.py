@@ -23,6 +23,8 @@ STEP_S = 300
 _LONGEST_UNION: Final = 5000
 """Characters of the queries of one request. Written as a URL they stay below 8 KiB, the least that proxies accept."""
 
+_LATEST: Final = 1e11  # Epoch seconds that no clock reaches for a thousand years
+
 _PART: Final = "part"
 """Label of a series in the answer to several queries: the number of the query."""
 
@@ -196,9 +198,11 @@ def _labels(series: Any) -> Mapping[str, str]:
 
 
 def _values(series: Any) -> list[tuple[float, float]]:
-    """Parse a series of a matrix (`values`) or of a vector (`value`), without NaN and infinity."""
+    """Parse a series of a matrix (`values`) or of a vector (`value`), without values that are NaN or infinite."""
     pairs = series["values"] if "values" in series else [series["value"]]
     values = [(float(moment), float(value)) for moment, value in pairs]
+    if not all(0 <= moment <= _LATEST for moment, _ in values):
+        raise ValueError("a moment that no clock has")
     return [pair for pair in values if math.isfinite(pair[1])]
 
 

@@ -12,7 +12,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_exporter.nfs.mount_services import KnownService
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings, mount_settings
 from fss_exporter.served_ceilings import ServedCeilings
-from fss_toolbox.sizing.uses import NO_SHAPE, Use, known_uses, uses
+from fss_toolbox.sizing.uses import Use, known_uses, uses
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -70,8 +70,8 @@ class Judge:
 
 
 def judge(shape: str, settings: "Settings | None") -> Judge:
-    """Return the ceilings of a shape, replaced by the configuration."""
-    limits = Limits() if shape == NO_SHAPE else SHAPES[shape].limits
+    """Return the ceilings of a shape, replaced by the configuration. No document has ceilings of an unknown shape."""
+    limits = SHAPES[shape].limits if shape in SHAPES else Limits()
     if settings is None:
         return Judge(shape, limits)
     limits = settings.limits.of_shape(shape, limits)

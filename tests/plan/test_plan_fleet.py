@@ -69,7 +69,25 @@ def _history() -> Iterator[str]:
                     value = (1000 + number) / 2 * share * 60 * minute
                     at = busy_until(number) - 60 * (9 - minute) - 30
                     yield f'fss_client_{name}_total{{{mount},service="oci-fss"{labels}}} {value} {at}\n'
+    yield from _busy_networks()
     yield "# EOF\n"
+
+
+def _busy_networks() -> Iterator[str]:
+    """At a busy moment, two mounts of a host take 90 % of its network. Two hosts with one name take 60 % each of theirs."""
+    mounts = {
+        'network="eu-1",instance="full",export="/a"': 4.5e5,
+        'network="eu-1",instance="full",export="/b"': 4.5e5,
+        'network="eu-1",instance="two",export="/a"': 6e5,
+        'network="us-1",instance="two",export="/a"': 6e5,
+    }
+    for minute in range(10):
+        at = busy_until(0) - 60 * (9 - minute) - 30
+        for mount, rate in mounts.items():
+            yield f'fss_client_read_bytes_total{{{mount},address="10.9.9.9",server="s"}} {rate * 60 * minute} {at}\n'
+    yield "# TYPE fss_client_network_bytes_per_second_limit gauge\n"
+    for instance in ("full", "two"):
+        yield f'fss_client_network_bytes_per_second_limit{{instance="{instance}"}} 1e6 {busy_until(0) - 30}\n'
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +144,13 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
     assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 4, "of more than 30 queries for each"
     assert of_growth < len(asked.paths)
     assert max(map(len, asked.paths)) < 8 * 1024
+
+
+def test_a_full_network_is_that_of_one_host(server: processes.Prometheus) -> None:
+    asked = Asked(server)
+    advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()})
+
+    assert [change.client for change in advice if change.kind == "network"] == ["full"]
 
 
 def test_an_earlier_shape_and_its_ceilings_do_not_count(server: processes.Prometheus) -> None:

@@ -551,6 +551,37 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
     assert "connections      40.0 connections" in answer.out
 
 
+def of_a_new_shape(path: str) -> str:
+    """A Prometheus with a mount target of a shape that this version does not know, which reads 15 of at most 20 GB/s."""
+    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    figures = {
+        "fss_mount_target_read_bytes_per_second_limit": "2e10",
+        "_limit": None,
+        "fss_mount_target_iops": "60000",
+        "fss_mount_target_read_bytes_per_second": "1.5e10",
+        "fss_mount_target_write_bytes_per_second": "5",
+        "fss_mount_target_info": "1",
+    }
+    value = next((value for name, value in figures.items() if name in query), None)
+    labels = {"mount_target_id": "ocid1.a", "address": "10.0.0.5", "shape": "hpmt-160"}
+    series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
+    return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+
+
+@pytest.mark.parametrize(
+    ("flags", "shape", "count"), [((), "hpmt-160", 1), (("--shape", "hpmt-80"), "hpmt-80", 2)], ids=["own", "stated"]
+)
+def test_a_shape_that_is_not_known_is_planned_by_its_own_ceilings(
+    flags: tuple[str, ...], shape: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "get", lambda url, _: by_part(of_a_new_shape)(url))
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    (plan,) = ask("plan", "--prometheus", "http://p", *flags, "--output", "json").document["plans"]
+    assert (plan["shape"], plan["mount_targets"]) == (shape, count)
+    assert not any("service limit of shape standard" in sentence for sentence in plan["sentences"])
+    assert {use["resource"]: use["limit"] for use in plan["mount_target"]}["IOPS"] is None
+
+
 def test_a_mount_target_without_figures_is_not_left_out_silently(
     week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
 ) -> None:

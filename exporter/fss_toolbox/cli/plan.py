@@ -11,7 +11,7 @@ from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
-from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
@@ -139,8 +139,8 @@ class _Ceilings:
         self._judge = cache(lambda shape: judge(shape, settings))
 
     def shape(self, known: str) -> str:
-        """Return the shape to plan with. `--shape` on the command line wins, and stands for an unknown shape."""
-        return self._stated if self._is_stated or known not in SHAPES else known
+        """Return the shape to plan with. `--shape` on the command line wins, and its default stands for no known shape."""
+        return self._stated if self._is_stated or not known else known
 
     def of_shape(self, shape: str) -> Limits:
         """Return the ceilings of a shape."""

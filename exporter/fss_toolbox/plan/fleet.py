@@ -169,7 +169,7 @@ def _networks(prometheus: Prometheus, moments: Collection[float]) -> dict[str, t
         least = f"on (instance) {WARNING_RATIO} * max by (instance) ({limit} @ {moment})"
         for way in ("read", "written"):
             rate = client_rate(f"fss_client_{way}_bytes_total", "", at=moment)
-            queries[moment, way] = f"sum by (instance) ({rate}) >= {least}"
+            queries[moment, way] = f"max by (instance) (sum by (network, instance) ({rate})) >= {least}"
     used: dict[str, float] = defaultdict(float)
     for samples in prometheus.together(queries).values():
         for labels, value in samples:

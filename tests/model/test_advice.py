@@ -47,6 +47,16 @@ def test_a_larger_ceiling_takes_more_of_the_load() -> None:
     assert change.saves_iops == pytest.approx(20_000), "of at most 26,667 that equal shares need"
 
 
+def test_two_full_mount_targets_do_not_both_fill_the_third() -> None:
+    loads = {"mt-a": 45_000, "mt-b": 45_000, "mt-c": 5_000}
+    targets = [TargetLoad(name, name, iops, 50_000, {"projects": iops}, {}) for name, iops in loads.items()]
+    moves = ranked(targets, [], {})
+
+    assert [change.saves_iops for change in moves] == pytest.approx([20_000, 10_000])
+    assert "mt-a falls from 90% to 50%, mt-c rises from 10% to 50%" in moves[0].text
+    assert "mt-b falls from 90% to 70%, mt-a rises from 50% to 70%" in moves[1].text
+
+
 def test_the_largest_clients_that_fit_are_named_first() -> None:
     clients = [
         MountLoad(name, "10.0.0.1", "/b", Traffic({"GETATTR": OperationTraffic(iops, Bounds.exact(iops))}))

@@ -5,7 +5,7 @@ a share. Limits below which nothing is said are decisions of this project, Novem
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.model.operations import (
@@ -104,10 +104,13 @@ def ranked(
 
 
 def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
-    for full in targets:
+    """Yield a move for each mount target, the fullest first. Each starts where the earlier moves end, so all can be made."""
+    present = {target.place: target for target in targets}
+    for place in sorted(present, key=lambda place: -present[place].ratio):
+        full = present[place]
         emptier = [
             target
-            for target in targets
+            for target in present.values()
             if target.file_systems.keys() & full.file_systems.keys() and full.ratio - target.ratio >= UNEVEN
         ]
         if not emptier:
@@ -119,6 +122,8 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
         moved = min(even, movable)
         if moved < LEAST_IOPS:
             continue
+        present[full.place] = replace(full, iops=full.iops - moved)
+        present[free.place] = replace(free, iops=free.iops + moved)
         clients = _clients_of(full, shared, mounts, moved)
         first = f", first {', '.join(clients)}" if clients else ""
         named = ", ".join(sorted(full.names.get(ocid, ocid) for ocid in shared))

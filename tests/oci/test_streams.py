@@ -29,8 +29,9 @@ def test_what_is_no_list_of_json_is_no_answer(content: bytes) -> None:
         {},
         {**GOOD, "dimensions": None},
         {**GOOD, "aggregatedDatapoints": None},
+        {"\ud800": 1},
     ],
-    ids=repr,
+    ids=ascii,
 )
 def test_a_stream_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:
     first, second, third = decode_streams(json.dumps([GOOD, bad, GOOD]).encode())
@@ -64,7 +65,9 @@ def test_every_good_stream_comes_as_it_was_sent(rows: list[tuple[dict[str, str],
 
 
 @pytest.mark.parametrize(
-    "bad", [None, {"timestamp": 12, "value": 1.0}, {**POINT, "value": "7"}, {**POINT, "value": True}], ids=repr
+    "bad",
+    [None, {"timestamp": 12, "value": 1.0}, {**POINT, "value": "7"}, {**POINT, "value": True}, {**POINT, "\ud800": 1}],
+    ids=ascii,
 )
 def test_a_point_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:
     (stream,) = decode_streams(json.dumps([{**GOOD, "aggregatedDatapoints": [bad, POINT]}]).encode())

@@ -10,7 +10,7 @@ stream into records, in a quarter of the time and with less memory than dictiona
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import DecodeError, ValidationError, convert
 from msgspec.json import Decoder
@@ -95,6 +95,8 @@ class ServiceClient:
         )
 
 
+_T = TypeVar("_T")
+
 _ALL_GOOD: Final = Decoder(list[Stream])
 
 
@@ -115,23 +117,20 @@ def decode_streams(content: bytes) -> list[Stream | None]:
 
 def _converted(row: object) -> Stream | None:
     """Return the stream without broken points. None for any other undocumented form."""
-    try:
-        return convert(row, Stream)
-    except ValidationError:
-        pass
+    if (stream := _as(Stream, row)) is not None:
+        return stream
     if not isinstance(row, dict) or not isinstance(row.get("aggregatedDatapoints"), list):
         return None
-    points = tuple(filter(None, map(_point, row["aggregatedDatapoints"])))
-    broken = len(row["aggregatedDatapoints"]) - len(points)
-    try:
-        dimensions = convert(row.get("dimensions"), dict[str, Any])
-    except ValidationError:
+    dimensions = _as(dict[str, Any], row.get("dimensions"))
+    if dimensions is None:
         return None
-    return Stream(dimensions, points, broken)
+    points = tuple(point for raw in row["aggregatedDatapoints"] if (point := _as(Point, raw)) is not None)
+    return Stream(dimensions, points, len(row["aggregatedDatapoints"]) - len(points))
 
 
-def _point(row: object) -> Point | None:
+def _as(kind: type[_T], row: object) -> _T | None:
+    """Return parsed JSON as a record. None for an undocumented form, and for a name with half a character."""
     try:
-        return convert(row, Point)
-    except ValidationError:
+        return convert(row, kind)
+    except (ValidationError, UnicodeEncodeError):
         return None

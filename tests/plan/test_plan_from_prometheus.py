@@ -592,6 +592,30 @@ def test_a_mount_target_without_figures_is_not_left_out_silently(
     assert note in answer.err.replace("\n  ", " ")
 
 
+@pytest.mark.parametrize("service", [(), ("--service", "block-volume")])
+def test_an_answer_from_a_part_of_the_stores_is_not_taken_for_the_whole(
+    service: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thanos answers with what it has, and warns."""
+
+    def answered(url: str, _: str) -> str:
+        return json.dumps(json.loads(by_part(of_two)(url)) | {"warnings": ["No StoreAPIs matched", "store eu\x1b[31m"]})
+
+    monkeypatch.setattr(command, "get", answered)
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    answer = ask("plan", "--prometheus", "http://p", *service)
+    assert answer.code == 0, answer.err
+    assert answer.err.count("note: Prometheus warns: No StoreAPIs matched") == 1
+    assert "\x1b" not in answer.err
+
+
+@pytest.mark.parametrize("warnings", [5, [None]])
+def test_warnings_of_another_form_are_a_failure(warnings: object) -> None:
+    answer = json.dumps({"status": "success", "warnings": warnings, "data": {"result": []}})
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        busiest(lambda _: answer, of_shape, None, NOW)
+
+
 @pytest.mark.parametrize("moment", ["1e300", "-5", "NaN"])
 def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
     series = {"metric": {"mount_target_id": "ocid1.a"}, "values": [[float(moment), "5"]]}

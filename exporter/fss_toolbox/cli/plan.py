@@ -229,7 +229,10 @@ def _prometheus(inputs: PlanInputs) -> Prometheus | None:
     if inputs.prometheus is None:
         return None
     base = check_url("--prometheus", inputs.prometheus).rstrip("/")
-    return Prometheus(lambda path: get(f"{base}{path}", "application/json"))
+    return Prometheus(
+        lambda path: get(f"{base}{path}", "application/json"),
+        warn=lambda warning: tables.note(f"Prometheus warns: {warning}"),
+    )
 
 
 def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None = None) -> dict[str, Load]:

@@ -25,6 +25,8 @@ _LONGEST_UNION: Final = 5000
 
 _LATEST: Final = 1e11  # Epoch seconds that no clock reaches for a thousand years
 
+_MOST_WARNINGS: Final = 5
+
 _PART: Final = "part"
 """Label of a series in the answer to several queries: the number of the query."""
 
@@ -48,11 +50,18 @@ class Peak(NamedTuple):
 
 
 class Prometheus:
-    """One Prometheus. `get` returns the text of a path with its query. `now` is the end of the week in epoch seconds."""
+    """One Prometheus. `get` returns the text of a path with its query. `now` is the end of the week in epoch seconds.
 
-    def __init__(self, get: Callable[[str], str], now: float | None = None) -> None:
+    `warn` takes the first warnings of the server, each once. A server warns of an answer from a part of its stores.
+    """
+
+    def __init__(
+        self, get: Callable[[str], str], now: float | None = None, warn: Callable[[str], None] = lambda _: None
+    ) -> None:
         self._get = get
         self.now = time.time() if now is None else now
+        self._warn = warn
+        self._warned: set[str] = set()
 
     def present(self) -> float:
         """Return the present time in epoch seconds, for a query of now."""
@@ -175,9 +184,16 @@ class Prometheus:
             document = json.loads(text)
             if document["status"] != "success":
                 raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
+            for warning in document.get("warnings") or ():
+                self._pass_on(warning[:200])
             return [(_labels(series), parse(series)) for series in document["data"]["result"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
+
+    def _pass_on(self, warning: str) -> None:
+        if warning not in self._warned and len(self._warned) < _MOST_WARNINGS:
+            self._warned.add(warning)
+            self._warn(warning)
 
 
 def _unions(queries: Iterable[str]) -> Iterator[str]:

@@ -111,6 +111,18 @@ def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
     assert after["mt-home"] > before["mt-home"]
 
 
+def test_a_ledger_of_another_tenancy_is_told_and_counting_begins_at_zero(
+    worlds: Callable[..., World], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = worlds(ledger_directory=str(tmp_path))
+    for _ in range(3):
+        world.poll()
+        world.pass_minutes()
+    other = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path), tenancy="ocid1.tenancy.oc1..b")
+    other.poll()
+    assert "begin at 0: a ledger of version 2 and eu-frankfurt-1 of ocid1.tenancy.oc1.." in caplog.text
+
+
 def test_new_oci_settings_leave_the_counters_as_they_are(
     regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -163,15 +175,15 @@ class TestFile:
             "",
             "{",
             "[]",
-            '{"version": 1}',
-            '{"version": 2, "region": "eu", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 1, "region": "other", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
-            '{"version": 1, "region": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
+            '{"version": 2}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 2, "place": "other", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
+            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
             % ("f" * 46),
         ],
     )
@@ -235,4 +247,4 @@ class TestFile:
         assert list(tmp_path.iterdir()) == []
         assert "No space left on device" in caplog.text
         file.write(self.ledger())
-        assert json.loads((tmp_path / "eu.json").read_text())["region"] == "eu"
+        assert json.loads((tmp_path / "eu.json").read_text())["place"] == "eu"

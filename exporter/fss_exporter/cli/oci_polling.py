@@ -122,13 +122,13 @@ class Polling:
         for session in self._sessions.values():
             session.use_credentials(held)
 
-    def _ledger(self, region: str) -> tuple[Ledger, Callable[[Ledger], None]]:
+    def _ledger(self, region: str, tenancy_id: str) -> tuple[Ledger, Callable[[Ledger], None]]:
         """Return the ledger of a region, of an earlier version of the settings or of the file, and what keeps it."""
         directory = self.settings.oci.ledger_directory
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
         path = directory / f"{_file_name(self.settings, region)}.ledger.json"
-        file = LedgerFile(path, region, self._may_keep)
+        file = LedgerFile(path, f"{region} of {tenancy_id}", self._may_keep)
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
@@ -143,7 +143,7 @@ class Polling:
             report=inventory_failures.report,
             publish=lambda state: self.board.publish(name, inventory=state),
         )
-        ledger, keep = self._ledger(name)
+        ledger, keep = self._ledger(name, client.tenancy_id)
         judge = MinuteJudge(ledger, lambda: self.settings)
         queries = MetricQueries(
             client,

@@ -17,7 +17,7 @@ from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
 _ANSWER_SECONDS: Final = 10.0  # a file system answers within milliseconds
 
@@ -36,14 +36,14 @@ class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
     version: int
-    region: str
+    place: str
     start: int
     answered: dict[str, int]
     pages: dict[str, list[_Row]]
 
 
-def dump(ledger: Ledger, region: str) -> bytes:
-    """Return a ledger as JSON."""
+def dump(ledger: Ledger, place: str) -> bytes:
+    """Return a ledger as JSON. `place` names region and tenancy."""
     pages = {
         name: [
             _Row(key, account.minutes.floor, f"{account.minutes.taken:x}", account.totals, account.held_back)
@@ -51,18 +51,18 @@ def dump(ledger: Ledger, region: str) -> bytes:
         ]
         for name, page in ledger.pages()
     }
-    return msgspec.json.encode(_Document(_VERSION, region, ledger.start, ledger.answered, pages))
+    return msgspec.json.encode(_Document(_VERSION, place, ledger.start, ledger.answered, pages))
 
 
-def load(content: bytes, region: str) -> Ledger:
-    """Return the ledger of a region from JSON.
+def load(content: bytes, place: str) -> Ledger:
+    """Return the ledger of a region and tenancy from JSON.
 
     Raises:
-        ValueError: this is no ledger of the region, or a number is impossible.
+        ValueError: this is no ledger of the place, or a number is impossible.
     """
     document = msgspec.json.decode(content, type=_Document)  # its errors are ValueErrors
-    if (document.version, document.region) != (_VERSION, region):
-        raise ValueError(f"a ledger of version {document.version} and region {document.region}")
+    if (document.version, document.place) != (_VERSION, place):
+        raise ValueError(f"a ledger of version {document.version} and {document.place}")
     ledger = Ledger(document.start)
     ledger.answered = document.answered
     for name, rows in document.pages.items():
@@ -82,13 +82,13 @@ class LedgerFile:
 
     Args:
         path: path of the file, whose directory exists.
-        region: name of the region.
+        place: region and tenancy of the ledger, for example `eu-frankfurt-1 of ocid1.tenancy.oc1..a`.
         may_write: whether the file is that of this poller at this moment.
     """
 
-    def __init__(self, path: Path, region: str, may_write: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, path: Path, place: str, may_write: Callable[[], bool] = lambda: True) -> None:
         self._path = path
-        self._region = region
+        self._place = place
         self._may_write = may_write
         self._access = OneWithin(_ANSWER_SECONDS, "the access to its file system")
         self._log_once = LogOnce(log)
@@ -96,17 +96,17 @@ class LedgerFile:
     def read(self, new: Callable[[], Ledger]) -> Ledger:
         """Return the kept ledger, or a new one."""
         try:
-            return load(self._access.run(self._path.read_bytes), self._region)
+            return load(self._access.run(self._path.read_bytes), self._place)
         except FileNotFoundError:
             return new()
         except (OSError, SourceError, ValueError) as error:
-            message = f"{self._path}: cannot be read, so the counters of {self._region} begin at 0: {error}"
+            message = f"{self._path}: cannot be read, so the counters of {self._place} begin at 0: {error}"
             self._log_once.failed("read", message, level=logging.ERROR)
             return new()
 
     def write(self, ledger: Ledger) -> None:
         """Replace the file. After an error the old file is removed, because its counters would be behind."""
-        content = dump(ledger, self._region)  # before the thread, because the next poll changes the ledger
+        content = dump(ledger, self._place)  # before the thread, because the next poll changes the ledger
         try:
             self._access.run(lambda: self._replace(content))
         except SourceError as error:

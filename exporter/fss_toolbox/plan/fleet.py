@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from fss_exporter.client_scrape import COUNTERS, traffic_of
+from fss_exporter.client_scrape import traffic_of
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.server_estimate import (
     SIZE_BUCKETS,
@@ -13,11 +13,13 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
 )
 from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_toolbox.plan.history import counter_rates
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, mean, selector, texts
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
 
-_Key = tuple[str, ...]
+_Selected = tuple[str, float]
+"""Selector of the series of a mount target, and the end of its busiest five minutes in epoch seconds."""
 _FileSystemLook = tuple[str, float, str]
 """OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target."""
 
@@ -28,44 +30,36 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
     Raises:
         SourceError: Prometheus does not answer.
     """
-    moments = {name: load.moment for name, (load, _) in loads.items()}
     selected = {
         # Clients of a mount target without an address are not known.
-        name: at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id)
+        name: (
+            at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id),
+            load.moment,
+        )
         for name, (load, _) in loads.items()
     }
     judged = {name: (load, limits.iops) for name, (load, limits) in loads.items() if load.traffic.iops and limits.iops}
     return ranked(
         _targets(prometheus, selected, judged),
-        _mounts(prometheus, selected, moments),
-        _networks(prometheus, set(moments.values())),
+        _mounts(prometheus, selected),
+        _networks(prometheus, {moment for _, moment in selected.values()}),
     )
 
 
-def _mounts(prometheus: Prometheus, selected: Mapping[str, str], moments: Mapping[str, float]) -> list[MountLoad]:
-    """Return the mounts of each mount target by its selector of client series, at its moment."""
-    rates: dict[_Key, dict[tuple[str, str, str], float]] = defaultdict(dict)
-    queries, infos = {}, {}
-    for name, of in selected.items():
-        for counter in sorted(COUNTERS):
-            each = client_rate(counter, of, "class", "operation", at=moments[name])
-            queries[name, counter] = f"sum by (instance, export, service, class, operation) ({each})"
-        infos[name] = (
-            f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of} @ {moments[name]})"
-        )
-    for (name, counter), samples in prometheus.together(queries).items():
-        for labels, value in samples:
-            client, export, service, of_class, operation = texts(
-                labels, "instance", "export", "service", "class", "operation"
-            )
-            rates[name, client, export, service][counter, of_class, operation] = value
-    options: dict[_Key, set[_Key]] = defaultdict(set)
-    for name, samples in prometheus.together(infos).items():
+def _mounts(prometheus: Prometheus, selected: Mapping[str, _Selected]) -> list[MountLoad]:
+    """Return the mounts of each mount target."""
+    queries = {
+        name: f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of} @ {moment})"
+        for name, (of, moment) in selected.items()
+    }
+    options: dict[tuple[str, ...], set[tuple[str, ...]]] = defaultdict(set)
+    for name, samples in prometheus.together(queries).items():
         for labels, _ in samples:
             options[name, *texts(labels, "instance", "export")].add(texts(labels, "rsize", "wsize", "nconnect"))
     return [
-        MountLoad(client, name, export, traffic_of(service, own), *_agreed(options[name, client, export]))
-        for (name, client, export, service), own in rates.items()
+        MountLoad(client, name, export, traffic_of(service, rates), *_agreed(options[name, client, export]))
+        for name, mounts in counter_rates(prometheus, selected, "instance", "export", "service").items()
+        for (client, export, service), rates in mounts.items()
     ]
 
 
@@ -86,18 +80,19 @@ class _Export(NamedTuple):
 
 
 def _targets(
-    prometheus: Prometheus, selected: Mapping[str, str], judged: Mapping[str, tuple[Load, float]]
+    prometheus: Prometheus, selected: Mapping[str, _Selected], judged: Mapping[str, tuple[Load, float]]
 ) -> list[TargetLoad]:
     """Return the mount targets with known IOPS and ceiling, and what is behind them."""
     queries = {
-        name: f"group by ({', '.join(_Export._fields)}) (fss_export_info{selected[name]} @ {load.moment})"
-        for name, (load, _) in judged.items()
+        name: f"group by ({', '.join(_Export._fields)}) (fss_export_info{of} @ {moment})"
+        for name, (of, moment) in selected.items()
+        if name in judged
     }
     exports = {
         name: [_Export(*texts(labels, *_Export._fields)) for labels, _ in samples]
         for name, samples in prometheus.together(queries).items()
     }
-    looks = {(export.mount_target_id, judged[name][0].moment) for name, own in exports.items() for export in own}
+    looks = {(export.mount_target_id, selected[name][1]) for name, own in exports.items() for export in own}
     costs = _costs(prometheus, looks)
     return [_target(name, load, limit, exports[name], costs) for name, (load, limit) in judged.items()]
 

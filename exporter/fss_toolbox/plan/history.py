@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from fss_exporter.addresses import NetworkAddress, names_of
 from fss_exporter.catalogue import CATALOGUE
@@ -15,7 +15,19 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.plan.load import Load, SizeShare, ended, fullness, size_shares
-from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, at_place, client_rate, mean, place_in, selector
+from fss_toolbox.plan.prometheus_api import (
+    Fullness,
+    Peak,
+    Prometheus,
+    at_place,
+    client_rate,
+    mean,
+    place_in,
+    selector,
+    texts,
+)
+
+_Subject = TypeVar("_Subject")
 
 CLIENTS_ALONE: Final = (
     "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
@@ -114,23 +126,43 @@ def client_traffic(prometheus: Prometheus, looks: Collection[ClientsLook]) -> di
     Raises:
         SourceError: Prometheus does not answer, or its metrics are not those of an agent of this version.
     """
-    queries = {
-        (look, name): "sum by (service, class, operation)"
-        f" ({client_rate(name, at_place(look.place), 'class', 'operation', at=look.moment)})"
-        for look in looks
-        for name in sorted(COUNTERS)
-    }
-    rates: dict[ClientsLook, dict[tuple[str, str, str], float]] = {look: defaultdict(float) for look in looks}
-    services: dict[ClientsLook, set[str]] = {look: set() for look in looks}
-    for (look, name), samples in prometheus.together(queries).items():
-        for labels, value in samples:
-            rates[look][name, labels.get("class", ""), labels.get("operation", "")] += value
-            services[look].add(labels.get("service", ""))
     overrides = _overrides(prometheus, {look.moment for look in looks})
-    return {
-        look: traffic_of(next(iter(named)) if len(named) == 1 else "", rates[look], overrides[look.moment])
-        for look, named in services.items()
+    selected = {look: (at_place(look.place), look.moment) for look in looks}
+    traffic = {}
+    for look, by_service in counter_rates(prometheus, selected, "service").items():
+        rates: dict[tuple[str, str, str], float] = defaultdict(float)
+        for of_service in by_service.values():
+            for counter, rate in of_service.items():
+                rates[counter] += rate
+        services = [service for (service,) in by_service]
+        traffic[look] = traffic_of(services[0] if len(services) == 1 else "", rates, overrides[look.moment])
+    return traffic
+
+
+def counter_rates(
+    prometheus: Prometheus, selected: Mapping[_Subject, tuple[str, float]], *names: str
+) -> dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]]:
+    """Return the rates of all client counters by these labels, as `traffic_of` takes them.
+
+    `selected` has the selector of the series and the end of five minutes, epoch seconds, of each subject.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    by = ", ".join((*names, "class", "operation"))
+    queries = {
+        (subject, counter): f"sum by ({by}) ({client_rate(counter, of, 'class', 'operation', at=moment)})"
+        for subject, (of, moment) in selected.items()
+        for counter in sorted(COUNTERS)
     }
+    rates: dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]] = {
+        subject: defaultdict(dict) for subject in selected
+    }
+    for (subject, counter), samples in prometheus.together(queries).items():
+        for labels, value in samples:
+            of_class, operation = texts(labels, "class", "operation")
+            rates[subject][texts(labels, *names)][counter, of_class, operation] = value
+    return rates
 
 
 def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float, CostOverrides]:

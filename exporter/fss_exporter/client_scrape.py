@@ -209,8 +209,7 @@ def _class_cost(of_class: str, rates: Rates) -> Bounds:
 
 def cost_of(rates: Rates) -> Bounds:
     """Return the I/O operations of all classes together, 0 if no cost is known."""
-    costs = [_class_cost(of_class, rates) for name, of_class, _ in rates if name == _POINT]
-    return Bounds(*map(sum, zip(*costs, strict=True))) if costs else Bounds.exact(0.0)
+    return Bounds.total(_class_cost(of_class, rates) for name, of_class, _ in rates if name == _POINT)
 
 
 def _operation_traffic(

@@ -6,14 +6,13 @@ from collections import Counter
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.estimate import NO_COST
+from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import read_io_operations
 from fss_exporter.model.server_estimate import (
     BUCKETS,
     estimate_metadata,
     estimate_reads_by_size,
     estimate_writes_by_size,
-    total_of,
 )
 
 KIB = 1024
@@ -39,7 +38,7 @@ def test_no_requests_cost_nothing() -> None:
     assert estimate_reads_by_size([0, 0, 0], 0.0) == NO_COST
     assert estimate_reads_by_size([0, 0, 0], 5e6) == NO_COST
     assert estimate_metadata({}) == NO_COST
-    assert total_of([]) == NO_COST
+    assert Bounds.total([]) == NO_COST
 
 
 @pytest.mark.parametrize(
@@ -153,9 +152,5 @@ def test_a_name_that_is_no_procedure_may_be_any_and_claims_the_least() -> None:
 
 @given(st.lists(st.tuples(*[st.floats(0, 1e9)] * 3), max_size=5))
 def test_independent_estimates_add_up(parts: list[tuple[float, float, float]]) -> None:
-    from fss_exporter.model.estimate import Bounds
-
-    assert (
-        total_of([Bounds(*part) for part in parts]) == tuple(sum(values) for values in zip(*parts, strict=True))
-        or not parts
-    )
+    whole = Bounds.total(Bounds(*part) for part in parts)
+    assert whole == pytest.approx([sum(part[place] for part in parts) for place in range(3)])

@@ -10,7 +10,7 @@ The rule, the reasons and the measured error: docs/cost-model.md.
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -46,6 +46,11 @@ class Bounds(NamedTuple):
     def exact(cls, value: float) -> "Bounds":
         """Return bounds that coincide."""
         return cls(value, value, value)
+
+    @classmethod
+    def total(cls, parts: "Iterable[Bounds]") -> "Bounds":
+        """Return the sum of independent costs, 0 for none."""
+        return cls(*map(sum, zip(NO_COST, *parts, strict=True)))
 
     def plus(self, other: "Bounds") -> "Bounds":
         """Return the sum of two costs."""

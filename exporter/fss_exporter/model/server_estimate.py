@@ -70,11 +70,6 @@ def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] |
     return Bounds(lower, lower, upper)
 
 
-def total_of(parts: Sequence[Bounds]) -> Bounds:
-    """The sum of independent estimates."""
-    return Bounds(*(sum(values) for values in zip(*parts, strict=True))) if parts else NO_COST
-
-
 _LEAST_BLOCKS = tuple(blocks(bucket.above_bytes + 1) for bucket in BUCKETS)
 _MOST_BLOCKS = tuple(blocks(bucket.up_to_bytes) for bucket in BUCKETS)
 _LEAST_BYTES = tuple(bucket.above_bytes for bucket in BUCKETS)

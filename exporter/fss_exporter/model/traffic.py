@@ -100,7 +100,7 @@ def added(rates: Iterable[OperationTraffic]) -> OperationTraffic:
     for name in _FIGURES:
         known = [value for rate in rates if (value := getattr(rate, name)) is not None]
         figures[name] = sum(known) if known else None
-    iops = Bounds(*map(sum, zip(*costs, strict=True))) if costs else None
+    iops = Bounds.total(costs) if costs else None
     return OperationTraffic(sum(rate.operations for rate in rates), iops, **figures)
 
 

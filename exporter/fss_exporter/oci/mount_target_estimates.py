@@ -16,7 +16,6 @@ from fss_exporter.model.server_estimate import (
     estimate_metadata,
     estimate_reads_by_size,
     estimate_writes_by_size,
-    total_of,
 )
 from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.minute_metrics import ESTIMATED_FROM, METADATA, READ_BYTES, READS, WRITE_BYTES, WRITES
@@ -35,7 +34,7 @@ def estimate(values: Mapping[Key, float], overrides: CostOverrides = NO_OVERRIDE
         if metric in ESTIMATED_FROM:
             system, *dimensions = place
             systems[system][metric, *dimensions] = value
-    return total_of([_of_file_system(system, overrides) for system in systems.values()]) if systems else None
+    return Bounds.total(_of_file_system(system, overrides) for system in systems.values()) if systems else None
 
 
 def _of_file_system(values: Mapping[Key, float], overrides: CostOverrides) -> Bounds:
@@ -43,10 +42,10 @@ def _of_file_system(values: Mapping[Key, float], overrides: CostOverrides) -> Bo
     reads = [values.get(key, 0.0) for key in _READS_BY_SIZE]
     writes = [values.get(key, 0.0) for key in _WRITES_BY_SIZE]
     metadata = {key[1]: rate for key, rate in values.items() if key[0] == METADATA}
-    return total_of(
-        [
+    return Bounds.total(
+        (
             overrides.scaled(READ, estimate_reads_by_size(reads, values.get((READ_BYTES,)))),
             overrides.scaled(WRITE, estimate_writes_by_size(writes, values.get((WRITE_BYTES,)))),
             estimate_metadata(metadata, overrides.weights),
-        ]
+        )
     )

@@ -85,20 +85,23 @@ def growing(path: str, days: int, silent: int = 0) -> str:
     query = parse_qs(urlsplit(path).query)
     text, is_daily = query["query"][0], query.get("step") == ["86400"]
     labels = {"mount_target_id": "ocid1.a"}
-    values = [[NOW, "0"]]
+    values = [(NOW, "0")]
     if "limit" in text:
         values = []
     elif "fss_mount_target_info" in text:
         labels |= {"address": "10.0.0.5", "mount_target": "mt", "shape": "standard"}
     elif "read_bytes_per_second" in text:
         values = [
-            [NOW - day * 86_400, str(700e6 - day * 10e6)] for day in reversed(range(silent, days) if is_daily else [0])
+            (NOW - day * 86_400, str(700e6 - day * 10e6)) for day in reversed(range(silent, days) if is_daily else [0])
         ]
     elif "write_bytes_per_second" not in text:
         values = []
+    if is_daily:
+        begin, end = float(query["start"][0]), float(query["end"][0])
+        values = [(moment, value) for moment, value in values if begin <= moment <= end]
     series = {
         "metric": labels,
-        **({"values": values} if "query_range" in path else {"value": (values or [[0, "nan"]])[0]}),
+        **({"values": values} if "query_range" in path else {"value": (values or [(0, "nan")])[0]}),
     }
     return json.dumps({"status": "success", "data": {"result": [series] if values else []}})
 

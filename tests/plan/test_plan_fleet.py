@@ -184,6 +184,15 @@ def test_the_busiest_moment_of_any_day_counts(peak: int) -> None:
     assert (busiest.moment, busiest.figures, busiest.newest) == (peak, {"a": 1.0}, NOW)
 
 
+@pytest.mark.parametrize("days", [28, 15, 7, 1])
+def test_each_of_the_last_days_is_there_once(days: int) -> None:
+    prometheus = Prometheus(week_of(lambda moment: moment, []), NOW)
+
+    assert prometheus.daily("a", days, lambda _: "")[""] == [
+        (moment / DAY_S, moment) for moment in range(NOW - (days - 1) * DAY_S, NOW + 1, DAY_S)
+    ]
+
+
 def test_of_equal_moments_the_latest_counts() -> None:
     prometheus = Prometheus(week_of(lambda _: 5.0, []), NOW)
 

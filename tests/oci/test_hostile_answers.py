@@ -111,6 +111,19 @@ def test_a_redirect_to_another_host_is_a_broken_answer(
     assert not asked
 
 
+@pytest.mark.parametrize("status", ["502 Bad Gateway", "407 Proxy Authentication Required", "200 OK"])
+def test_the_clock_of_a_proxy_that_answers_in_place_of_oci_says_nothing(
+    status: str, account: Account, tmp_path: Path
+) -> None:
+    head = f"HTTP/1.1 {status}\r\nDate: Wed, 20 Nov 2030 10:00:00 GMT\r\nContent-Type: text/html\r\n"
+    page = f"{head}Content-Length: 6\r\nConnection: close\r\n\r\n<html>"
+    with hostile_server(lambda connection: connection.sendall(page.encode())) as url:
+        calls = client(url, account, tmp_path)
+        with pytest.raises(BrokenAnswer):
+            calls.summarize(REQUEST)
+    assert calls.clock_skew_seconds is None
+
+
 def test_a_page_token_that_repeats_ends_the_listing(account: Account, tmp_path: Path) -> None:
     with hostile_server(same_page) as url, pytest.raises(BrokenAnswer, match="does not end"):
         client(url, account, tmp_path).resources("ListMountTargets", TENANCY, "AD-1")

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from circuitbreaker import CircuitBreakerError
 from oci.circuit_breaker import CircuitBreakerStrategy
-from oci.exceptions import ClientError
+from oci.exceptions import ClientError, ServiceError
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable
 from fss_exporter.oci.calls import CallBudget
@@ -125,8 +125,9 @@ class Session:
 
         def send() -> CloudAnswer:
             response = client.call(operation, ocid, body=body, **options)
+            data = None if response.data is None else decode(response.data)
             self._note_clock(response.headers)
-            return CloudAnswer(None if response.data is None else decode(response.data), response.headers)
+            return CloudAnswer(data, response.headers)
 
         attempt = 1
         while True:
@@ -188,7 +189,8 @@ class Session:
         try:
             answer = send()
         except Exception as error:
-            self._note_clock(getattr(error, "headers", None) or {})
+            if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, whose clock says nothing
+                self._note_clock(error.headers)
             known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:
                 raise

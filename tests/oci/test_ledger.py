@@ -232,6 +232,20 @@ class TestFile:
         file.write(ledger)
         assert dump(file.read(lambda: Ledger(0)), "eu") == dump(ledger, "eu")
 
+    def test_a_system_without_a_thread_for_the_write_stops_no_poll(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        def refuse(_: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        file = LedgerFile(tmp_path / "eu.json", "eu")
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", refuse)
+            file.write(self.ledger())
+        assert "cannot be written, so a restart begins with older counters: can't start new thread" in caplog.text
+        file.write(self.ledger())
+        assert (tmp_path / "eu.json").exists()
+
     def test_a_file_that_cannot_be_replaced_is_removed_because_it_is_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:

@@ -109,11 +109,11 @@ class LedgerFile:
         content = dump(ledger, self._place)  # before the thread, because the next poll changes the ledger
         try:
             self._access.run(lambda: self._replace(content))
-        except SourceError as error:
+        except (RuntimeError, SourceError) as error:  # a RuntimeError: the system allows no further thread
             message = f"{self._path}: cannot be written, so a restart begins with older counters: {error}"
             self._log_once.failed("hangs", message, level=logging.ERROR)
         else:
-            self._log_once.works("hangs", f"{self._path}: its file system answers again")
+            self._log_once.works("hangs", f"{self._path}: is written in time again")
 
     def _replace(self, content: bytes) -> None:
         if not self._may_write():

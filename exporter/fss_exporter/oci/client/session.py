@@ -189,7 +189,7 @@ class Session:
         try:
             answer = send()
         except Exception as error:
-            if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, whose clock says nothing
+            if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, with its own clock
                 self._note_clock(error.headers)
             known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
             if known is None:

@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from importlib.resources import files
-from math import isfinite
 from typing import Any
 
 from rich.console import Console
@@ -66,6 +65,9 @@ _FIGURES = (
 )
 
 
+_MOST_USD = 1e12  # Larger prices are typing errors
+
+
 def shipped_prices() -> dict[str, Price]:
     """Return the prices that the project ships."""
     return parse_prices("prices.toml", files("fss_toolbox.plan").joinpath("prices.toml").read_text(encoding="utf-8"))
@@ -81,6 +83,8 @@ def parse_prices(name: str, text: str) -> dict[str, Price]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name}: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{name}: nested too deeply for a table of prices") from error
     return {option: _price(f"{name}: [{option}]", option, table) for option, table in document.items()}
 
 
@@ -96,8 +100,8 @@ def _price(where: str, option: str, table: Any) -> Price:
     if len(given) != 1 or not table.keys() <= known or not isinstance(table.get("source"), str):
         raise UsageError(f"{where}: give usd or usd_per_gb, and source and date")
     amount = table[given[0]]
-    if isinstance(amount, bool) or not isinstance(amount, int | float) or not isfinite(amount) or amount < 0:
-        raise UsageError(f"{where}: {given[0]} is not an amount of at least 0")
+    if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount <= _MOST_USD:
+        raise UsageError(f"{where}: {given[0]} is not an amount from 0 to {_MOST_USD:,.0f}")
     try:
         read_on = date.fromisoformat(str(table.get("date")))
     except ValueError as error:

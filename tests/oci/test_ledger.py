@@ -13,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from tests.clock import NOON
 from tests.oci.fake_cloud import mount_target
 from tests.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
+from tests.oci.polled_region import PolledRegion
 from tests.oci.test_metric_poller import cloud
 from tests.oci.world import START, World
 from tests.processes import PROMPT_S
@@ -22,7 +23,7 @@ from fss_exporter.background import OneWithin
 from fss_exporter.cli import oci_polling
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.ledger_file import LedgerFile, dump
+from fss_exporter.oci.ledger_file import LedgerFile, dump, load
 
 
 def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:
@@ -67,6 +68,26 @@ def test_a_mount_target_that_is_gone_for_three_hours_begins_again_at_zero() -> N
     run.poll.minute()
     assert run.poll.counted()["a"] == run.truth()
     assert run.poll.counted()["b"] < run.truth()
+
+
+@pytest.mark.parametrize("ahead_s", [3600, 30 * 365 * 86_400])
+def test_a_ledger_from_the_future_counts_on_from_now(ahead_s: int) -> None:
+    run = LedgerRun()
+    run.poll.minute(5)
+    run.poll.minute()
+    counted, judged, minutes = run.poll.counted(), run.judged(), run.minute
+    ledger = load(dump(run.poll.ledger, "eu"), "eu")
+    ledger.start += ahead_s
+    ledger.answered = {name: minute + ahead_s for name, minute in ledger.answered.items()}
+    for _, page in ledger.pages():
+        for tally in page.values():
+            tally.minutes.floor += ahead_s
+    run.start(PolledRegion(run.cloud, now=run.poll.now, ledger=ledger))
+    for _ in range(40):
+        run.poll.minute()
+    later = sum(minute * minute for minute in range(minutes + 2, run.minute + 1)) * 60.0
+    assert run.poll.counted() == {name: count + later for name, count in counted.items()}
+    assert run.judged() == {ocid: number + run.minute - minutes - 1 for ocid, number in judged.items()}
 
 
 EVENTS = st.sampled_from(["", "", "", "flap", "skip", "down", "restart", "restart twice"])

@@ -124,6 +124,14 @@ class Ledger:
         self.answered: dict[str, int] = {}
         self._pages: dict[str, Page] = {}
 
+    def forget_after(self, now_minute: int) -> None:
+        """Count on from `now_minute` where minutes far after it are counted: the clock was ahead, or the file is of another time."""
+        self.start = min(self.start, now_minute)
+        for page in self._pages.values():
+            for tally in page.values():
+                if tally.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
+                    tally.minutes = Minutes(now_minute)
+
     def page(self, name: str) -> Page:
         """Return the accounts of one metric. The page is the ledger's own."""
         return self._pages.setdefault(name, {})

@@ -183,8 +183,6 @@ class MinuteJudge:
     def _unjudged(self, target: str, now_minute: int) -> Iterator[int]:
         """Yield the minutes of a mount target that are not judged. The first sight of the mount target is the begin."""
         account = self._verdicts.get((target,))
-        if account is not None and account.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
-            account.minutes = Minutes(now_minute)  # the clock was far ahead
         if account is None:
             totals = dict.fromkeys(
                 (_joined(objective, verdict) for objective in OBJECTIVES for verdict in VERDICTS), 0.0

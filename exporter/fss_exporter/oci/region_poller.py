@@ -68,6 +68,7 @@ class RegionPoller:
         began = self._clock()
         if state.inventory is None or not state.scopes:
             return self._state(0.0)
+        self._queries.ledger.forget_after(newest_complete(self._queries.now()))
         self._queries.use(state.inventory)
         self._learn_names(state)
         self._queries.waits_for = self._judge.waits_for

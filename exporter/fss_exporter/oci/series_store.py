@@ -141,7 +141,6 @@ class SeriesStore:
         A stream is None if its form is undocumented. A point after `now_minute`, the newest complete minute, is incomplete and
         not taken.
         """
-        self._ledger.start = min(self._ledger.start, now_minute)  # the clock may have been ahead at the start
         skipped: Counter[str] = Counter()
         taken: set[Key] = set()
         newest = 0

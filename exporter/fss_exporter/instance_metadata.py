@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from fss_exporter.addresses import network_name
+
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
@@ -50,10 +52,16 @@ def read_instance_metadata(url: str, deadline_s: float) -> InstanceMetadata | No
         return None
     if not isinstance(document, dict):
         return None
-    region = document.get("canonicalRegionName") or document.get("region")
-    return InstanceMetadata(
-        str(document.get("availabilityDomain") or ""), str(region or ""), _bandwidth(document.get("shapeConfig"))
-    )
+    domain, region = document.get("availabilityDomain"), document.get("canonicalRegionName") or document.get("region")
+    return InstanceMetadata(_name(domain), _name(region), _bandwidth(document.get("shapeConfig")))
+
+
+def _name(value: object) -> str:
+    """Return a name of the metadata. Empty for an odd one, which would become a label of every series."""
+    try:
+        return network_name(value) if isinstance(value, str) else ""
+    except ValueError:
+        return ""
 
 
 def read_body(answer: "HTTPResponse", most_bytes: int, deadline_s: float) -> bytes:

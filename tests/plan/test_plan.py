@@ -262,3 +262,12 @@ def test_a_long_round_trip_is_called_what_it_is(rtt: str, said: str) -> None:
     out = " ".join(ask("plan", "--reads", "5", "--clients", "1", "--network-rtt", rtt).out.split())
     assert said in out
     assert bool(said) == ("White paper:" in out)
+
+
+def test_what_fits_the_known_ceilings_is_not_called_enough_for_all() -> None:
+    flags = ("plan", "--reads", "5000", "--read-size", "32k", "--mount-targets", "2")
+    known, unpublished = ask(*flags).out, ask(*flags, "--shape", "hpmt-80").out
+
+    assert "2 given: enough\n" in known
+    assert "2 given: enough for the known ceilings\n" in unpublished
+    assert "spread evenly, by the known ceilings\n" in unpublished

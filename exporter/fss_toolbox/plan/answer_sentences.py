@@ -39,7 +39,7 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     else:
         yield f"binds first: {answer.binds.resource}, at {printed.percent(answer.binds.ratio)}"
     if answer.best is not None:
-        judged = "" if _judged_by_all(answer) else " and by the known ceilings"
+        judged = "" if is_judged_by_all(answer) else " and by the known ceilings"
         yield f"at this mix{judged}, one mount target serves at most {_most_text(scenario, answer.best)}"
     yield from _mount_targets(scenario, answer)
     if answer.client_bound and answer.attainable is not None:
@@ -65,11 +65,12 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
     if needed is None:
         return
     more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
-    all_known = _judged_by_all(answer)
+    all_known = is_judged_by_all(answer)
     share = printed.percent(scenario.target)
     yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
     if given is not None:
-        yield f"{given} given: {'enough' if given >= needed else f'{needed - given} too few'}"
+        enough = f"enough{'' if all_known else ' for the known ceilings'}"
+        yield f"{given} given: {enough if given >= needed else f'{needed - given} too few'}"
     unpublished = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
     if unpublished:
         yield f"not judged, because no document states a ceiling: {unpublished}"
@@ -200,7 +201,7 @@ def _most_text(scenario: Scenario, times: float) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _judged_by_all(answer: capacity.CapacityAnswer) -> bool:
+def is_judged_by_all(answer: capacity.CapacityAnswer) -> bool:
     """Whether every ceiling of the mount target is known, and the cost of the load."""
     return all(
         use.limit is not None and (use.demand is not None or use.resource != IOPS) for use in answer.mount_target

@@ -9,7 +9,7 @@ from rich.console import Console
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.answer_sentences import NO_CACHE, differences, sentences
+from fss_toolbox.plan.answer_sentences import NO_CACHE, differences, is_judged_by_all, sentences
 from fss_toolbox.plan.comparison import options_document, show_options
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
@@ -52,7 +52,9 @@ def show_case(out: Console, case: Case) -> None:
     say(out, "")
     _show_bounds(out, scenario)
     if scenario.mount_targets is not None and not load.is_job:
-        show_table(out, _SCALING, list(_scaling_rows(scenario)), "The same load on more mount targets, spread evenly")
+        known = "" if is_judged_by_all(scenario.answer()) else ", by the known ceilings"
+        title = f"The same load on more mount targets, spread evenly{known}"
+        show_table(out, _SCALING, list(_scaling_rows(scenario)), title)
         say(out, "")
     for line in sentences(scenario):
         say(out, line, hanging=2)

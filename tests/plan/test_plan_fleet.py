@@ -74,17 +74,17 @@ def _history() -> Iterator[str]:
 
 
 def _busy_networks() -> Iterator[str]:
-    """At a busy moment, two mounts of a host take 90 % of its network. Two hosts with one name take 60 % each of theirs."""
-    mounts = {
-        'network="eu-1",instance="full",export="/a"': 4.5e5,
-        'network="eu-1",instance="full",export="/b"': 4.5e5,
-        'network="eu-1",instance="two",export="/a"': 6e5,
-        'network="us-1",instance="two",export="/a"': 6e5,
+    """At a busy moment, a host receives 90 % of what its network can. Two hosts with one name send 60 % of theirs each."""
+    rates = {
+        "received": {'instance="full",job="a"': 9e5, 'instance="two",job="a"': 1.0, 'instance="two",job="b"': 1.0},
+        "sent": {'instance="full",job="a"': 1.0, 'instance="two",job="a"': 6e5, 'instance="two",job="b"': 6e5},
     }
-    for minute in range(10):
-        at = busy_until(0) - 60 * (9 - minute) - 30
-        for mount, rate in mounts.items():
-            yield f'fss_client_read_bytes_total{{{mount},address="10.9.9.9",server="s"}} {rate * 60 * minute} {at}\n'
+    for way, by_host in rates.items():
+        yield f"# TYPE fss_nfs_{way}_bytes counter\n"
+        for minute in range(10):
+            at = busy_until(0) - 60 * (9 - minute) - 30
+            for host, rate in by_host.items():
+                yield f"fss_nfs_{way}_bytes_total{{{host}}} {rate * 60 * minute} {at}\n"
     yield "# TYPE fss_client_network_bytes_per_second_limit gauge\n"
     for instance in ("full", "two"):
         yield f'fss_client_network_bytes_per_second_limit{{instance="{instance}"}} 1e6 {busy_until(0) - 30}\n'

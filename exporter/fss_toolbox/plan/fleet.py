@@ -15,7 +15,7 @@ from fss_exporter.model.server_estimate import (
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_toolbox.plan.history import counter_rates
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate, mean, selector, texts
+from fss_toolbox.plan.prometheus_api import Prometheus, at_place, mean, selector, texts
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
 
 _Selected = tuple[str, float]
@@ -162,13 +162,13 @@ def _networks(prometheus: Prometheus, moments: Collection[float]) -> dict[str, t
     for moment in moments:
         # Of thousands of clients few are busy, so Prometheus leaves out the others.
         least = f"on (instance) {WARNING_RATIO} * max by (instance) ({limit} @ {moment})"
-        for way in ("read", "written"):
-            rate = client_rate(f"fss_client_{way}_bytes_total", "", at=moment)
-            queries[moment, way] = f"max by (instance) (sum by (network, instance) ({rate})) >= {least}"
-    used: dict[str, float] = defaultdict(float)
+        for way in ("received", "sent"):
+            used = f"max by (instance) (rate(fss_nfs_{way}_bytes_total[5m] @ {moment}))"
+            queries[moment, way] = f"{used} >= {least}"
+    busiest: dict[str, float] = defaultdict(float)
     for samples in prometheus.together(queries).values():
         for labels, value in samples:
             (client,) = texts(labels, "instance")
-            used[client] = max(used[client], value)
+            busiest[client] = max(busiest[client], value)
     bandwidths = prometheus.by(f"max by (instance) (last_over_time({limit}[7d]))", prometheus.now, "instance")
-    return {client: (value, bandwidths.get((client,), 0.0)) for client, value in used.items()}
+    return {client: (used, bandwidths.get((client,), 0.0)) for client, used in busiest.items()}

@@ -162,7 +162,7 @@ def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:
                 f"give {client} more network, or spread its work over more clients: {used / 1e6:,.0f} of"
                 f" {bandwidth / 1e6:,.0f} MB/s are used, {used / bandwidth:.0%}",
                 0.0,
-                "the busier direction of all mounts over the bandwidth of the instance",
+                "the busier direction of all NFS traffic of the host over the bandwidth of the instance",
             )
 
 

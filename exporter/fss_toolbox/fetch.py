@@ -16,8 +16,8 @@ _TIMEOUT_S = 10.0
 _LARGEST_ANSWER = 64 << 20  # bytes
 
 
-def get(url: str, accept: str = "*/*") -> str:
-    """Return the text at a URL.
+def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
+    """Return the text at a URL. An answer may take ten seconds, or as many as are given.
 
     Raises:
         SourceError: there is no answer, the status is not 200, or the answer is too long or not text.
@@ -27,10 +27,10 @@ def get(url: str, accept: str = "*/*") -> str:
     request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # `check_url` of the flags allows http and https alone
     if password:
         request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
-    named = shown(url)
+    named, patience = shown(url), seconds or _TIMEOUT_S
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:  # noqa: S310  # ditto
-            body = read_body(answer, _LARGEST_ANSWER + 1, _TIMEOUT_S)
+        with urllib.request.urlopen(request, timeout=patience) as answer:  # noqa: S310  # ditto
+            body = read_body(answer, _LARGEST_ANSWER + 1, patience)
     except urllib.error.HTTPError as error:
         question = ". Is this the right URL?" if error.code == HTTPStatus.NOT_FOUND else ""
         raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}{question}") from error

@@ -112,7 +112,7 @@ def growing(path: str, days: int, silent: int = 0) -> str:
 def test_four_weeks_are_read_only_for_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def answered(url: str, _: str) -> str:
+    def answered(url: str, *_: object) -> str:
         asked.append(url)
         return by_part(partial(growing, days=28))(url)
 
@@ -128,7 +128,7 @@ def test_four_weeks_are_read_only_for_a_comparison(monkeypatch: pytest.MonkeyPat
 def test_the_date_when_full_is_that_of_the_present_growth(
     monkeypatch: pytest.MonkeyPatch, days: int, silent: int, full_on: str | None
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: by_part(partial(growing, days=days, silent=silent))(url))
+    monkeypatch.setattr(command, "get", lambda url, *_: by_part(partial(growing, days=days, silent=silent))(url))
     monkeypatch.setattr(time, "time", lambda: NOW)
     answer = ask("plan", "--prometheus", "http://p", "--compare", "--output", "json")
     (plan,) = answer.document["plans"]

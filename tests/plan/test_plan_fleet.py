@@ -2,13 +2,18 @@
 
 import json
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests import processes
+from tests.cli.prompt import ask
+from tests.local_server import Quiet, serving
 
 from fss_exporter.model.limits import SHAPES, Limits
+from fss_toolbox import fetch
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.mount_target_history import known_mount_targets, of_mount_targets, with_growth
@@ -206,3 +211,23 @@ def test_an_answer_has_a_day_because_a_week_of_a_thousand_mount_targets_is_too_l
     assert all(end - begin < DAY_S for begin, end in spans)
     assert [begin for begin, _ in spans[1:]] == [end + STEP_S for _, end in spans[:-1]]
     assert (spans[0][0], spans[-1][1]) == (NOW - WEEK_S + STEP_S, NOW)
+
+
+@pytest.mark.parametrize(("slow", "why"), [("query_range", "Prometheus has no fss_client_"), ("query?", "no answer")])
+def test_a_server_may_take_its_time_for_a_day_and_not_for_the_first_question(
+    slow: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.2)
+    pauses = iter([0.6])
+
+    class Busy(Quiet):
+        def get(self) -> None:
+            if slow in self.path:
+                threading.Event().wait(next(pauses, 0.0))
+            with suppress(OSError):  # the client may be gone
+                self.answer('{"status": "success", "data": {"result": []}}')
+
+    with serving(Busy) as address:
+        answer = ask("plan", "--prometheus", f"http://{address}")
+    assert answer.code == 1
+    assert why in " ".join(answer.err.split())

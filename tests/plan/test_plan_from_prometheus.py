@@ -529,7 +529,7 @@ def test_clients_whose_operations_do_not_explain_the_load_are_not_said_to_be_abs
 
 
 def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: of_two(url))
+    monkeypatch.setattr(command, "get", lambda url, *_: of_two(url))
     answer = ask("plan", "--prometheus", "http://p", "--address", "10.0.0.5", "--output", "json")
     assert [plan["address"] for plan in json.loads(answer.out)["plans"]] == ["10.0.0.5", "ocid1.b"]
 
@@ -574,7 +574,7 @@ def of_a_new_shape(path: str) -> str:
 def test_a_shape_that_is_not_known_is_planned_by_its_own_ceilings(
     flags: tuple[str, ...], shape: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, _: by_part(of_a_new_shape)(url))
+    monkeypatch.setattr(command, "get", lambda url, *_: by_part(of_a_new_shape)(url))
     monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
     (plan,) = ask("plan", "--prometheus", "http://p", *flags, "--output", "json").document["plans"]
     assert (plan["shape"], plan["mount_targets"]) == (shape, count)
@@ -598,7 +598,7 @@ def test_an_answer_from_a_part_of_the_stores_is_not_taken_for_the_whole(
 ) -> None:
     """Thanos answers with what it has, and warns."""
 
-    def answered(url: str, _: str) -> str:
+    def answered(url: str, *_: object) -> str:
         return json.dumps(json.loads(by_part(of_two)(url)) | {"warnings": ["No StoreAPIs matched", "store eu\x1b[31m"]})
 
     monkeypatch.setattr(command, "get", answered)
@@ -687,7 +687,7 @@ def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     of_the_second: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        command, "get", lambda url, _: by_part(partial(of_two_file_systems, of_the_second=of_the_second))(url)
+        command, "get", lambda url, *_: by_part(partial(of_two_file_systems, of_the_second=of_the_second))(url)
     )
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     assert [change["saves_iops"] for change in advice] == saves

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from fss_toolbox.sizing.advice import Advice
 
 SCHEMA = {"schema": "plan", "version": 1}  # First keys of the JSON output, described in docs/schemas/plan.json
+_OF_A_DAY_S = 125.0  # Longest answer about a day of a fleet. A Prometheus ends a query after two minutes, and says so
 _NAMED = 5  # Mount targets that a note names
 _OF_CEILINGS = {"--service", "--type", "--capacity", "--output", "--config.file"}
 
@@ -229,10 +230,11 @@ def _prometheus(inputs: PlanInputs) -> Prometheus | None:
     if inputs.prometheus is None:
         return None
     base = check_url("--prometheus", inputs.prometheus).rstrip("/")
-    return Prometheus(
-        lambda path: get(f"{base}{path}", "application/json"),
-        warn=lambda warning: tables.note(f"Prometheus warns: {warning}"),
-    )
+
+    def answer(path: str) -> str:
+        return get(f"{base}{path}", "application/json", _OF_A_DAY_S if "/query_range?" in path else None)
+
+    return Prometheus(answer, warn=lambda warning: tables.note(f"Prometheus warns: {warning}"))
 
 
 def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None = None) -> dict[str, Load]:

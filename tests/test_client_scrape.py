@@ -32,7 +32,7 @@ def scrapes(*looks: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "text", ["fss_client_operations_total{", "{, =TYPE", 'fss_client_rtt_seconds_total{address="a"} 1\n']
+    "text", ["fss_client_operations_total{\n", "{, =TYPE\n", 'fss_client_rtt_seconds_total{address="a"} 1\n']
 )
 def test_what_is_no_scrape_of_this_version_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="not the metrics of an exporter of this version"):

@@ -17,6 +17,9 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     Raises:
         SourceError: the text has another format.
     """
+    if text and not text.endswith("\n"):
+        # The format ends every line. A figure that is cut off is another figure.
+        raise SourceError(f"{source}: cut off in the last line. Give a whole scrape, or the URL of /metrics")
     try:
         samples = Samples(text_string_to_metric_families(text))
         return samples, scrape_of(samples)

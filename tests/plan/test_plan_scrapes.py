@@ -108,6 +108,13 @@ def without_time(path: Path) -> Path:
     return path
 
 
+def cut_off(path: Path) -> Path:
+    """Only the begin of a file, as of a copy that a full disk has ended within a figure."""
+    text = path.read_text()
+    path.write_text(text[: text.index("fss_client_read_bytes_total{") + len(text) // 10].rstrip("\n")[:-1])
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -117,6 +124,7 @@ def without_time(path: Path) -> Path:
         (lambda before, _: (before, before), "give --seconds"),
         (lambda before, after: (before, after.parent / "none"), "cannot be read"),
         (lambda before, _: (before, Path("/dev/null")), "no fss_client_ metrics"),
+        (lambda before, after: (before, cut_off(after)), "cut off in the last line"),
     ],
 )
 def test_what_is_no_pair_of_scrapes_is_refused(saved: tuple[Path, Path], change: object, why: str) -> None:

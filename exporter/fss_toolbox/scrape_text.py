@@ -17,16 +17,17 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     Raises:
         SourceError: the text has another format.
     """
-    if text and not text.endswith("\n"):
-        # The format ends every line. A figure that is cut off is another figure.
-        raise SourceError(f"{source}: cut off in the last line. Give a whole scrape, or the URL of /metrics")
     try:
         samples = Samples(text_string_to_metric_families(text))
-        return samples, scrape_of(samples)
+        scrape = scrape_of(samples)
     except (ValueError, LookupError, OverflowError) as error:
         raise SourceError(
             f"{source}: not the metrics of an exporter of this version ({error}). Give a scrape, or the URL of /metrics"
         ) from error
+    if text and not text.endswith("\n"):
+        # The format ends every line. A figure that is cut off is another figure.
+        raise SourceError(f"{source}: cut off in the last line. Give a whole scrape, or the URL of /metrics")
+    return samples, scrape
 
 
 def read_scrape(source: str, text: str) -> Scraped:

@@ -1,6 +1,7 @@
 """`fss-exporter alarms` as an operator or a pipeline runs it, against the demo region over HTTP."""
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,42 @@ class TestASavedPlan:
         assert again.code == 2
         assert "was created after this plan was made. Plan again" in again.err
         assert operator.region.calls["CreateAlarm"] == calls
+
+    @pytest.mark.parametrize("change", ["edited", "deleted", "handed over"])
+    def test_is_refused_whole_after_a_change_by_hand_of_one_alarm(
+        self, operator: Operator, tmp_path: Path, change: str
+    ) -> None:
+        """Without the check of all etags, the steps for the other alarms would be made before OCI refuses this one."""
+        operator.alarms("apply")
+        monitoring = clients(operator.region).monitoring
+        listed = monitoring.list_alarms(STORAGE).data
+        for alarm in listed:
+            monitoring.update_alarm(alarm.id, {"severity": "INFO"})
+        plan = tmp_path / "plan.json"
+        operator.alarms("plan", "--out", str(plan))
+        last = max(listed, key=lambda alarm: alarm.display_name)
+        match change:
+            case "edited":
+                monitoring.update_alarm(last.id, {"severity": "ERROR"})
+            case "deleted":
+                monitoring.delete_alarm(last.id)
+            case _:
+                monitoring.update_alarm(last.id, {"freeformTags": {}})
+        calls = operator.region.calls["UpdateAlarm"]
+        answer = ask("alarms", "apply", *operator.account(), plan)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{last.display_name} was changed or deleted after this plan was made. Plan again" in answer.err
+        assert operator.region.calls["UpdateAlarm"] == calls
+
+    def test_deletes_no_alarm_that_is_not_of_its_pack(self, operator: Operator, tmp_path: Path) -> None:
+        operator.alarms("apply")
+        foreign = clients(operator.region).monitoring.list_alarms(STORAGE).data[0]
+        step = {"kind": "delete", "name": foreign.display_name, "ocid": foreign.id, "etag": "*"}
+        head = {"version": 1, "region": small().region, "alarm_compartment": STORAGE, "name": "batch"}
+        (tmp_path / "plan.json").write_text(json.dumps({**head, "plan": {"steps": [step]}}))
+        answer = ask("alarms", "apply", *operator.account(), "--yes", tmp_path / "plan.json")
+        assert answer.code == 2
+        assert operator.region.calls["DeleteAlarm"] == 0
 
     @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 2}', '{"version": 1, "plan": {"steps": 3}}'])
     def test_a_file_that_is_no_plan_is_refused(self, operator: Operator, tmp_path: Path, content: str) -> None:

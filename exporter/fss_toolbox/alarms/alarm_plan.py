@@ -236,9 +236,16 @@ def read_saved(source: str, content: bytes) -> SavedPlan:
     return saved
 
 
-def check_current(saved: SavedPlan, owned: Iterable[Existing]) -> None:
-    """Raise UsageError if an alarm of the plan was created after the plan. Etags guard updates and deletions."""
+def check_current(saved: SavedPlan, owned: Sequence[Existing], foreign: Mapping[str, str]) -> None:
+    """Raise UsageError if an alarm of the plan was created, changed or deleted after the plan, so that no step is made.
+
+    `owned` and `foreign` are as for `plan`. A plan changes no alarm but those of its pack.
+    """
+    etags = {existing.ocid: existing.etag for existing in owned}
     present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
     for step in saved.plan.of("create"):
-        if step.body["freeformTags"][KEY_TAG] in present:
+        if step.body["freeformTags"][KEY_TAG] in present or step.name in foreign:
             raise UsageError(f"{step.name} was created after this plan was made. Plan again")
+    for step in saved.plan.of("update", "delete"):
+        if etags.get(step.ocid) != step.etag:
+            raise UsageError(f"{step.name} was changed or deleted after this plan was made. Plan again")

@@ -188,8 +188,7 @@ def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     if saved.region != session.region:
         raise UsageError(f"{file}: a plan for {saved.region}, and this is {session.region}. Give --oci.region")
     service = Alarms(session, settings.oci.auth)
-    owned, _ = existing_alarms(service, saved.alarm_compartment, saved.name)
-    alarm_plan.check_current(saved, owned)
+    alarm_plan.check_current(saved, *existing_alarms(service, saved.alarm_compartment, saved.name))
     return saved, service
 
 

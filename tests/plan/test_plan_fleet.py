@@ -146,7 +146,7 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
     fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in loads.items()})
 
     assert len(of_week) < MOUNT_TARGETS * 2, "whatever their number"
-    assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 4, "of more than 30 queries for each"
+    assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 3, "of 30 queries for each"
     assert of_growth < len(asked.paths)
     assert max(map(len, asked.paths)) < 8 * 1024
 

@@ -60,6 +60,11 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     return loads
 
 
+_COUNTERS: Final = sorted(
+    COUNTERS - {f"fss_client_{name}_total" for name in ("retransmissions", "timeouts", "errors", "queue_seconds")}
+)
+"""Counters of the amount of a load and of its time. A load says nothing of faults."""
+
 _CLIENT_COST: Final = "fss_client_estimated_io_operations_total"
 _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
@@ -142,7 +147,7 @@ def client_traffic(prometheus: Prometheus, looks: Collection[ClientsLook]) -> di
 def counter_rates(
     prometheus: Prometheus, selected: Mapping[_Subject, tuple[str, float]], *names: str
 ) -> dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]]:
-    """Return the rates of all client counters by these labels, as `traffic_of` takes them.
+    """Return the rates of the client counters of a load by these labels, as `traffic_of` takes them.
 
     `selected` has the selector of the series and the end of five minutes, epoch seconds, of each subject.
 
@@ -153,7 +158,7 @@ def counter_rates(
     queries = {
         (subject, counter): f"sum by ({by}) ({client_rate(counter, of, 'class', 'operation', at=moment)})"
         for subject, (of, moment) in selected.items()
-        for counter in sorted(COUNTERS)
+        for counter in _COUNTERS
     }
     rates: dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]] = {
         subject: defaultdict(dict) for subject in selected

@@ -135,13 +135,24 @@ def test_an_alarm_edited_between_plan_and_apply_is_not_overwritten_and_costs_onl
     assert alarm_called(by_hand, FEW[1].name).severity == "WARNING"
 
 
-def test_an_alarm_deleted_between_plan_and_apply_costs_only_itself(service: Alarms, by_hand: Clients) -> None:
+def test_an_alarm_that_is_gone_already_is_deleted(service: Alarms, by_hand: Clients) -> None:
+    """So a lost answer to a deletion is no failure: OCI refuses the repeated request with 404."""
     apply(planned(service), service)
     stale = removal(existing_alarms(service, STORAGE, "fss")[0])
     by_hand.monitoring.delete_alarm(alarm_called(by_hand, FEW[0].name).id)
+    assert failures(apply(stale, service)) == {}
+    assert existing_alarms(service, STORAGE, "fss") == ((), {})
+
+
+def test_an_alarm_deleted_between_plan_and_update_costs_only_itself(service: Alarms, by_hand: Clients) -> None:
+    apply(planned(service), service)
+    for alarm in FEW[:2]:
+        by_hand.monitoring.update_alarm(alarm_called(by_hand, alarm.name).id, {"severity": "INFO"})
+    stale = planned(service)
+    by_hand.monitoring.delete_alarm(alarm_called(by_hand, FEW[0].name).id)
     outcomes = apply(stale, service)
     assert list(failures(outcomes)) == [FEW[0].name]
-    assert existing_alarms(service, STORAGE, "fss") == ((), {})
+    assert alarm_called(by_hand, FEW[1].name).severity == "WARNING"
 
 
 def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms, by_hand: Clients) -> None:
@@ -173,6 +184,26 @@ def test_an_answer_that_is_lost_makes_no_second_alarm(service: Alarms, region: R
     assert failures(apply(planned(service), service)) == {}
     assert region.calls["CreateAlarm"] == len(FEW) + 1
     assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
+
+
+@pytest.mark.parametrize("fault", ["cut-off", "not-json"])
+def test_a_lost_answer_to_an_update_is_no_failure_because_the_alarm_is_as_wanted(
+    service: Alarms, region: Region, by_hand: Clients, fault: str
+) -> None:
+    """OCI refuses the repeated request with 412, because the first has changed the etag."""
+    apply(planned(service), service)
+    by_hand.monitoring.update_alarm(alarm_called(by_hand, FEW[1].name).id, {"severity": "INFO"})
+    region.add_fault(f"{fault}:UpdateAlarm,times=1")
+    (outcome,) = apply(planned(service), service)
+    assert (outcome.step.kind, outcome.error) == ("update", None)
+    assert alarm_called(by_hand, FEW[1].name).severity == "WARNING"
+
+
+def test_a_deletion_without_the_permission_is_a_failure_although_oci_says_404(service: Alarms, region: Region) -> None:
+    apply(planned(service), service)
+    region.add_fault("deny:DeleteAlarm")
+    outcomes = apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
+    assert set(failures(outcomes)) == {alarm.name for alarm in FEW}
 
 
 def test_an_apply_that_fails_half_way_is_taken_up_by_the_next(service: Alarms, region: Region) -> None:

@@ -149,6 +149,11 @@ def removal(owned: Iterable[Existing]) -> Plan:
     return Plan(tuple(sorted(steps, key=lambda step: (step.name, step.ocid))))
 
 
+def is_as_planned(step: Step, body: Mapping[str, Any]) -> bool:
+    """Return whether an alarm has what an update would set."""
+    return not any(_differences({**body, **step.body}, body, None))
+
+
 def _deletion(existing: Existing, reason: str) -> Step:
     return Step("delete", existing.name, ocid=existing.ocid, etag=existing.etag, reason=reason)
 

@@ -19,12 +19,13 @@ from uuid import uuid4
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.iam import statement
-from fss_toolbox.alarms.alarm_plan import Existing, Plan, Step, ours
+from fss_toolbox.alarms.alarm_plan import Existing, Plan, Step, is_as_planned, ours
 from fss_toolbox.alarms.pack import KEY_TAG, has_alarm_fields
 
 _GONE: Final = ("DELETING", "DELETED")
 _CONFLICT: Final = 409
-_EDITED: Final = (_CONFLICT, 412)
+_ETAG_MISMATCH: Final = 412
+_EDITED: Final = (_CONFLICT, _ETAG_MISMATCH)
 _NOT_FOUND: Final = 404
 
 
@@ -162,5 +163,24 @@ def _take(step: Step, service: Alarms) -> StepOutcome:
         else:
             service.session.call("monitoring", "delete_alarm", step.ocid, if_match=step.etag)
     except CloudError as error:
+        if _is_done_already(step, error, service):
+            return StepOutcome(step)
         return StepOutcome(step, error)
     return StepOutcome(step)
+
+
+def _is_done_already(step: Step, refused: CloudError, service: Alarms) -> bool:
+    """Return whether OCI refused a change because it is made already.
+
+    A request whose answer is lost is repeated. The first has then changed the etag or deleted the alarm. Another operator
+    may have done the same.
+    """
+    if (step.kind, refused.status) not in (("update", _ETAG_MISMATCH), ("delete", _NOT_FOUND)):
+        return False
+    try:
+        body, _ = service.get_alarm(step.ocid)
+    except CloudError as error:
+        return step.kind == "delete" and error.status == _NOT_FOUND
+    if step.kind == "delete":
+        return body.get("lifecycleState") in _GONE
+    return is_as_planned(step, body)

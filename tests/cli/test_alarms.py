@@ -163,6 +163,14 @@ class TestWhatIsThereDecides:
         assert HOME in named
         assert len(named) == 2  # mt-home and mt-home-b, not mt-media
 
+    def test_a_mount_target_that_tags_leave_out_has_no_ceiling_of_another(self, operator: Operator) -> None:
+        """The high-performance mount target would fire at the ceiling of the standard one."""
+        operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', include: {{tags: {{team: it}}}}}}\n")
+        operator.alarms("apply")
+        listed = clients(operator.region).monitoring.list_alarms(STORAGE).data
+        (alarm,) = (alarm for alarm in listed if "iops-peak" in alarm.display_name)
+        assert alarm.query.split('"')[1] == HOME
+
     def test_a_configured_ceiling_produces_its_own_alarm_and_its_end_an_orphan(self, operator: Operator) -> None:
         operator.alarms("apply")
         operator.configure("limits: {mount_targets: {mt-home: {iops: 80000}}}")

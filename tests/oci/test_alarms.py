@@ -105,6 +105,16 @@ class TestWhatThereShouldBe:
         for query in queries(alarms["mount-target-iops-peak-standard"]):
             assert "resourceId =" not in query
 
+    def test_resources_chosen_by_tags_are_named_because_others_have_other_ceilings(self) -> None:
+        alarms = wanted(target(FIRST), chosen_by_tags=True, replications={SECOND: 3600.0})
+        for key in ("mount-target-iops-peak-standard", "mount-target-read-standard", "mount-target-connections"):
+            assert f'{{resourceId = "{FIRST}"}}' in queries(alarms[key])[0]
+        assert f'{{resourceId = "{SECOND}"}}' in queries(alarms["replication-age"])[0]
+
+    def test_tags_that_choose_nothing_make_no_alarm_that_watches_everything(self) -> None:
+        keys = wanted(chosen_by_tags=True).keys()
+        assert not [key for key in keys if key.startswith((*CEILING_ALARMS, "replication-age"))]
+
     def test_where_shapes_differ_each_alarm_names_its_mount_targets(self) -> None:
         alarms = wanted(target(FIRST), target(SECOND, "hpmt-20"))
         for query in queries(alarms["mount-target-read-standard"]):

@@ -2,6 +2,7 @@
 
 MQL can neither divide by a ceiling nor select by shape. With different ceilings, a template gives an alarm for each ceiling,
 with the OCIDs of the mount targets. With a common ceiling, the alarm names no mount target and covers future mount targets.
+Where tags choose the mount targets, the alarm always names them, because the others may have another ceiling.
 """
 
 import re
@@ -53,6 +54,8 @@ class Estate:
 
     # present mount targets. Without any, the pack has the standard shape's alarms
     targets: Sequence[Target] = ()
+    # whether tags of the configuration chose the mount targets and replications. An alarm on a ceiling then names them
+    chosen_by_tags: bool = False
     # file systems and volumes of other services; None if they were not listed: the alarms of the shipped files
     service_resources: Sequence[ServiceResource] | None = None
     # interval in seconds of each replication by its OCID; none: the default interval's alarm
@@ -85,7 +88,7 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     elif template.key in SERVICE_CEILING_ALARMS:
         yield from _of_service_ceiling(template, estate.service_resources)
     elif template.key == REPLICATION:
-        yield from _of_replications(template, estate.replications)
+        yield from _of_replications(template, estate)
     elif template.body["namespace"] != PUBLISHED:
         yield fill(template, _common(template, estate))
     elif estate.published:
@@ -94,7 +97,9 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
 
 def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     ceiling = CEILING_ALARMS[template.key]
-    targets = estate.targets or [Target("", STANDARD.name, estate.shape_limits[STANDARD.name])]
+    targets = estate.targets
+    if not targets and not estate.chosen_by_tags:
+        targets = [Target("", STANDARD.name, estate.shape_limits[STANDARD.name])]
     groups: dict[tuple[str, float], list[str]] = {}
     for target in targets:
         value = ceiling.of(target.limits)
@@ -103,7 +108,7 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     for (shape, value), ocids in sorted(groups.items()):
         usual = ceiling.of(estate.shape_limits.get(shape or STANDARD.name, Limits()))
         key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
-        named = [] if len(ocids) == len(targets) else ocids
+        named = ocids if estate.chosen_by_tags or len(ocids) < len(targets) else []
         for part, ids in _parts(key, named):
             yield _filled(template, part, ids, ceiling.figures(shape, value))
 
@@ -122,15 +127,17 @@ def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | 
             yield _filled(template, part, ids, ceiling.figures(value, ids))
 
 
-def _of_replications(template: Alarm, intervals: Mapping[str, float]) -> Iterator[Alarm]:
+def _of_replications(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     """Yield an alarm for each interval. Two hours without a copy are late for one replication and normal for another."""
     usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
     groups: dict[float, list[str]] = {}
-    for ocid, interval in intervals.items():
+    for ocid, interval in estate.replications.items():
         groups.setdefault(interval, []).append(ocid)
-    for interval, ocids in sorted(groups.items() or [(usual, [])]):
+    if not groups and not estate.chosen_by_tags:
+        groups[usual] = []
+    for interval, ocids in sorted(groups.items()):
         key = REPLICATION if interval == usual else f"{REPLICATION}-{figures.literal(interval / 60)}m"
-        named = [] if len(groups) < 2 else ocids
+        named = ocids if estate.chosen_by_tags or len(groups) > 1 else []
         for part, ids in _parts(key, named):
             yield _filled(template, part, ids, figures.replication_figures(interval))
 

@@ -100,6 +100,7 @@ class AlarmFlags(AccountFlags, FactsFlags):
         return replace(
             self.planned_estate(settings),
             targets=tuple(_target(target, settings) for target in estate.mount_targets.values()),
+            chosen_by_tags=bool(tags.include or tags.exclude),
             service_resources=tuple(estate.service_resources.values()),
             replications={
                 replication.id: replication.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS

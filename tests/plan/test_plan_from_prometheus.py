@@ -628,6 +628,25 @@ def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
         )
 
 
+def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    flags = ("plan", "--prometheus", week.url, "--output", "json", "--address")
+
+    def ceilings(address: str) -> dict[str, float | None]:
+        (plan,) = ask(*flags, address).document["plans"]
+        return {use["resource"]: use["limit"] for use in plan["mount_target"]}
+
+    assert ceilings("10.0.0.6") == {
+        "IOPS": 60_000,
+        "read bandwidth": 1e9,
+        "write bandwidth": 1e9,
+        "connections": 100_000,
+    }
+    assert ceilings("10.0.0.3")["IOPS"] is None, "no document has a figure for hpmt-20"
+
+
 @pytest.mark.parametrize("flags", [("--bytes", "1TB"), ("--latency", "2ms", "--concurrency", "8")])
 def test_operations_that_oci_does_not_publish_are_not_shown_as_none(
     flags: tuple[str, ...], week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch

@@ -148,9 +148,12 @@ class _Ceilings:
         return self._judge(shape).limits
 
     def at(self, address: str, shape: str, known: Limits | None) -> Limits:
-        """Return the ceilings of a mount target with a shape and ceilings in Prometheus."""
+        """Return the ceilings of a mount target with a shape and ceilings in Prometheus. The shape has those that are missing."""
         own = self._judge(self.shape(shape))
-        return own.at(address) if known is None or self._is_stated or address in own.by_address else known
+        if known is None or self._is_stated or address in own.by_address:
+            return own.at(address)
+        present = {name: ceiling for name, ceiling in asdict(known).items() if ceiling is not None}
+        return replace(own.limits, **present) if shape else known
 
 
 def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -> dict[str, Load]:

@@ -8,6 +8,7 @@ Without a poller the clients are all that is known: the load is at least theirs.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress, names_of
@@ -76,9 +77,12 @@ def of_mount_targets(
     polled = {load.place for load in loads.values() if load.place}
     # A poller may know a mount target of which OCI publishes nothing.
     by_place = defaultdict(lambda: KnownMountTarget(""), {target.place: target for target in known.values()})
-    peaks = client_peaks(
-        prometheus, address, lambda place: limits(place.address, by_place[place].shape, by_place[place].limits)
-    )
+
+    @cache
+    def ceilings_of(place: NetworkAddress) -> Limits:
+        return limits(place.address, by_place[place].shape, by_place[place].limits)
+
+    peaks = client_peaks(prometheus, address, ceilings_of)
     names = names_of((*peaks, *polled))
     alone = {place: peak.moment for place, peak in peaks.items() if place not in polled and place not in elsewhere}
     for place, load in of_clients(prometheus, alone).items():
@@ -157,11 +161,14 @@ def _polled(
     def name_of(target: KnownMountTarget) -> str:
         return places[target.place] if target.place else target.name or target.id
 
-    def full(ocid: str, figures: Mapping[str, float]) -> Fullness:
+    @cache
+    def ceilings_of(ocid: str) -> Limits:
         target = target_of(ocid)
-        ceilings = limits(target.place.address if target.place else name_of(target), target.shape, target.limits)
+        return limits(target.place.address if target.place else name_of(target), target.shape, target.limits)
+
+    def full(ocid: str, figures: Mapping[str, float]) -> Fullness:
         iops = figures.get(_MEASURED, figures.get(_ESTIMATED, 0.0))
-        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings)
+        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings_of(ocid))
 
     queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
     peaks = prometheus.busiest(queries, _id, full, needed=(_READ, _WRITTEN))

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.log_once import LogOnce
@@ -55,19 +55,6 @@ class Heartbeat:
         """Return a part of a sentence if the loop is stalled at `now` (monotonic seconds), else nothing."""
         silence = now - self.finished_at
         return f"loop {self.collector} is stalled: no round ended for {silence:.0f} s" if self.is_stalled(now) else ""
-
-
-class HasHeartbeat(Protocol):
-    """A background loop with a heartbeat."""
-
-    @property
-    def heartbeat(self) -> Heartbeat:
-        """Result of the last round."""
-
-
-def stalled_loops(loops: Iterable[HasHeartbeat], now: float) -> tuple[str, ...]:
-    """Return a part of a sentence for each loop that is stalled at `now` (monotonic seconds). Empty if all loops run."""
-    return tuple(stall for loop in loops if (stall := loop.heartbeat.stall(now)))
 
 
 class EndLoop(Exception):
@@ -221,6 +208,11 @@ class Worker:
         """Wait, at most until somebody wakes the loop."""
         self._woken.wait(seconds)
         self._woken.clear()
+
+
+def stalled_loops(loops: Iterable[Worker], now: float) -> tuple[str, ...]:
+    """Return a part of a sentence for each loop that is stalled at `now` (monotonic seconds). Empty if all loops run."""
+    return tuple(stall for loop in loops if (stall := loop.heartbeat.stall(now)))
 
 
 def within(seconds: float, work: Callable[[], _T], what: str) -> _T:

@@ -1,11 +1,10 @@
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 
 from fss_exporter import __version__
-from fss_exporter.background import Heartbeat
+from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import SourceError
 from fss_exporter.web.collecting import Collectors
@@ -26,13 +25,6 @@ class Fake:
         yield made
         if self.failure:
             raise self.failure
-
-
-@dataclass(frozen=True)
-class Loop:
-    """A background loop whose last round a test chooses."""
-
-    heartbeat: Heartbeat
 
 
 def values(collectors: Collectors) -> dict[tuple[str, str], float]:
@@ -68,9 +60,17 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
 
 
 def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_result_too() -> None:
-    beat = Heartbeat("web_config", 15.0, finished_at=0.0, last_success_timestamp=1.8e9, success=True, errors=3)
+    failures = [ValueError()] * 3
 
-    seen = values(Collectors({"nfs": Fake("fss_nfs_superblocks")}, (Loop(beat),), clock=lambda: 1.0))
+    def run_round() -> None:
+        if failures:
+            raise failures.pop()
+
+    loop = Worker("web_config", run_round, interval=lambda: 15.0, clock=lambda: 0.0, wall_clock=lambda: 1.8e9)
+    for _ in range(4):
+        loop.run_once()
+
+    seen = values(Collectors({"nfs": Fake("fss_nfs_superblocks")}, (loop,), clock=lambda: 1.0))
 
     assert seen["fss_collector_success", "web_config"] == 1
     assert seen["fss_collector_errors_total", "web_config"] == 3

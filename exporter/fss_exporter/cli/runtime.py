@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fss_exporter import DEFAULT_PORT, __version__
-from fss_exporter.background import Event, HasHeartbeat, at_once, stalled_loops
+from fss_exporter.background import Event, Worker, at_once, stalled_loops
 from fss_exporter.catalogue import Family
 from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.flag_records import flag, switch
@@ -44,7 +44,7 @@ class Part:
     start: Callable[[], None] = lambda: None  # begin reading
     stop: Callable[[], None] = lambda: None  # end reading, and leave nothing behind
     # background loops, the same objects until the exporter ends. Health checks and metrics watch the loops
-    loops: Sequence[HasHeartbeat] = ()
+    loops: Sequence[Worker] = ()
     # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
     waits_for: Callable[[], str] = lambda: ""  # what is missing before the part is ready. Empty if nothing is

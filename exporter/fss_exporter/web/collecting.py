@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Protocol
 
 from fss_exporter import REVISION, __version__
-from fss_exporter.background import HasHeartbeat, Heartbeat
+from fss_exporter.background import Heartbeat, Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
@@ -81,7 +81,7 @@ class Collectors:
     def __init__(
         self,
         sources: Mapping[str, Source],
-        loops: Sequence[HasHeartbeat] = (),
+        loops: Sequence[Worker] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sources = sources

@@ -90,17 +90,6 @@ def test_it_refuses_with_one_line_and_exit_code_2(
     assert len(answer.err.splitlines()) == 1
 
 
-def test_a_directory_of_another_host_stays_while_other_clients_are_connected(
-    shared_region: Region, tmp_path: Path
-) -> None:
-    command = arguments(shared_region, tmp_path, HOME)
-    working = tmp_path / "mount" / f"{PREFIX}0badcafe"
-    working.mkdir()
-    (working / MARK).write_text('{"host": "another", "pid": 1}')
-    assert ask(*command).code == 2
-    assert (working / MARK).exists()
-
-
 def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: Path) -> None:
     shared_region.add_fault("deny:ListMountTargets")
     try:
@@ -158,3 +147,24 @@ def test_what_kill_9_leaves_the_next_run_names_and_removes(shared_region: Region
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) != 0
     assert list((tmp_path / "mount").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "host"),
+    [('{"host": "an\\u001b[31mother", "pid": 1}', "the host an"), ("{", "a host that its mark does not")],
+)
+def test_with_other_clients_a_directory_of_another_host_is_kept_and_named(
+    mark: str, host: str, shared_region: Region, tmp_path: Path
+) -> None:
+    command = arguments(shared_region, tmp_path, IDLE)
+    other = tmp_path / "mount" / f"{PREFIX}0badcafe"
+    other.mkdir()
+    (other / MARK).write_text(mark)
+    with at_work(command) as (process, notes):
+        said = "".join(notes)
+        assert f"{other}: kept, because a calibration of {host}" in said
+        assert "\x1b" not in said
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) != 0
+    assert list((tmp_path / "mount").iterdir()) == [other]
+    assert (other / MARK).exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fss_exporter.errors import SourceError, UsageError
-from fss_toolbox.calibrate.own_directory import MARK, PREFIX, own_directory, remove_leftovers
+from fss_toolbox.calibrate.own_directory import MARK, PREFIX, KeptDirectory, Leftovers, own_directory, remove_leftovers
 
 WORK = """
 import signal
@@ -82,7 +82,7 @@ def test_what_kill_9_leaves_is_removed_by_the_next_run(tmp_path: Path) -> None:
         process.kill()
         process.wait(120)
     assert (own / "file").exists()
-    assert remove_leftovers(tmp_path) == [own]
+    assert remove_leftovers(tmp_path) == Leftovers(removed=(own,), kept=())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -99,27 +99,46 @@ def test_a_directory_of_that_name_without_our_mark_is_left_alone(tmp_path: Path)
     (other / "thesis").write_text("x")
     (tmp_path / f"{PREFIX}link").symlink_to(other)
     (tmp_path / f"{PREFIX}file").write_text("x")
-    assert remove_leftovers(tmp_path) == []
+    assert remove_leftovers(tmp_path) == Leftovers(removed=(), kept=())
     assert (other / "thesis").exists()
 
 
+def left(parent: Path, mark: str) -> Path:
+    """A directory of a calibration with a mark."""
+    directory = parent / f"{PREFIX}0badcafe"
+    directory.mkdir()
+    (directory / MARK).write_text(mark)
+    return directory
+
+
+def test_a_directory_of_another_host_is_kept_because_no_process_table_shows_its_calibration(tmp_path: Path) -> None:
+    directory = left(tmp_path, '{"host": "another", "pid": 1}')
+    assert remove_leftovers(tmp_path) == Leftovers(removed=(), kept=(KeptDirectory(directory, "another"),))
+    assert (directory / MARK).exists()
+
+
 @pytest.mark.parametrize(
-    "content",
+    "mark",
     [
         "",
         "[]",
+        "[" * 100_000,
         "{}",
         '{"host": "h", "pid": "x"}',
         '{"host": null, "pid": -1}',
+        '{"host": ["h"], "pid": 1}',
+        '{"host": "", "pid": 1}',
         json.dumps({"host": socket.gethostname(), "pid": 0}),
+        json.dumps({"host": socket.gethostname(), "pid": True}),
         json.dumps({"host": socket.gethostname(), "pid": 10**30}),
     ],
 )
-def test_a_damaged_mark_is_still_a_mark(content: str, tmp_path: Path) -> None:
-    left = tmp_path / f"{PREFIX}0badcafe"
-    left.mkdir()
-    (left / MARK).write_text(content)
-    assert remove_leftovers(tmp_path) == [left]
+def test_a_directory_with_a_damaged_mark_is_kept_because_another_host_may_be_writing_it(
+    mark: str, tmp_path: Path
+) -> None:
+    directory = left(tmp_path, mark)
+    assert remove_leftovers(tmp_path) == Leftovers(removed=(), kept=(KeptDirectory(directory, ""),))
+    assert (directory / MARK).exists()
 
 
 def test_a_file_that_stays_leaves_the_mark_for_the_next_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,8 +155,10 @@ def test_a_file_that_stays_leaves_the_mark_for_the_next_run(tmp_path: Path, monk
         open_file.setattr("os.unlink", kept)
         with pytest.raises(SourceError, match="The next run tries again"), own_directory(tmp_path) as own:
             (own / "file").write_text("x")
-    (own / MARK).write_bytes((own / MARK).read_bytes()[:0])  # the process of the mark has ended
-    assert remove_leftovers(tmp_path) == [own]
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    (own / MARK).write_text(json.dumps({"host": socket.gethostname(), "pid": ended.pid}))
+    assert remove_leftovers(tmp_path).removed == (own,)
 
 
 def test_the_target_of_a_link_inside_survives(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,32 @@ from fss_exporter.errors import SourceError, UsageError
 
 PREFIX: Final = "fss-exporter-calibrate-"
 MARK: Final = ".fss-exporter-calibrate.json"
+_LARGEST_PID: Final = 1 << 22  # of Linux, PID_MAX_LIMIT
+_LONGEST_MARK: Final = 500  # characters. A name of a host has at most 64
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDirectory:
+    """A directory of a calibration that this host cannot judge."""
+
+    path: Path
+    host: str  # the host that made it. Empty for a mark that does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Leftovers:
+    """The directories of earlier calibrations, or of calibrations that run on other hosts."""
+
+    removed: tuple[Path, ...]
+    kept: tuple[KeptDirectory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """What a mark says about its calibration."""
+
+    host: str = ""  # name of the host. Empty for a damaged mark
+    pid: int = 0
 
 
 @contextmanager
@@ -61,8 +88,11 @@ def opened(directory: Path) -> Iterator[int]:
         yield descriptor
 
 
-def remove_leftovers(parent: Path) -> list[Path]:
-    """Remove directories of killed calibrations, recognised by name and mark.
+def remove_leftovers(parent: Path) -> Leftovers:
+    """Remove the directories that killed calibrations of this host left, recognised by name and mark.
+
+    A directory of another host is kept: its calibration may still run, and no process table of this host shows that. A
+    directory with a damaged mark is kept too, because another host may be about to write the mark.
 
     Raises:
         UsageError: a calibration of this host still runs in a directory, or `parent` is unreadable.
@@ -72,12 +102,15 @@ def remove_leftovers(parent: Path) -> list[Path]:
         directories = [directory for directory in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(directory)]
     except OSError as error:
         raise UsageError(f"{parent}: cannot be read: {error.strerror or error}") from error
-    for directory in directories:
-        if (pid := _running(directory)) is not None:
-            raise UsageError(f"{directory}: a calibration runs there (process {pid}). Wait for its end")
-    for directory in directories:
+    marks = {directory: _mark(directory) for directory in directories}
+    own = {directory: mark for directory, mark in marks.items() if mark.host == socket.gethostname()}
+    for directory, mark in own.items():
+        if _is_running(mark.pid):
+            raise UsageError(f"{directory}: a calibration runs there (process {mark.pid}). Wait for its end")
+    for directory in own:
         remove(directory)
-    return directories
+    kept = tuple(KeptDirectory(directory, mark.host) for directory, mark in marks.items() if directory not in own)
+    return Leftovers(tuple(own), kept)
 
 
 def remove(directory: Path) -> None:
@@ -111,16 +144,24 @@ def _is_ours(directory: Path) -> bool:
     return directory.is_dir() and not directory.is_symlink() and (directory / MARK).is_file()
 
 
-def _running(directory: Path) -> int | None:
-    """Return the living process of this host that works in a directory."""
+def _mark(directory: Path) -> _Mark:
+    """Read the mark of a directory, which another host may be writing."""
     try:
-        mark = json.loads((directory / MARK).read_text())
-        pid = int(mark["pid"])
-        if mark["host"] != socket.gethostname() or pid <= 0:
-            return None
+        with (directory / MARK).open() as file:
+            mark = json.loads(file.read(_LONGEST_MARK))
+        host, pid = mark["host"], mark["pid"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return _Mark()
+    is_valid = isinstance(host, str) and type(pid) is int and 0 < pid <= _LARGEST_PID
+    return _Mark(host, pid) if is_valid else _Mark()
+
+
+def _is_running(pid: int) -> bool:
+    """Return whether this host has a process, perhaps of another user."""
+    try:
         os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
     except PermissionError:
-        return pid
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
-        return None
-    return pid
+        pass
+    return True

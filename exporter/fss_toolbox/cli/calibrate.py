@@ -82,8 +82,8 @@ class CalibrateFlags(CompartmentFlags, ExactFlags, FactsFlags):
 def calibrate(flags: CalibrateFlags) -> int:
     """Measure what each NFS request costs a mount target, in a directory on an idle mount.
 
-    The command makes a folder in DIRECTORY and removes the folder at the end, also after Ctrl-C. The next run removes a
-    folder that kill -9 left. The user of the command needs write permission in DIRECTORY.
+    The command makes a folder in DIRECTORY and removes the folder at the end, also after Ctrl-C. The next run on the same
+    host removes a folder that kill -9 left. The user of the command needs write permission in DIRECTORY.
 
     Exit code 1: a cost differs from the table.
     """
@@ -109,9 +109,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     own_connections = None if flags.other_clients else max(1, len(mount.record.transports))
     if own_connections is not None:
         _refuse_other_clients(cloud, own_connections)
-    # After the check, because a calibration of another client may run in a directory that looks left over.
-    for left in remove_leftovers(flags.directory):
-        tables.note(f"removed what an earlier calibration left: {left}")
+    _remove_leftovers(flags.directory)
     reader = None if flags.exact == "off" else exact(flags, source.read_in_time, mounts).reader
     done = _send_requests(flags.directory, plan, source, reader, clock)
     _tell_refused(done)
@@ -123,6 +121,17 @@ def calibrate(flags: CalibrateFlags) -> int:
     if flags.report_file is not None:
         write_file("--report", flags.report_file, f"{report}\n")
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != steps.IDLE.name))
+
+
+def _remove_leftovers(directory: Path) -> None:
+    leftovers = remove_leftovers(directory)
+    for path in leftovers.removed:
+        tables.note(f"removed what an earlier calibration left: {path}")
+    for kept in leftovers.kept:
+        maker = f"the host {kept.host}" if kept.host else "a host that its mark does not name"
+        tables.note(
+            f"{kept.path}: kept, because a calibration of {maker} may run there. If none does, remove the directory by hand"
+        )
 
 
 def _send_requests(

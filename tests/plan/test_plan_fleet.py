@@ -151,6 +151,19 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
     assert max(map(len, asked.paths)) < 8 * 1024
 
 
+def test_one_mount_target_of_many_asks_for_its_own_week(server: processes.Prometheus) -> None:
+    asked = Asked(server)
+    known = known_mount_targets(asked.prometheus, "10.0.0.7")
+    loads = of_mount_targets(asked.prometheus, known, lambda *_: STANDARD, "10.0.0.7", ())
+
+    assert {name: load.moment for name, load in loads.items()} == {"10.0.0.7": busy_until(7)}
+    of_week = [
+        query for path in asked.paths if "query_range" in path for query in parse_qs(urlsplit(path).query)["query"]
+    ]
+    assert of_week
+    assert all("ocid1" in query or "10.0.0.7" in query for query in of_week)
+
+
 def test_a_full_network_is_that_of_one_host(server: processes.Prometheus) -> None:
     asked = Asked(server)
     advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()})

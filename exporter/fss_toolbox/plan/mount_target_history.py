@@ -22,7 +22,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.history import ClientsLook, client_peaks, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
-from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, mean, place_in, selector
+from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, place_in, selector
 from fss_toolbox.sizing.growth import DailyPeak, growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
@@ -44,6 +44,7 @@ _LIMITS: Final = {
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
 HISTORY_DAYS: Final = 28
+_FEW: Final = 10  # Mount targets that a query can name
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +171,11 @@ def _polled(
         iops = figures.get(_MEASURED, figures.get(_ESTIMATED, 0.0))
         return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings_of(ocid))
 
-    queries = {name: _mean(name) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
-    peaks = prometheus.busiest(queries, _id, full, needed=(_READ, _WRITTEN))
-    chosen = {target_of(ocid): peak for ocid, peak in peaks.items() if address is None or ocid in known}
+    # The figures do not have the address.
+    queries = _means("" if address is None else any_of("mount_target_id", known))
+    peaks = prometheus.busiest(queries, _id, full, needed=(_READ, _WRITTEN)) if address is None or known else {}
     loads: dict[str, Load] = {}
-    for target, load in _loads(prometheus, chosen).items():
+    for target, load in _loads(prometheus, {target_of(ocid): peak for ocid, peak in peaks.items()}).items():
         # A mount target that takes over an address within the week goes by its OCID.
         loads[target.id if name_of(target) in loads else name_of(target)] = load
     return loads
@@ -184,9 +185,14 @@ def _id(labels: Mapping[str, str]) -> str:
     return labels.get("mount_target_id", "")
 
 
-def _mean(name: str, mount_target_id: str | None = None, at: float | None = None) -> str:
+def _mean(name: str, of: str, at: float | None = None) -> str:
     """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
-    return f"max by (mount_target_id) ({mean(name, selector('mount_target_id', mount_target_id), at)})"
+    return f"max by (mount_target_id) ({mean(name, of, at)})"
+
+
+def _means(of: str) -> dict[str, str]:
+    """Return the queries of the figures that say how busy mount targets are, by name, of the series of a selector."""
+    return {name: _mean(name, of) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
 
 
 def _target_traffic(figures: Mapping[str, float]) -> Traffic:
@@ -203,7 +209,11 @@ def _target_traffic(figures: Mapping[str, float]) -> Traffic:
 def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> dict[KnownMountTarget, Load]:
     """Return the loads of mount targets at their busiest moments, with the mix of the clients."""
     names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
-    queries = {(target, name): _mean(name, target.id, peak.moment) for target, peak in peaks.items() for name in names}
+    queries = {
+        (target, name): _mean(name, selector("mount_target_id", target.id), peak.moment)
+        for target, peak in peaks.items()
+        for name in names
+    }
     more: dict[KnownMountTarget, dict[str, float]] = defaultdict(dict)
     for (target, name), samples in prometheus.together(queries).items():
         more[target].update((name, value) for _, value in samples)
@@ -250,8 +260,7 @@ def with_growth(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, 
         SourceError: Prometheus does not answer.
     """
     polled = {load.mount_target_id for load in loads.values()} - {""}
-    of = selector("mount_target_id", next(iter(polled))) if len(polled) == 1 else ""
-    means = {name: f"max by (mount_target_id) ({mean(name, of)})" for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+    means = _means(any_of("mount_target_id", polled) if len(polled) <= _FEW else "")
     means[BOTH_DIRECTIONS] = f"({means[_READ]} + {means[_WRITTEN]})"
     peaks = {
         name: prometheus.daily(f"max_over_time({series}[1d:5m])", HISTORY_DAYS, _id) if polled else {}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -236,6 +237,12 @@ def _histogram(series: Any) -> dict[float, float]:
 def selector(label: str, value: str | None) -> str:
     """Return `{label="value"}` with the value escaped, or an empty text for None."""
     return "" if value is None else f"{{{_equals(label, value)}}}"
+
+
+def any_of(label: str, values: Iterable[str]) -> str:
+    """Return the selector of the series whose label has one of some values."""
+    pattern = "|".join(map(re.escape, sorted(values)))
+    return f"{{{label}=~{json.dumps(pattern, ensure_ascii=False)}}}"
 
 
 def at_place(place: NetworkAddress) -> str:

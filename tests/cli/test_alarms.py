@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
+from tests.cli.alarms_operator import COMPARTMENTS, HOME, MQL, STORAGE, TOPIC, Operator
 from tests.cli.prompt import ask, ask_process
 from tests.demo.sdk import clients
 from tests.region import small
@@ -207,6 +207,27 @@ class TestWhatIsThereDecides:
         assert applied.code == 1
         assert f"  ! fss-kerberos-errors                          left alone: {foreign} has this name" in applied.out
         assert operator.alarms("plan", "--detailed-exitcode").code == 1
+
+
+class TestAPackOfAnotherCompartment:
+    def test_is_not_taken_away_from_its_compartment_without_a_confirmation(self, operator: Operator) -> None:
+        """Alarms of several compartments may lie in one compartment. Each set needs a name of its own."""
+        operator.alarms("apply")
+        calls = dict(operator.region.calls)
+        other = ("--alarm-compartment", STORAGE, "--compartment", COMPARTMENTS["batch"])
+        answer = operator.alarms("apply", *other)
+        assert answer.code == 2
+        assert "2 alarms would no longer watch" in answer.err
+        assert "--name" in answer.err
+        assert operator.region.calls.get("UpdateAlarm", 0) == calls.get("UpdateAlarm", 0)
+        assert operator.alarms("apply", *other, "--name", "fss-batch").code == 0
+        assert operator.alarms("plan", "--detailed-exitcode").code == 0
+
+    def test_is_taken_over_on_demand(self, operator: Operator) -> None:
+        operator.alarms("apply")
+        whole = ("--alarm-compartment", STORAGE, "--compartment", small().id, "--in-subtree")
+        assert operator.alarms("apply", *whole, "--yes").code == 0
+        assert operator.alarms("plan", *whole, "--detailed-exitcode").code == 0
 
 
 class TestTwoAppliesAtTheSameTime:

@@ -13,6 +13,7 @@ from fss_exporter.cli.flags import NEW_FILE
 from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
+from fss_exporter.terminal_text import printable
 from fss_toolbox import tables
 from fss_toolbox.alarms import alarm_plan, render as rendering, show
 from fss_toolbox.alarms.alarm_plan import Plan, SavedPlan, removal
@@ -22,6 +23,8 @@ from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
 from fss_toolbox.cli.toolbox_flags import FOLDER, write_file
 from fss_toolbox.doctor.account_record import join_order
+
+_WATCHED: Final = "metricCompartmentId"  # the field of an alarm with the compartment that it watches
 
 CHANGES: Final = 2
 """Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
@@ -120,7 +123,7 @@ class ApplyFlags(AlarmFlags):
     """The flags of `alarms apply`."""
 
     file: Path | None = argument(metavar="[PLAN]", required=False, type=NEW_FILE)
-    yes: bool = switch("--yes", "Do not ask before deleting.")
+    yes: bool = switch("--yes", "Do not ask.")
 
 
 @alarms.command()
@@ -222,11 +225,8 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
     _show(planned)
     if not planned.changes:
         return int(bool(planned.of("clash")))
-    deletions = len(planned.of("delete"))
-    if deletions and not yes:
-        if not sys.stdin.isatty():
-            raise UsageError(f"{deletions} alarms would be deleted, and no terminal can confirm: give --yes")
-        click.confirm(f"Delete {deletions} alarms?", abort=True)
+    if not yes:
+        _confirm(planned)
 
     def report(outcome: StepOutcome) -> None:
         with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
@@ -236,6 +236,26 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
     echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))
+
+
+def _confirm(planned: Plan) -> None:
+    """Ask before the plan ends the watch over something. UsageError without a terminal."""
+    deletions = len(planned.of("delete"))
+    if deletions:
+        _ask(f"{deletions} alarms would be deleted", f"Delete {deletions} alarms?")
+    old = [change.old for step in planned.of("update") for change in step.changes if change.name == _WATCHED]
+    if old:
+        compartments = ", ".join(sorted(set(map(str, old))))
+        _ask(
+            f"{len(old)} alarms would no longer watch {compartments} (alarms of another compartment need another --name)",
+            f"Let {len(old)} alarms no longer watch {compartments}?",
+        )
+
+
+def _ask(consequence: str, question: str) -> None:
+    if not sys.stdin.isatty():
+        raise UsageError(f"{consequence}, and no terminal can confirm: give --yes")
+    click.confirm(printable(question), abort=True)
 
 
 def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:

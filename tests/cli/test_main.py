@@ -50,6 +50,16 @@ def test_a_command_ends_with_its_own_exit_code_while_daemon_threads_check_passwo
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "told\n", "")
 
 
+def test_a_mistake_of_the_command_is_a_trace_and_exit_code_1_while_daemon_threads_check_passwords() -> None:
+    code = f"{CHECKS_PASSWORDS}\ndef run():\n    raise ZeroDivisionError\nmain.run = run\nmain.main()"
+
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Traceback")
+    assert ended.stderr.endswith("ZeroDivisionError\n")
+
+
 @pytest.mark.parametrize("name", main.COMMANDS)
 def test_every_command_is_there_under_its_name(name: str) -> None:
     command = getattr(importlib.import_module(main.module_of(name)), name)

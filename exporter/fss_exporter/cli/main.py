@@ -164,4 +164,7 @@ def main() -> None:
         exit_code = run()
     except SystemExit as ended_by_signal:
         exit_code = ended_by_signal.code if isinstance(ended_by_signal.code, int) else 1
+    except Exception:  # noqa: BLE001  # a mistake of ours, told as Python would tell of it
+        sys.excepthook(*sys.exc_info())
+        exit_code = 1
     terminal.end_process(exit_code)

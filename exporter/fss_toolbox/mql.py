@@ -16,6 +16,7 @@ binds as in every other language. Every mistake is an `MqlError` with the column
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from math import isinf
 from typing import Final, Literal, NoReturn, TypeAlias, TypeVar
 
 from fss_exporter.errors import MqlError
@@ -305,15 +306,18 @@ class _Reader:
             self.need(")", "a nested query")
             return Query(inner, self.stages()) if self.take(".") else inner
         start = self.skip_space()
-        if constant := _NUMBER.match(self.text, start):
-            self.at = constant.end()
-            return Constant(float(constant.group()))
+        if _NUMBER.match(self.text, start):
+            return Constant(self.number())
         metric = self.metric()
         self.need(".", f"{self.text[start : self.at]}, with a statistic as in .mean()")
         return Query(metric, self.stages())
 
     def number(self) -> float:
-        return float(self.match(_NUMBER, "a number").group())
+        start = self.skip_space()
+        value = float(self.match(_NUMBER, "a number").group())
+        if isinf(value):
+            self.fail("the number is too large", start)
+        return value
 
     def metric(self) -> QueriedMetric:
         name = self.match(NAME, "a metric, a number or a nested query in parentheses").group()

@@ -125,6 +125,11 @@ class TestArithmetic:
     def test_division_by_zero_has_no_value(self) -> None:
         assert results('M[1m]{host = "a"}.mean() / (M[1m]{host = "a"}.mean() - 2)')["a,r1"].keys() == {1, 3, 4, 5, 6}
 
+    def test_a_value_too_large_for_json_is_left_out(self) -> None:
+        huge = "9" * 308
+        assert results(f'{huge} * M[1m]{{host = "a"}}.mean()')["a,r1"].keys() == {1}
+        assert results(f'{huge} * 10 * M[1m]{{host = "a"}}.mean()') == {}
+
 
 class TestJoins:
     def test_or_holds_where_one_side_does_and_and_where_both_do(self) -> None:

@@ -42,6 +42,8 @@ FIVE = 5
         ("Iops[25h].max()", 6, "1h to 24h"),
         ("Iops[2d].max()", 6, "or 1d"),
         ("Iops[5m]", 9, "expected . after Iops[5m]"),
+        (f"Iops[5m].max() > {'9' * 310}", 18, "number is too large"),
+        (f"{'9' * 310} * Iops[5m].max()", 1, "number is too large"),
         ("Iops[5m].", 10, "expected a statistic"),
         ("Iops[5m].maximum()", 10, "no such statistic"),
         ("Iops[5m].max", 13, "expected ( after max"),

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import isfinite
 from typing import TypeVar
 
 from fss_toolbox.mql import (
@@ -94,9 +95,13 @@ _COMPUTE: Mapping[str, Callable[[float, float], float]] = {
 
 
 def evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:
-    """Return the result streams of an expression at the given minutes. Streams without a point are left out."""
+    """Return the result streams of an expression at the given minutes.
+
+    Values that JSON cannot hold, such as an overflow, and streams without a point are left out.
+    """
     lines = _evaluate(expression, source, minutes)
-    return [line for line in lines if line.points]
+    finite = [{minute: value for minute, value in line.points.items() if isfinite(value)} for line in lines]
+    return [replace(line, points=points) for line, points in zip(lines, finite, strict=True) if points]
 
 
 def _evaluate(expression: Expression, source: Source, minutes: Sequence[int]) -> list[ResultStream]:

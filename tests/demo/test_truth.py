@@ -177,6 +177,16 @@ class TestLoad:
         assert sdk.truth("MountTargetIOPS", "mt-home", MINUTE) == pytest.approx(50_000, abs=2)
         assert sdk.truth("FileSystemReadAverageLatencybySize", "homes", MINUTE, **slow) > 10 * before
 
+    def test_no_more_than_all_clients_of_a_file_system_can_move(self, region: Region) -> None:
+        def load() -> float:
+            names = ("mt-home", "mt-home-b")
+            return sum(region.truth("MountTargetIOPS", name, MINUTE) or 0.0 for name in names)
+
+        before = load()
+        for _ in range(3):
+            region.move("projects", "mt-home", "mt-home-b", 0.5)
+        assert load() == pytest.approx(before, rel=1e-3)
+
     @pytest.mark.parametrize("factor", [-1, 1001, float("nan")])
     def test_an_absurd_load_is_refused(self, factor: float, region: Region) -> None:
         with pytest.raises(ValueError, match="between 0 and 1000"):

@@ -56,6 +56,8 @@ class Activity:
     def move(self, file_system_id: str, source_id: str, target_id: str, share: float, since_minute: int) -> None:
         """From a minute on, a share of the clients of a file system uses another mount target that exports it.
 
+        Clients that have left cannot move again, so no more than the rest moves.
+
         Raises:
             LookupError: one of the mount targets does not export the file system.
             ValueError: the share is not between 0 and 1.
@@ -64,7 +66,9 @@ class Activity:
         if not 0 <= share <= 1:
             raise ValueError(f"a share of {share} is not between 0 and 1")
         with self._lock:
-            self._moves.setdefault(source.id, []).append((since_minute, target, share))
+            moves = self._moves.setdefault(source.id, [])
+            left = max(0.0, 1.0 - sum(earlier for _, _, earlier in moves))
+            moves.append((since_minute, target, min(share, left)))
             self.pressure.cache_clear()
 
     def _link(self, mount_target_id: str, file_system_id: str) -> Link:

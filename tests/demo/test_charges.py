@@ -84,6 +84,13 @@ def test_a_server_that_was_started_again_counts_from_zero() -> None:
     assert charged == [RealRequests("READ", 32768, 1), RealRequests("RENAME", 0, 2)]
 
 
+def test_bytes_that_a_kernel_before_5_12_counts_in_32_bits_may_wrap() -> None:
+    looks = iter([counters(2**32 - 32768, READ=7), counters(32768, READ=9)])
+    charged: list[RealRequests] = []
+    ServerMeter(lambda: next(looks), charged.extend).look()
+    assert charged == [RealRequests("READ", 32768, 2)]
+
+
 def test_a_host_without_an_nfs_server_is_told() -> None:
     with pytest.raises(UsageError, match="no lines `io` and `proc3`"):
         ServerMeter(lambda: "net 0 0 0 0\n", lambda _: None)

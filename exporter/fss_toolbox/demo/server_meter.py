@@ -16,6 +16,8 @@ PROCEDURES = (
 ).split()
 """Order of the `proc3` line of /proc/net/rpc/nfsd: the numbers of the procedures (RFC 1813)."""
 
+_WRAP_BYTES = 1 << 32
+
 
 class ServerMeter:
     """Reads the counters of the kernel's NFS server once a second.
@@ -55,12 +57,17 @@ class ServerMeter:
             if more := count - self._calls[name]:
                 size = 0
                 if name in moved:
-                    size = (moved[name] - self._bytes[name]) // more
+                    size = _difference(moved[name], self._bytes[name]) // more
                     self._bytes[name] = moved[name]
                 requests.append(RealRequests(name, size, more))
         self._calls = calls
         if requests:
             self._charge(requests)
+
+
+def _difference(now: int, before: int) -> int:
+    """Return the bytes between two looks. Linux before 5.12 counts them in 32 bits, so the counter begins anew at 4 GiB."""
+    return now - before if now >= before else now - before + _WRAP_BYTES
 
 
 def _counters(text: str) -> tuple[Mapping[str, int], dict[str, int]]:

@@ -361,6 +361,17 @@ class TestTwoRunsAtTheSameTime:
         assert failures(apply(planned(service), service)) == {}
         assert len(by_hand.monitoring.list_alarms(STORAGE).data) == len(FEW)
 
+    def test_what_was_handed_over_is_created_again_although_oci_remembers_its_creation(
+        self, service: Alarms, by_hand: Clients
+    ) -> None:
+        """OCI answers the repeated creation with the alarm that belongs to another team now, and makes none."""
+        apply(planned(service), service)
+        theirs = alarm_called(by_hand, FEW[0].name).id
+        by_hand.monitoring.update_alarm(theirs, {"displayName": "theirs", "freeformTags": {"team": "batch"}})
+        assert failures(apply(planned(service), service)) == {}
+        assert planned(service).changes == ()
+        assert by_hand.monitoring.get_alarm(theirs).data.display_name == "theirs"
+
     def test_doubles_made_with_other_flags_are_found_and_the_younger_is_offered_for_removal(
         self, service: Alarms, by_hand: Clients
     ) -> None:

@@ -20,7 +20,7 @@ from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.iam import statement
 from fss_toolbox.alarms.alarm_plan import Existing, Plan, Step, is_as_planned, ours
-from fss_toolbox.alarms.pack import KEY_TAG, has_alarm_fields
+from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, has_alarm_fields
 
 _GONE: Final = ("DELETING", "DELETED")
 _CONFLICT: Final = 409
@@ -61,17 +61,18 @@ class Alarms:
         self.step()
         return answer.data, etag
 
-    def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> str:
-        """Create an alarm and return the OCID. A repeated request with an equal token makes no second alarm."""
+    def create_alarm(self, body: Mapping[str, Any], retry_token: str) -> Mapping[str, Any]:
+        """Create an alarm and return it. A repeated request with an equal token returns the first alarm as it is now."""
         try:
             answer = self.session.call("monitoring", "create_alarm", body=dict(body), opc_retry_token=retry_token)
         except NotAuthorized as refused:
             raise self._explained(refused, body) from refused
-        if not isinstance(answer.data, Mapping) or "id" not in answer.data:
+        if not has_alarm_fields(answer.data) or "id" not in answer.data:
             raise BrokenAnswer(
                 "CreateAlarm: the answer is no alarm. OCI may have created the alarm", operation="CreateAlarm"
             )
-        return str(answer.data["id"])
+        created: Mapping[str, Any] = answer.data
+        return created
 
     def _explained(self, refused: NotAuthorized, body: Mapping[str, Any]) -> NotAuthorized:
         """Return the refusal with all three policy statements, because OCI does not name the missing statement."""
@@ -145,13 +146,16 @@ def _costs_only_itself(outcome: StepOutcome) -> bool:
 
 def _create(body: Mapping[str, Any], service: Alarms) -> None:
     content = json.dumps(body, sort_keys=True).encode()
+    # OCI remembers a token for 24 hours. The alarm it stands for may have been deleted or handed over since.
     try:
-        service.create_alarm(body, hashlib.sha256(content).hexdigest())
+        alarm = service.create_alarm(body, hashlib.sha256(content).hexdigest())
     except CloudError as error:
-        # OCI remembers a token for 24 hours. The alarm it stands for was deleted or edited since: this is a new one.
         if error.status != _CONFLICT or "InvalidatedRetryToken" not in str(error):
             raise
-        service.create_alarm(body, str(uuid4()))
+    else:
+        if alarm.get("freeformTags") is None or ours(alarm["freeformTags"], body["freeformTags"][PACK_TAG]):
+            return
+    service.create_alarm(body, str(uuid4()))
 
 
 def _take(step: Step, service: Alarms) -> StepOutcome:

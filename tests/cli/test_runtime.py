@@ -22,6 +22,23 @@ def test_parts_stop_without_a_further_thread(monkeypatch: pytest.MonkeyPatch) ->
     assert stopped == ["oci", "nfs"]
 
 
+@pytest.mark.parametrize("has_threads", [True, False])
+def test_a_part_whose_end_fails_is_named_and_costs_no_other_part_its_end(
+    has_threads: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    stopped: list[str] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    if not has_threads:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+    _stop([Part("nfs", None, stop=lambda: stopped.append("nfs")), Part("oci", None, stop=fail)])
+
+    assert stopped == ["nfs"]
+    assert [record.getMessage() for record in caplog.records] == ["oci has not ended as it should"]
+
+
 def test_a_part_that_does_not_end_is_named_and_holds_up_no_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

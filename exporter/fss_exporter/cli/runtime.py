@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,11 +136,19 @@ def serve(
 
 def _stop(parts: Sequence[Part]) -> None:
     """Stop all parts at once."""
-    late = at_once([part.stop for part in reversed(parts)], _STOP_SECONDS)
-    for part in parts:
-        if part.stop in late:
-            _LOG.error("%s has not ended within %.0f s", part.name, _STOP_SECONDS)
+    ends = {part.name: partial(_end, part) for part in reversed(parts)}
+    late = at_once([*ends.values()], _STOP_SECONDS)
+    for name, end in ends.items():
+        if end in late:
+            _LOG.error("%s has not ended within %.0f s", name, _STOP_SECONDS)
     _LOG.info("stopped")
+
+
+def _end(part: Part) -> None:
+    try:
+        part.stop()
+    except Exception as error:  # noqa: BLE001  # a mistake of a part costs no other part its end
+        _LOG.error("%s has not ended as it should", part.name, exc_info=error)
 
 
 def _watching(protection: "WebConfigReload") -> Part:

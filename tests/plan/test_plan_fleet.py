@@ -15,8 +15,9 @@ from tests.local_server import Quiet, serving
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import fetch
 from fss_toolbox.plan.fleet import fleet_advice
+from fss_toolbox.plan.known_mount_targets import known_mount_targets
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.mount_target_history import known_mount_targets, of_mount_targets, with_growth
+from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
 
 NOW = 1_790_000_000

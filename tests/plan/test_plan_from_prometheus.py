@@ -25,15 +25,10 @@ from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
+from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
 from fss_toolbox.plan.load import Load, SizeShare, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
-from fss_toolbox.plan.mount_target_history import (
-    LimitsOf,
-    known_mount_targets,
-    of_mount_targets,
-    other_services,
-    with_amount,
-)
+from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400

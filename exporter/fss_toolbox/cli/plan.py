@@ -25,6 +25,7 @@ from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
+from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services, without_load
 from fss_toolbox.plan.load import (
     Load,
     as_job,
@@ -35,13 +36,7 @@ from fss_toolbox.plan.load import (
     without_costs,
 )
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
-from fss_toolbox.plan.mount_target_history import (
-    known_mount_targets,
-    of_mount_targets,
-    other_services,
-    with_growth,
-    without_load,
-)
+from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes

@@ -6,8 +6,8 @@ Without a poller the clients are all that is known: the load is at least theirs.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -17,12 +17,12 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
-from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.history import ClientsLook, client_peaks, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.known_mount_targets import KnownMountTarget, ocid_of
 from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
-from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, place_in, selector
+from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, selector
 from fss_toolbox.sizing.growth import DailyPeak, growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
@@ -30,33 +30,13 @@ from fss_toolbox.sizing.workload import scaled
 LimitsOf = Callable[[str, str, Limits | None], Limits]
 """Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known."""
 
-_INFO: Final = "fss_mount_target_info"
 _MEASURED: Final = "fss_mount_target_iops"
 _ESTIMATED: Final = "fss_mount_target_estimated_iops"
 _READ: Final = "fss_mount_target_read_bytes_per_second"
 _WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
 _CONNECTIONS: Final = "fss_mount_target_connections"
-_LIMITS: Final = {
-    "iops": "fss_mount_target_iops_limit",
-    "read_bytes_per_second": "fss_mount_target_read_bytes_per_second_limit",
-    "write_bytes_per_second": "fss_mount_target_write_bytes_per_second_limit",
-    "connections": "fss_mount_target_connections_limit",
-    "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
-}
 HISTORY_DAYS: Final = 28
 _FEW: Final = 10  # Mount targets that a query can name
-
-
-@dataclass(frozen=True, slots=True)
-class KnownMountTarget:
-    """A mount target of the week as Prometheus has it."""
-
-    id: str  # OCID. Empty if only clients know the mount target
-    name: str = ""  # display name
-    # None if the address is unknown, or if two mount targets of the network have the address
-    place: NetworkAddress | None = None
-    shape: str = ""  # empty if unknown
-    limits: Limits | None = None  # None if Prometheus has none
 
 
 def of_mount_targets(
@@ -99,58 +79,6 @@ def of_mount_targets(
     return loads
 
 
-def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> list[str]:
-    """Return the names of known mount targets that no load is of."""
-    loads = tuple(loads)
-    ids, places = {load.mount_target_id for load in loads}, {load.place for load in loads if load.place}
-    return [target.name or target.id for target in known if target.id not in ids and target.place not in places]
-
-
-def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
-    """Return the storage service of each mounted place that is not OCI File Storage.
-
-    Raises:
-        SourceError: Prometheus does not answer.
-    """
-    query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
-    services = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
-    return {where: service for where, service in sorted(services.items()) if service != OCI_FSS.name}
-
-
-def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
-    """Return the mount targets of the week by OCID.
-
-    Raises:
-        SourceError: Prometheus does not answer.
-    """
-    query = _last(f"{_INFO}{selector('address', address)}")
-    ceilings: dict[str, dict[str, float]] = {}
-    for field, name in _LIMITS.items():
-        newest = f"max by (mount_target_id) ({_last(name)})"
-        for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
-            ceilings.setdefault(ocid, {})[field] = value
-    return {
-        _id(labels): KnownMountTarget(
-            _id(labels),
-            labels.get("mount_target", ""),
-            place_in(labels) if labels.get("address") else None,
-            labels.get("shape", ""),
-            Limits(**ceilings[_id(labels)]) if _id(labels) in ceilings else None,
-        )
-        for labels, _ in prometheus.at(query, prometheus.now)
-    }
-
-
-def _last(series: str) -> str:
-    """Return the query of the last values of the week.
-
-    Of a mount target that was scraped in the last ten minutes, nothing older counts: neither its earlier shape, nor a ceiling
-    that the present shape does not have.
-    """
-    present = f"last_over_time({_INFO}[10m])"
-    return f"last_over_time({series}[10m]) or (last_over_time({series}[7d]) unless on (mount_target_id) {present})"
-
-
 def _polled(
     prometheus: Prometheus, known: Mapping[str, KnownMountTarget], limits: LimitsOf, address: str | None
 ) -> dict[str, Load]:
@@ -173,16 +101,12 @@ def _polled(
 
     # The figures do not have the address.
     queries = _means("" if address is None else any_of("mount_target_id", known))
-    peaks = prometheus.busiest(queries, _id, full, needed=(_READ, _WRITTEN)) if address is None or known else {}
+    peaks = prometheus.busiest(queries, ocid_of, full, needed=(_READ, _WRITTEN)) if address is None or known else {}
     loads: dict[str, Load] = {}
     for target, load in _loads(prometheus, {target_of(ocid): peak for ocid, peak in peaks.items()}).items():
         # A mount target that takes over an address within the week goes by its OCID.
         loads[target.id if name_of(target) in loads else name_of(target)] = load
     return loads
-
-
-def _id(labels: Mapping[str, str]) -> str:
-    return labels.get("mount_target_id", "")
 
 
 def _mean(name: str, of: str, at: float | None = None) -> str:
@@ -263,7 +187,7 @@ def with_growth(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, 
     means = _means(any_of("mount_target_id", polled) if len(polled) <= _FEW else "")
     means[BOTH_DIRECTIONS] = f"({means[_READ]} + {means[_WRITTEN]})"
     peaks = {
-        name: prometheus.daily(f"max_over_time({series}[1d:5m])", HISTORY_DAYS, _id) if polled else {}
+        name: prometheus.daily(f"max_over_time({series}[1d:5m])", HISTORY_DAYS, ocid_of) if polled else {}
         for name, series in means.items()
     }
     return {name: _grown(load, peaks) for name, load in loads.items()}

@@ -1,0 +1,90 @@
+"""The mount targets and other places that a Prometheus knows of a week: name, place, shape and ceilings."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from fss_exporter.addresses import NetworkAddress
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.service_table import OCI_FSS
+from fss_toolbox.plan.load import Load
+from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
+
+_INFO: Final = "fss_mount_target_info"
+_LIMITS: Final = {
+    "iops": "fss_mount_target_iops_limit",
+    "read_bytes_per_second": "fss_mount_target_read_bytes_per_second_limit",
+    "write_bytes_per_second": "fss_mount_target_write_bytes_per_second_limit",
+    "connections": "fss_mount_target_connections_limit",
+    "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMountTarget:
+    """A mount target of the week as Prometheus has it."""
+
+    id: str  # OCID. Empty if only clients know the mount target
+    name: str = ""  # display name
+    # None if the address is unknown, or if two mount targets of the network have the address
+    place: NetworkAddress | None = None
+    shape: str = ""  # empty if unknown
+    limits: Limits | None = None  # None if Prometheus has none
+
+
+def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> list[str]:
+    """Return the names of known mount targets that no load is of."""
+    loads = tuple(loads)
+    ids, places = {load.mount_target_id for load in loads}, {load.place for load in loads if load.place}
+    return [target.name or target.id for target in known if target.id not in ids and target.place not in places]
+
+
+def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
+    """Return the storage service of each mounted place that is not OCI File Storage.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
+    services = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
+    return {where: service for where, service in sorted(services.items()) if service != OCI_FSS.name}
+
+
+def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
+    """Return the mount targets of the week by OCID.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    query = _last(f"{_INFO}{selector('address', address)}")
+    ceilings: dict[str, dict[str, float]] = {}
+    for field, name in _LIMITS.items():
+        newest = f"max by (mount_target_id) ({_last(name)})"
+        for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
+            ceilings.setdefault(ocid, {})[field] = value
+    known = {}
+    for labels, _ in prometheus.at(query, prometheus.now):
+        ocid = ocid_of(labels)
+        known[ocid] = KnownMountTarget(
+            ocid,
+            labels.get("mount_target", ""),
+            place_in(labels) if labels.get("address") else None,
+            labels.get("shape", ""),
+            Limits(**ceilings[ocid]) if ocid in ceilings else None,
+        )
+    return known
+
+
+def ocid_of(labels: Mapping[str, str]) -> str:
+    """Return the OCID of the mount target of a series. Empty for a series without one."""
+    return labels.get("mount_target_id", "")
+
+
+def _last(series: str) -> str:
+    """Return the query of the last values of the week.
+
+    Of a mount target that was scraped in the last ten minutes, nothing older counts: neither its earlier shape, nor a ceiling
+    that the present shape does not have.
+    """
+    present = f"last_over_time({_INFO}[10m])"
+    return f"last_over_time({series}[10m]) or (last_over_time({series}[7d]) unless on (mount_target_id) {present})"

@@ -192,6 +192,19 @@ class TestWhatIsThereDecides:
         blind = operator.alarms("plan")
         assert "fss-mount-target-iops-peak-standard: this compartment has no metric MountTargetIOPS" in blind.err
 
+    def test_a_compartment_without_mount_targets_is_said_because_its_alarms_watch_nothing(
+        self, operator: Operator
+    ) -> None:
+        answer = operator.alarms("plan", "--compartment", COMPARTMENTS["network"])
+        assert answer.code == 0
+        assert f"no mount target in {COMPARTMENTS['network']}" in answer.err
+        assert operator.alarms("plan").err == ""
+
+    def test_tags_that_choose_no_mount_target_are_said(self, operator: Operator) -> None:
+        operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', include: {{tags: {{team: nobody}}}}}}\n")
+        answer = operator.alarms("plan")
+        assert "has the tags of the configuration: no alarm watches a ceiling" in answer.err
+
     def test_a_clash_of_names_is_reported_and_exits_with_1(self, operator: Operator) -> None:
         body = pack.fill(
             pack.load(operator.pack)[0],

@@ -13,12 +13,13 @@ from fss_exporter.cli.flags import NEW_FILE
 from fss_exporter.cli.terminal import CommandGroup, echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
+from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.terminal_text import printable
 from fss_toolbox import tables
 from fss_toolbox.alarms import alarm_plan, render as rendering, show
 from fss_toolbox.alarms.alarm_plan import Plan, SavedPlan, removal
 from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, duplicates, existing_alarms
-from fss_toolbox.alarms.desired import desired
+from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
 from fss_toolbox.cli.toolbox_flags import FOLDER, write_file
@@ -177,6 +178,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         service = Alarms(session, settings.oci.auth, progress.step)
         owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
     _note_missing_iops(wanted, estate.spellings)
+    _note_missing_mount_targets(pack, scope, estate)
     planned = alarm_plan.plan(wanted, owned, foreign, join_order(facts))
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
@@ -210,6 +212,17 @@ def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
                 f"{', '.join(affected)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
                 "serve --oci.publish and --published watch an estimate"
             )
+
+
+def _note_missing_mount_targets(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> None:
+    """Say that alarms on mount targets watch nothing yet, because the compartment or the tags may be the wrong ones."""
+    if estate.targets or all(alarm.body["namespace"] != NAMESPACE for alarm in pack):
+        return
+    where = f"{scope.metric_compartment}{' and below' if scope.in_subtree else ''}"
+    if estate.chosen_by_tags:
+        tables.note(f"no mount target in {where} has the tags of the configuration: no alarm watches a ceiling")
+    else:
+        tables.note(f"no mount target in {where}: the alarms watch none until one comes")
 
 
 def _show(planned: Plan) -> None:

@@ -111,6 +111,15 @@ def test_exports_of_unknown_mount_targets_or_file_systems_are_left_out() -> None
     assert ([export.id for export in inventory.exports], count) == (["a"], 0)
 
 
+def test_a_resource_that_moves_while_it_is_listed_counts_once() -> None:
+    moved = target("mt-1", compartmentId="ocid1.compartment.oc1..b")
+    exports = [export("e-1", "mt-1", "fs-1")] * 2
+    inventory, _ = built(mount_targets=[target("mt-1"), moved], file_systems=[row("fs-1")], exports=exports)
+    assert inventory.mount_target_counts == {"AD-1": 1}
+    assert len(inventory.exports) == 1
+    assert inventory.mount_targets["mt-1"].compartment_id == "ocid1.compartment.oc1..b"
+
+
 def test_tags_include_a_mount_target_with_what_is_behind_it_and_exclude_anything() -> None:
     tags = TagFilter({"team": "st*", "ops.tier": "gold"}, {"monitoring": "off"})
     wanted = {"freeformTags": {"team": "storage"}, "definedTags": {"ops": {"tier": "gold"}}}

@@ -189,7 +189,8 @@ def join(
     """
 
     def every(kind: type[_Listed]) -> list[_Listed]:
-        return [record for record in listed if isinstance(record, kind)]
+        # A resource that moves to another compartment or page meanwhile is listed twice.
+        return list({record.id: record for record in listed if isinstance(record, kind)}.values())
 
     vcn_ids = {export_set.id: export_set.vcn_id for export_set in every(ExportSet)}
     alive = [target for target in every(MountTarget) if target.state not in GONE_MOUNT_TARGET]

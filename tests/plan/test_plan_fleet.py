@@ -5,6 +5,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -14,8 +15,9 @@ from tests.local_server import Quiet, serving
 
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import fetch
+from fss_toolbox.plan import prometheus_api
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.known_mount_targets import known_mount_targets
+from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
@@ -23,6 +25,18 @@ from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
 NOW = 1_790_000_000
 MOUNT_TARGETS = 40
 STANDARD = SHAPES["standard"].limits
+
+
+SERVICES = [
+    ("10.0.3.1", "oci-fss", DAY_S),
+    ("10.0.3.1", "apsara-nas", 60),
+    ("10.0.3.2", "apsara-nas", DAY_S),
+    ("10.0.3.2", "oci-fss", 60),
+    ("10.0.3.3", "oci-fss", 60),
+    ("10.0.3.3", "none", 60),
+    ("10.0.3.4", "none", DAY_S),
+]
+"""Addresses with the storage services that clients named, and the ages of the names in seconds."""
 
 
 def busy_until(number: int) -> int:
@@ -76,6 +90,7 @@ def _history() -> Iterator[str]:
                     at = busy_until(number) - 60 * (9 - minute) - 30
                     yield f'fss_client_{name}_total{{{mount},service="oci-fss"{labels}}} {value} {at}\n'
     yield from _busy_networks()
+    yield from _named_services()
     yield "# EOF\n"
 
 
@@ -94,6 +109,13 @@ def _busy_networks() -> Iterator[str]:
     yield "# TYPE fss_client_network_bytes_per_second_limit gauge\n"
     for instance in ("full", "two"):
         yield f'fss_client_network_bytes_per_second_limit{{instance="{instance}"}} 1e6 {busy_until(0) - 30}\n'
+
+
+def _named_services() -> Iterator[str]:
+    yield "# TYPE fss_client_service_info gauge\n"
+    for address, service, age in SERVICES:
+        labels = f'network="eu-1",address="{address}",service="{service}"'
+        yield f"fss_client_service_info{{{labels}}} 1 {NOW - age}\n"
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +192,26 @@ def test_a_full_network_is_that_of_one_host(server: processes.Prometheus) -> Non
     advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()})
 
     assert [change.client for change in advice if change.kind == "network"] == ["full"]
+
+
+def test_an_address_is_of_the_service_that_clients_name_now(server: processes.Prometheus) -> None:
+    services = other_services(Asked(server).prometheus)
+
+    assert {place.address: service for place, service in services.items()} == {
+        "10.0.3.1": "apsara-nas",
+        "10.0.3.4": "none",
+    }
+
+
+def test_the_note_about_an_address_of_no_known_service_names_no_flag(
+    server: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus_api, "time", SimpleNamespace(time=lambda: NOW))
+    said = " ".join(ask("plan", "--prometheus", server.url).err.split())
+
+    assert "10.0.3.1 is of apsara-nas: ask with --service apsara-nas --prometheus" in said
+    assert "10.0.3.4 is of no known service" in said
+    assert "--service none" not in said
 
 
 def test_an_earlier_shape_and_its_ceilings_do_not_count(server: processes.Prometheus) -> None:

@@ -17,7 +17,7 @@ from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags, is_given
+from fss_toolbox.cli.toolbox_flags import OFFERED_SERVICES, OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.saved_files import report_of_interval, text_of
@@ -156,7 +156,9 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
     elsewhere = other_services(prometheus, address)
     names = names_of(elsewhere)
     for place, service in elsewhere.items():
-        tables.note(f"{names[place]} is of {service}: ask with --service {service} --prometheus")
+        is_offered = service in OFFERED_SERVICES
+        further = f"{service}: ask with --service {service} --prometheus" if is_offered else "no known service"
+        tables.note(f"{names[place]} is of {further}")
     known = known_mount_targets(prometheus, address)
     loads = of_mount_targets(prometheus, known, ceilings.at, address, elsewhere)
     missing = without_load(known.values(), loads.values())

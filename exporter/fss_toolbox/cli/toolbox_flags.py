@@ -19,7 +19,8 @@ from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE
 
 FOLDER: Final = FilePath(path_type=Path, file_okay=False)
-_OFFERED: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
+OFFERED_SERVICES: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
+"""The values of `--service`."""
 
 
 def link_base(text: str) -> str:
@@ -65,7 +66,7 @@ class ServiceFlags:
     """The flags that name another storage service than OCI File Storage."""
 
     service: str | None = flag(
-        "--service", "Another storage service than OCI File Storage.", type=click.Choice(_OFFERED)
+        "--service", "Another storage service than OCI File Storage.", type=click.Choice(OFFERED_SERVICES)
     )
     kind: str | None = flag("--type", "Type of the service. docs/services.md lists the types.", metavar="TYPE")
     capacity: int | None = flag("--capacity", "Capacity of the service, e.g. 10TiB.", type=units.size)

@@ -1,5 +1,6 @@
 """The mount targets and other places that a Prometheus knows of a week: name, place, shape and ceilings."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -40,14 +41,17 @@ def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> li
 
 
 def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
-    """Return the storage service of each mounted place that is not OCI File Storage.
+    """Return the storage service of each mounted place that no client calls OCI File Storage.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
-    query = f"last_over_time(fss_client_service_info{selector('address', address)}[7d])"
-    services = {place_in(labels): labels.get("service", "") for labels, _ in prometheus.at(query, prometheus.now)}
-    return {where: service for where, service in sorted(services.items()) if service != OCI_FSS.name}
+    series = f"fss_client_service_info{selector('address', address)}"
+    query = _last(series, "network, address", series)
+    services: dict[NetworkAddress, set[str]] = defaultdict(set)
+    for labels, _ in prometheus.at(query, prometheus.now):
+        services[place_in(labels)].add(labels.get("service", ""))
+    return {place: min(named) for place, named in sorted(services.items()) if OCI_FSS.name not in named}
 
 
 def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
@@ -56,10 +60,10 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     Raises:
         SourceError: Prometheus does not answer.
     """
-    query = _last(f"{_INFO}{selector('address', address)}")
+    query = _last(f"{_INFO}{selector('address', address)}", "mount_target_id", _INFO)
     ceilings: dict[str, dict[str, float]] = {}
     for field, name in _LIMITS.items():
-        newest = f"max by (mount_target_id) ({_last(name)})"
+        newest = f"max by (mount_target_id) ({_last(name, 'mount_target_id', _INFO)})"
         for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
             ceilings.setdefault(ocid, {})[field] = value
     known = {}
@@ -80,11 +84,11 @@ def ocid_of(labels: Mapping[str, str]) -> str:
     return labels.get("mount_target_id", "")
 
 
-def _last(series: str) -> str:
-    """Return the query of the last values of the week.
+def _last(series: str, subject: str, info: str) -> str:
+    """Return the query of the last values of the week. `subject` are the labels that name what a series is about.
 
-    Of a mount target that was scraped in the last ten minutes, nothing older counts: neither its earlier shape, nor a ceiling
-    that the present shape does not have.
+    Of a subject whose series `info` was scraped in the last ten minutes, nothing older counts: for example neither the earlier
+    shape of a mount target, nor a ceiling that the present shape does not have.
     """
-    present = f"last_over_time({_INFO}[10m])"
-    return f"last_over_time({series}[10m]) or (last_over_time({series}[7d]) unless on (mount_target_id) {present})"
+    present = f"last_over_time({info}[10m])"
+    return f"last_over_time({series}[10m]) or (last_over_time({series}[7d]) unless on ({subject}) {present})"

@@ -68,6 +68,17 @@ class TestTheWayOfWork:
         operator.alarms("apply")
         assert operator.region.calls["CreateAlarm"] == 2
 
+    def test_ctrl_c_says_that_the_change_under_way_may_have_been_made(
+        self, operator: Operator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("fss_toolbox.cli.alarms.carry_out", interrupted)
+        answer = operator.alarms("apply")
+        assert answer.code == 130
+        assert "the change under way may have been made. Run the command again" in answer.err
+
     def test_the_command_runs_as_a_process_of_its_own(self, operator: Operator) -> None:
         answer = ask_process(
             "alarms", "plan", *operator.account(), "--compartment", STORAGE, "--topic", TOPIC, "--detailed-exitcode"

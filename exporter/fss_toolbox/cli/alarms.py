@@ -245,7 +245,11 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
         with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
             echo(_folded(show.outcome_line(outcome)))
 
-    outcomes = carry_out(planned, service, report)
+    try:
+        outcomes = carry_out(planned, service, report)
+    except KeyboardInterrupt:
+        tables.note("interrupted: the change under way may have been made. Run the command again to do the rest")
+        raise
     echo(show.summary(outcomes))
     failed = any(outcome.error is not None for outcome in outcomes)
     return int(failed or bool(planned.of("clash")))

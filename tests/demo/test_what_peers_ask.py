@@ -17,9 +17,9 @@ def region() -> Region:
     return Region(small(), now=Clock())
 
 
-def asked(region: Region, target: str, body: object) -> tuple[int, Any]:
+def asked(region: Region, target: str, body: object, **more: str) -> tuple[int, Any]:
     content = json.dumps(body).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(content))}
+    headers = {"content-type": "application/json", "content-length": str(len(content)), **more}
     status, _, answer = region.respond(ApiRequest("POST", target, headers, content))
     return status, json.loads(answer)
 
@@ -27,6 +27,18 @@ def asked(region: Region, target: str, body: object) -> tuple[int, Any]:
 def listed(region: Region, body: object) -> tuple[int, Any]:
     where = f"compartmentId={region.tenancy.id}&compartmentIdInSubtree=true"
     return asked(region, f"/20180401/metrics/actions/listMetrics?{where}", body)
+
+
+ALARM = {
+    "displayName": "a",
+    "compartmentId": small().id,
+    "metricCompartmentId": small().id,
+    "namespace": "oci_filestorage",
+    "query": "MountTargetIOPS[1m].mean() > 5",
+    "severity": "WARNING",
+    "destinations": ["ocid1.onstopic.oc1..a"],
+    "isEnabled": True,
+}
 
 
 @pytest.mark.parametrize(("order", "is_reversed"), [("ASC", False), ("DESC", True)])
@@ -80,21 +92,18 @@ def test_a_namespace_of_oracle_cannot_be_posted_to(region: Region) -> None:
     [("garbage", "field query: "), ("MountTargetIOPS[1m].mean()", "an alarm needs a threshold or absent()")],
 )
 def test_an_alarm_that_cannot_trigger_is_refused(region: Region, query: str, why: str) -> None:
-    alarm = {
-        "displayName": "a",
-        "compartmentId": region.tenancy.id,
-        "metricCompartmentId": region.tenancy.id,
-        "namespace": "oci_filestorage",
-        "query": query,
-        "severity": "WARNING",
-        "destinations": ["ocid1.onstopic.oc1..a"],
-        "isEnabled": True,
-    }
-    status, answer = asked(region, "/20180401/alarms", alarm)
+    status, answer = asked(region, "/20180401/alarms", ALARM | {"query": query})
 
     assert status == 400
     assert why in answer["message"]
-    assert asked(region, "/20180401/alarms", alarm | {"query": "MountTargetIOPS[1m].mean() > 5"})[0] == 200
+    assert asked(region, "/20180401/alarms", ALARM)[0] == 200
+
+
+def test_the_cli_can_repeat_a_creation_with_its_retry_token(region: Region) -> None:
+    answers = [asked(region, "/20180401/alarms", ALARM, **{"opc-retry-token": token}) for token in ("a", "a", "b")]
+
+    first, again, other = (answer["id"] for _, answer in answers)
+    assert first == again != other
 
 
 def test_each_stream_of_a_filesystem_names_its_mount_target(region: Region) -> None:

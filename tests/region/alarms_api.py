@@ -25,9 +25,6 @@ _HOUR, _DAY = 60, 1440
 _STATES = {True: "FIRING", False: "OK"}
 
 
-RETRY_TOKEN_SECONDS = 24 * 3600  # Life of a retry token, documented: CreateAlarm
-
-
 @dataclass(frozen=True, slots=True)
 class RegionLimits(monitoring_api.RegionLimits):
     """Limits of a region."""
@@ -36,11 +33,7 @@ class RegionLimits(monitoring_api.RegionLimits):
 
 
 class AlarmsApi(alarms_api.AlarmsApi):
-    """The alarms of a region, evaluated and limited in number, with retry tokens."""
-
-    def __init__(self, monitoring: monitoring_api.MonitoringApi) -> None:
-        super().__init__(monitoring)
-        self._tokens: dict[str, tuple[str, str, float]] = {}
+    """The alarms of a region, evaluated and limited in number."""
 
     def handlers(self) -> Mapping[str, Handler]:
         return {
@@ -53,35 +46,14 @@ class AlarmsApi(alarms_api.AlarmsApi):
         alarm_rules.check_alarm(alarm, self.monitoring.activity.tenancy)
         super().check(alarm)
 
-    def create(self, call: Call) -> ApiAnswer:
-        """CreateAlarm. A retry token makes a repeated call answer with the alarm of the first."""
-        details, token = call.body.model_dump_json(), call.headers.get("opc-retry-token", "")
-        with self.lock:
-            if token and (earlier := self._repeated(token, details)):
-                return earlier.answer()
-            assert isinstance(self.monitoring.limits, RegionLimits)
-            most = self.monitoring.limits.alarms
-            if sum(stored.is_active for stored in self.alarms.values()) >= most:
-                raise Refusal(
-                    HTTPStatus.BAD_REQUEST, "LimitExceeded", f"The tenancy may have {most} alarms in this region."
-                )
-            answer = super().create(call)
-            if token:
-                assert isinstance(answer.body, dict)
-                self._tokens[token] = answer.body["id"], details, self.monitoring.now()
-            return answer
-
-    def _repeated(self, token: str, details: str) -> StoredAlarm | None:
-        """Return the alarm of an earlier call with the token. Documented: a token expires, and other facts invalidate it."""
-        alarm_id, earlier, used_at = self._tokens.get(token, ("", "", 0.0))
-        if not alarm_id or self.monitoring.now() - used_at > RETRY_TOKEN_SECONDS:
-            return None
-        stored = self.alarms[alarm_id]
-        if earlier != details or not stored.is_active:
+    def add(self, body: dict[str, Any]) -> StoredAlarm:
+        assert isinstance(self.monitoring.limits, RegionLimits)
+        most = self.monitoring.limits.alarms
+        if sum(stored.is_active for stored in self.alarms.values()) >= most:
             raise Refusal(
-                HTTPStatus.CONFLICT, "InvalidatedRetryToken", "The token was used for a request that no longer holds."
+                HTTPStatus.BAD_REQUEST, "LimitExceeded", f"The tenancy may have {most} alarms in this region."
             )
-        return stored
+        return super().add(body)
 
     def list_statuses(self, call: Call) -> ApiAnswer:
         """ListAlarmsStatus: enabled alarms, evaluated now."""

@@ -28,8 +28,19 @@ DEFAULTS: dict[str, Any] = {
 }
 """Values that the service fills in for fields that are not given, documented."""
 
+RETRY_TOKEN_SECONDS = 24 * 3600  # Life of a retry token, documented: CreateAlarm
+
 _ONLY_IN_GET = {"body", "messageFormat", "pendingDuration", "resolution", "repeatNotificationDuration"}
 _ONLY_IN_GET |= {"metricCompartmentIdInSubtree", "timeCreated", "timeUpdated"}
+
+
+@dataclass(frozen=True, slots=True)
+class UsedToken:
+    """A retry token that a creation named."""
+
+    details: str  # body of the request
+    alarm_id: str  # OCID of the alarm that it made
+    used_at: float  # epoch seconds
 
 
 @dataclass(slots=True)
@@ -59,12 +70,13 @@ class AlarmsApi:
 
     Attributes:
         monitoring: metrics, with tenancy, clock and limits.
-        alarms: alarms by OCID, deleted ones included. `lock` guards them.
+        alarms: alarms by OCID, deleted ones included. `lock` guards them and the retry tokens.
     """
 
     def __init__(self, monitoring: MonitoringApi) -> None:
         self.monitoring = monitoring
         self.alarms: dict[str, StoredAlarm] = {}
+        self._tokens: dict[str, UsedToken] = {}
         self.lock = threading.RLock()
 
     def handlers(self) -> Mapping[str, Handler]:
@@ -84,16 +96,36 @@ class AlarmsApi:
                 raise refusal.invalid(f"field query: an alarm needs a threshold or absent(), and {query} has none")
 
     def create(self, call: Call) -> ApiAnswer:
-        """CreateAlarm."""
-        tenancy = self.monitoring.activity.tenancy
+        """CreateAlarm. A retry token makes a repeated call answer with the alarm of the first, as it is now."""
+        token, details = call.headers.get("opc-retry-token", ""), call.body.model_dump_json()
         given = call.body.model_dump(mode="json", by_alias=True, exclude_none=True)
         times = dict.fromkeys(("timeCreated", "timeUpdated"), rfc3339(self.monitoring.now()))
         body = _complete(given) | {"lifecycleState": "ACTIVE", **times}
         self.check(body)
         with self.lock:
-            body["id"] = ocid("alarm", tenancy.region, f"{tenancy.id}/{len(self.alarms)}")
-            stored = self.alarms[body["id"]] = StoredAlarm(body)
-        return stored.answer()
+            if token and (earlier := self._repeated(token, details)):
+                return earlier.answer()
+            stored = self.add(body)
+            if token:
+                self._tokens[token] = UsedToken(details, stored.body["id"], self.monitoring.now())
+            return stored.answer()
+
+    def add(self, body: dict[str, Any]) -> StoredAlarm:
+        """Keep a new alarm."""
+        tenancy = self.monitoring.activity.tenancy
+        body["id"] = ocid("alarm", tenancy.region, f"{tenancy.id}/{len(self.alarms)}")
+        stored = self.alarms[body["id"]] = StoredAlarm(body)
+        return stored
+
+    def _repeated(self, token: str, details: str) -> StoredAlarm | None:
+        """Return the alarm of an earlier call with the token. Documented: a token expires, and other facts invalidate it."""
+        used = self._tokens.get(token)
+        if used is None or self.monitoring.now() - used.used_at > RETRY_TOKEN_SECONDS:
+            return None
+        stored = self.alarms[used.alarm_id]
+        if used.details != details or not stored.is_active:
+            raise refusal.invalidated_retry_token()
+        return stored
 
     def get(self, call: Call) -> ApiAnswer:
         """GetAlarm."""

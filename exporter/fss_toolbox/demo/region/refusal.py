@@ -23,6 +23,9 @@ method_not_allowed = partial(Refusal, HTTPStatus.METHOD_NOT_ALLOWED, "MethodNotA
 etag_mismatch = partial(
     Refusal, HTTPStatus.PRECONDITION_FAILED, "NoEtagMatch", "The etag in if-match is not that of the resource."
 )
+invalidated_retry_token = partial(
+    Refusal, HTTPStatus.CONFLICT, "InvalidatedRetryToken", "The token was used for a request that no longer holds."
+)
 throttled = partial(Refusal, HTTPStatus.TOO_MANY_REQUESTS, "TooManyRequests", "Too many requests for the tenancy.")
 internal_error = partial(
     Refusal, HTTPStatus.INTERNAL_SERVER_ERROR, "InternalServerError", "An internal server error occurred."

@@ -1,6 +1,7 @@
 """Plans carried out over HTTP by the real SDK against the demo region: what comes in between, and what it costs."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -371,6 +372,20 @@ class TestTwoRunsAtTheSameTime:
         assert failures(apply(planned(service), service)) == {}
         assert planned(service).changes == ()
         assert by_hand.monitoring.get_alarm(theirs).data.display_name == "theirs"
+
+    def test_what_was_moved_to_another_compartment_is_created_again(
+        self, service: Alarms, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """OCI answers the repeated creation with the alarm in the other compartment."""
+        tokens: list[str] = []
+
+        def create_alarm(body: Mapping[str, Any], retry_token: str) -> Mapping[str, Any]:
+            tokens.append(retry_token)
+            return {**body, "id": "ocid1.alarm.moved", "compartmentId": "ocid1.compartment.oc1..elsewhere"}
+
+        monkeypatch.setattr(service, "create_alarm", create_alarm)
+        assert failures(apply(planned(service, FEW[:1]), service)) == {}
+        assert len(set(tokens)) == 2
 
     def test_doubles_made_with_other_flags_are_found_and_the_younger_is_offered_for_removal(
         self, service: Alarms, by_hand: Clients

@@ -51,6 +51,19 @@ class TestPlan:
     def test_everything_there_means_do_nothing(self) -> None:
         assert plan(self.alarms, stored(self.alarms), {}).changes == ()
 
+    def test_defined_tags_of_a_template_are_set_and_those_of_others_stay(self) -> None:
+        tagged = [
+            pack.Alarm(alarm.key, {**alarm.body, "definedTags": {"Cost": {"center": "7"}}}) for alarm in self.alarms
+        ]
+        first, *rest = stored(tagged)
+        assert plan(tagged, [first, *rest], {}).changes == ()
+        theirs = {"Cost": {"center": "9", "owner": "it"}, "Oracle-Tags": {"CreatedBy": "ann"}}
+        (step,) = plan(tagged, [edited(first, definedTags=theirs), *rest], {}).changes
+        assert step.body == {"definedTags": {**theirs, "Cost": {"center": "7", "owner": "it"}}}
+        assert plan(self.alarms, [edited(first, definedTags=theirs), *stored(self.alarms)[1:]], {}).changes == ()
+        assert alarm_plan.is_as_planned(step, {**first.body, **step.body})
+        assert not alarm_plan.is_as_planned(step, {**first.body, "definedTags": theirs})
+
     @pytest.mark.parametrize(
         "spelled_otherwise",
         [

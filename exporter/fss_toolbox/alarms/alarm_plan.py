@@ -36,12 +36,15 @@ _DEFAULTS: Final[Mapping[str, object]] = {
 _SETTABLE: Final = (
     "displayName metricCompartmentId metricCompartmentIdInSubtree namespace resourceGroup query resolution pendingDuration "
     "severity body isNotificationsPerMetricDimensionEnabled messageFormat destinations repeatNotificationDuration isEnabled "
-    "freeformTags overrides ruleName notificationTitle evaluationSlackDuration alarmSummary"
+    "freeformTags definedTags overrides ruleName notificationTitle evaluationSlackDuration alarmSummary"
 ).split()
 """Fields of UpdateAlarmDetails. A separate operation moves an alarm to another compartment."""
 
+_TAGS: Final = frozenset({"freeformTags", "definedTags"})
+"""Fields in which others may have entries of their own."""
+
 _LEFT_ALONE: Final = frozenset(
-    "compartmentId definedTags systemTags id lifecycleState timeCreated timeUpdated notificationVersion".split()
+    "compartmentId systemTags id lifecycleState timeCreated timeUpdated notificationVersion".split()
 )
 """Fields of an alarm that OCI or other people set and that cannot silence the alarm."""
 
@@ -168,8 +171,8 @@ def _compare(alarm: Alarm, existing: Existing, order: mql.JoinOrder | None) -> S
     if not changes:
         return Step("unchanged", alarm.name, ocid=existing.ocid, kept=kept)
     body = {change.name: change.new for change in changes}
-    if "freeformTags" in body:
-        body["freeformTags"] = {**existing.body["freeformTags"], **alarm.body["freeformTags"]}
+    for name in _TAGS & body.keys():
+        body[name] = _merged(existing.body.get(name) or {}, alarm.body[name])
     return Step("update", alarm.name, body, existing.ocid, existing.etag, changes, kept)
 
 
@@ -178,10 +181,28 @@ def _differences(
 ) -> Iterator[FieldChange]:
     for name in _SETTABLE:
         old, new = actual.get(name), wanted.get(name)
-        if name == "freeformTags":
-            old = {key: (old or {}).get(key) for key in new or {}}
+        if name in _TAGS:
+            new = new or {}
+            old = _stated(old or {}, new)
         if _meaning(name, new, order) != _meaning(name, old, order):
             yield FieldChange(name, old, _DEFAULTS.get(name) if new is None else new)
+
+
+def _stated(tags: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of an alarm's tags that the pack states. Defined tags are by namespace."""
+    return {
+        key: _stated(tags.get(key) or {}, value) if isinstance(value, Mapping) else tags.get(key)
+        for key, value in wanted.items()
+    }
+
+
+def _merged(tags: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an alarm's tags with those of the pack, and all others as they are."""
+    changed = {
+        key: _merged(tags.get(key) or {}, value) if isinstance(value, Mapping) else value
+        for key, value in wanted.items()
+    }
+    return {**tags, **changed}
 
 
 def _meaning(name: str, value: Any, order: mql.JoinOrder | None) -> object:  # a JSON value

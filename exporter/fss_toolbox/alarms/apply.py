@@ -146,14 +146,16 @@ def _costs_only_itself(outcome: StepOutcome) -> bool:
 
 def _create(body: Mapping[str, Any], service: Alarms) -> None:
     content = json.dumps(body, sort_keys=True).encode()
-    # OCI remembers a token for 24 hours. The alarm it stands for may have been deleted or handed over since.
+    # OCI remembers a token for 24 hours. The alarm it stands for may have been deleted, moved or handed over since.
     try:
         alarm = service.create_alarm(body, hashlib.sha256(content).hexdigest())
     except CloudError as error:
         if error.status != _CONFLICT or "InvalidatedRetryToken" not in str(error):
             raise
     else:
-        if alarm.get("freeformTags") is None or ours(alarm["freeformTags"], body["freeformTags"][PACK_TAG]):
+        name, compartment = body["freeformTags"][PACK_TAG], body["compartmentId"]
+        stays = alarm.get("freeformTags") is None or ours(alarm["freeformTags"], name)
+        if stays and alarm.get("compartmentId") in (None, compartment):
             return
     service.create_alarm(body, str(uuid4()))
 

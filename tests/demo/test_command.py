@@ -225,6 +225,8 @@ def test_a_wrong_flag_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         (["--fault", "418"], ["no kind '418'", "429"]),
         (["--fault", "429", "--fault", "slow,seconds=x"], ["seconds=x"]),
         (["--fault", "delete,resource=mt-nowhere"], ["--fault", "mt-nowhere"]),
+        (["--charge", "homes"], ["--charge: no mount target with an export"]),
+        (["--charge", "mt-idle", "--charge.counters", "/dev/null"], ["--charge.counters=/dev/null: ", "no lines `io`"]),
         (["--mount-targets", "0"], ["--mount-targets"]),
         (["--region-port", "99999"], ["--region-port"]),
         (["--web.listen-address", "nowhere"], ["--web.listen-address=nowhere"]),

@@ -47,9 +47,21 @@ def test_calls_are_counted_by_operation(region: Region, sdk: Clients) -> None:
     [
         ("/control/faults", {"fault": "418"}, "no kind"),
         ("/control/faults", {"fault": "delete,resource=mt-nowhere"}, "mt-nowhere"),
+        ("/control/faults", {"fault": "delete,resource=storage"}, "called 'storage'"),
         ("/control/faults", {}, "fault"),
         ("/control/loads", {"mountTarget": "mt-nowhere", "factor": 1.0}, "mt-nowhere"),
         ("/control/loads", {"mountTarget": "mt-home", "factor": -1.0}, "between"),
+        (
+            "/control/requests",
+            {"mountTarget": "mt-idle", "requests": [{"operation": "READ", "count": 10**400}]},
+            "count",
+        ),
+        (
+            "/control/requests",
+            {"mountTarget": "mt-idle", "requests": [{"operation": "READ", "size": 10**400, "count": 1}]},
+            "size",
+        ),
+        ("/control/requests", {"mountTarget": "homes", "requests": []}, "no mount target with an export"),
     ],
 )
 def test_a_mistake_is_answered_with_400_and_what_is_wrong(path: str, body: object, word: str, region: Region) -> None:

@@ -152,6 +152,8 @@ def _meter(region: Region, mount_target: str, counters: Path) -> ServerMeter:
         raise UsageError(f"--charge: {unknown}") from unknown
     except OSError as error:
         raise UsageError(f"--charge.counters={counters}: no NFS server: {error.strerror or error}") from error
+    except UsageError as error:
+        raise UsageError(f"--charge.counters={counters}: {error}") from error
 
 
 def _text(name: str, region: Region, credentials: Path, metrics: str = "") -> str:

@@ -93,7 +93,9 @@ class Activity:
         Raises:
             LookupError: there is no such mount target, or it has no export.
         """
-        link = self.links_of[mount_target_id][0]
+        link = next(iter(self.links_of.get(mount_target_id, ())), None)
+        if link is None:
+            raise LookupError(f"no mount target with an export: {mount_target_id}")
         with self._lock:
             self._charged.setdefault((link.id, minute), []).extend(requests.rates)
 

@@ -20,14 +20,15 @@ from pydantic.alias_generators import to_camel, to_snake
 
 _CONFIG = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True, validate_by_name=False, allow_inf_nan=False)
 _TEXT = Annotated[str, Field(min_length=1)]
+_LARGEST = (1 << 63) - 1  # numbers of the APIs are signed, with 64 bits
 _TYPES: Mapping[str, Any] = {
     "str": str,
     "text": _TEXT,
     "bool": bool,
-    "int": Annotated[int, Field(ge=0)],
+    "int": Annotated[int, Field(ge=0, le=_LARGEST)],
     "float": float,
     "time": datetime,
-    "count": Annotated[int, Field(ge=1)],
+    "count": Annotated[int, Field(ge=1, le=_LARGEST)],
     "limit": Annotated[int, Field(ge=1, le=4096)],
     "tags": dict[str, str],
     "definedTags": dict[str, dict[str, Any]],

@@ -18,7 +18,8 @@ from fss_exporter.terminal_text import printable, printable_lines
 
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of writing that no other command line prevents."""
-_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""Signals that end a command."""
 
 
 @contextmanager
@@ -123,13 +124,17 @@ def end_by_signals(exit_code: int | None = None) -> None:
     """
 
     def end(number: int, _: FrameType | None) -> NoReturn:
-        for further in _ENDS:  # a second Ctrl-C must not interrupt the clean-up
-            signal.signal(further, signal.SIG_IGN)
+        for further in END_SIGNALS:  # a second Ctrl-C must not interrupt the clean-up
+            signal.signal(further, _go_on)
         raise SystemExit(128 + number if exit_code is None else exit_code)
 
-    for number in _ENDS:  # A background job inherits an ignored SIGINT, and its end must be as clean
+    for number in END_SIGNALS:  # A background job inherits an ignored SIGINT, and its end must be as clean
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
+
+
+def _go_on(_: int, __: FrameType | None) -> None:
+    """Ignore a signal. With SIG_IGN, Python would print a traceback for a signal that came together with the first."""
 
 
 def prepare_streams() -> None:

@@ -45,7 +45,7 @@ class TopFlags(ProcfsFlags, KernelFlags, ShapeFlags):
 
 @click.command()
 @takes(TopFlags)
-def top(flags: TopFlags) -> None:
+def top(flags: TopFlags) -> int:
     """Watch mount targets against their ceilings in the whole terminal.
 
     A bar for each mount target shows its fullest ceiling, with source and age of the figure. Enter shows mounts, clients,
@@ -61,7 +61,9 @@ def top(flags: TopFlags) -> None:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("top draws on a terminal. For a pipe or a file use `fss-exporter iostat 5`")
     end_by_signals()
-    screen.TopScreen(source).run()
+    shown = screen.TopScreen(source)
+    shown.run()
+    return shown.return_code or 0
 
 
 def _screen() -> Any:

@@ -57,7 +57,8 @@ class Looks:
                 return
             self._is_ended = True
             self._woken.set()
-            self._thread.join(wait_seconds)
+            if self._thread.is_alive():  # a signal may come before the first look
+                self._thread.join(wait_seconds)
             self._source.close()
 
     def _run(self) -> None:

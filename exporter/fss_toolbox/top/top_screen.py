@@ -1,10 +1,13 @@
 """The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `looks`."""
 
+import asyncio
 import os
 import select
 import signal
+import termios
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
@@ -16,6 +19,7 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import Footer, Input, Static
 
+from fss_exporter.cli.terminal import END_SIGNALS
 from fss_toolbox.top.line_table import LineTable, coloured
 from fss_toolbox.top.looks import Looks, Shown
 from fss_toolbox.top.picture import KINDS, KnownTarget, PictureSource, is_silent, known_target
@@ -32,6 +36,9 @@ from fss_toolbox.top.top_table import (
 
 _END_SECONDS = 2.0
 """The kernel's triggers go in this time. A source that hangs for longer ends with the program."""
+
+_STUCK_SECONDS = 3.0
+"""Textual gives the terminal back in this time. It waits for ever for one that takes no byte."""
 
 
 def wait_for_the_end_of_the_terminal() -> None:
@@ -53,6 +60,7 @@ class TopScreen(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit"),
+        Binding("ctrl+c", "interrupt", show=False, priority=True),  # Textual has the terminal send no signal for it
         Binding("enter", "open", "Open"),
         Binding("escape", "leave", "Back"),
         Binding("s", "sort", "Sort"),
@@ -76,6 +84,7 @@ class TopScreen(App[None]):
         self._shown = Shown()
         self._targets: tuple[KnownTarget, ...] = ()
         self._looks = Looks(source, self._post)
+        self._line = termios.tcgetattr(0) if os.isatty(0) else None  # settings of the terminal before Textual
 
     def _post(self, shown: Shown) -> None:
         """Hand what the thread knows to the screen."""
@@ -95,6 +104,7 @@ class TopScreen(App[None]):
         self._draw()
         self.set_interval(1.0, self._draw)
         if not self.is_headless:
+            self._end_by_signals(asyncio.get_running_loop())
             threading.Thread(target=self._end_without_terminal, name="terminal", daemon=True).start()
         self._looks.start()
 
@@ -107,6 +117,47 @@ class TopScreen(App[None]):
         wait_for_the_end_of_the_terminal()
         self._looks.end(_END_SECONDS)
         os._exit(128 + signal.SIGHUP)
+
+    def _end_by_signals(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Let a signal end the program as a key does.
+
+        An exception of a handler could come at any line of Textual, also where Python only prints it. A handler of the loop
+        would wait for ever for a loop that writes to a terminal which takes no byte.
+        """
+
+        def end(number: int, _: object) -> None:
+            self._end_at_last(128 + number)
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._leave, 128 + number)
+
+        for number in END_SIGNALS:
+            if signal.getsignal(number) != signal.SIG_IGN:  # under nohup SIGHUP stays ignored
+                signal.signal(number, end)
+
+    def _leave(self, exit_code: int) -> None:
+        if not self.is_headless:
+            self._end_at_last(exit_code)
+        self.exit(return_code=exit_code)
+
+    def _end_at_last(self, exit_code: int) -> None:
+        """End the program after a time, if Textual does not."""
+
+        def end() -> None:
+            self._looks.end(_END_SECONDS)
+            time.sleep(_STUCK_SECONDS)
+            if self._line is not None:
+                termios.tcsetattr(0, termios.TCSANOW, self._line)
+            os._exit(exit_code)
+
+        threading.Thread(target=end, name="end", daemon=True).start()
+
+    async def action_quit(self) -> None:
+        """End the program."""
+        self._leave(0)
+
+    def action_interrupt(self) -> None:
+        """End the program as SIGINT does."""
+        self._leave(128 + signal.SIGINT)
 
     @property
     def _table(self) -> LineTable:

@@ -1,7 +1,7 @@
 """Plans carried out over HTTP by the real SDK against the demo region: what comes in between, and what it costs."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -167,6 +167,23 @@ def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms,
     apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
     (left,) = by_hand.monitoring.list_alarms(STORAGE).data
     assert (left.id, left.severity) == (foreign, "INFO")
+
+
+def test_an_alarm_that_two_pages_of_a_listing_hold_is_one_alarm(
+    service: Alarms, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A listing that changes between two pages may repeat an alarm. As its own double it would be deleted."""
+    apply(planned(service), service)
+    pages = session.pages
+
+    def repeated(*call: Any, **options: Any) -> Iterator[list[Any]]:
+        for page in pages(*call, **options):
+            yield page
+            yield page[-1:]
+
+    monkeypatch.setattr(session, "pages", repeated)
+    assert planned(service).changes == ()
+    assert duplicates(service, STORAGE, "fss") == {}
 
 
 def test_two_packs_in_one_compartment_do_not_know_each_other(service: Alarms) -> None:

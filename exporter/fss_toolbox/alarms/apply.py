@@ -44,12 +44,17 @@ class Alarms:
         self.step = step
 
     def list_alarms(self, compartment_id: str) -> Iterator[Mapping[str, Any]]:
-        """Yield summaries of all alarms in the compartment, without deleted alarms."""
+        """Yield summaries of all alarms in the compartment, without deleted alarms.
+
+        A listing that changes meanwhile may repeat an alarm on the next page. Each alarm comes once.
+        """
+        listed: set[str] = set()
         for page in self.session.pages("monitoring", "list_alarms", compartment_id=compartment_id):
             for summary in page:
                 if not has_alarm_fields(summary) or not isinstance(summary.get("id"), str):
                     raise BrokenAnswer("ListAlarms: an element of the answer is no alarm", operation="ListAlarms")
-                if summary.get("lifecycleState") not in _GONE:
+                if summary["id"] not in listed and summary.get("lifecycleState") not in _GONE:
+                    listed.add(summary["id"])
                     yield summary
 
     def get_alarm(self, alarm_id: str) -> tuple[Mapping[str, Any], str]:

@@ -87,6 +87,8 @@ def render(flags: RenderFlags) -> None:
         estate = replace(flags.planned_estate(settings, facts), targets=stated_targets(flags.stated, settings))
     wanted = desired(pack, scope, estate)
     _note_missing_iops(wanted, estate.spellings)
+    if flags.from_inventory:
+        _note_missing_mount_targets(pack, scope, estate)
     _write(wanted, flags.form, flags.output)
     left = sorted({name for alarm in wanted for name in placeholders(alarm)})
     if left:

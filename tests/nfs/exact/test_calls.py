@@ -70,6 +70,25 @@ def test_a_client_older_than_the_tables_is_known_from_sysfs(tmp_path: Path) -> N
     assert told(host) == {("10.0.0.3", "LOCK"): 1}
 
 
+@pytest.mark.parametrize(
+    ("shown", "address"),
+    [
+        ("10.0.0.3\n\0", "10.0.0.3"),  # Linux 5.14 to 5.17 sends the end of the string too
+        ("<closed>\n", ""),  # a transport that is being destroyed, since 5.18
+        ("", ""),
+    ],
+)
+def test_a_client_has_an_address_only_if_sysfs_shows_one(shown: str, address: str, tmp_path: Path) -> None:
+    place = tmp_path / "kernel/sunrpc/rpc-clients/clnt-5/switch/xprt-1-tcp"
+    place.mkdir(parents=True)
+    (place / "dstaddr").write_text(shown)
+    host = ready(Host(sysfs=tmp_path))
+    lock(host, 5, "LOCK")
+    host.tick()
+
+    assert told(host) == {(address, "LOCK"): 1}
+
+
 def test_an_unknown_client_is_counted_without_an_address() -> None:
     host = ready(Host())
     lock(host, 99, "LOCK")

@@ -66,7 +66,8 @@ class _Playback:
         self._steps = cycle([[new - old for old, new in zip(*pair, strict=True)] for pair in pairwise(numbers)])
 
     def advance(self) -> None:
-        self._totals = [total + step for total, step in zip(self._totals, next(self._steps), strict=True)]
+        # The seconds since the last use of a connection are no counter: they may fall, but not below 0.
+        self._totals = [max(0, total + step) for total, step in zip(self._totals, next(self._steps), strict=True)]
 
     def __str__(self) -> str:
         totals = iter(self._totals)

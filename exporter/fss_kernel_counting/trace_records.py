@@ -4,6 +4,7 @@ The text of `trace_pipe` prints names of processes without quotes, so a process 
 have lengths. Layout: Linux include/linux/ring_buffer.h and kernel/trace/ring_buffer.c, `events/header_page` and `format` of each event.
 """
 
+import errno
 import re
 import struct
 from collections.abc import Collection, Iterator, Mapping
@@ -85,13 +86,27 @@ class RecordedEvents:
         """
         self.lost = False
         records: list[Record] = []
+        try:
+            for page in self._pages():
+                records.extend(self._records(page))
+        except (OSError, struct.error) as error:
+            raise Lost(UNREADABLE, str(error)) from error
+        return sorted(records, key=lambda record: record.at)
+
+    def _pages(self) -> Iterator[bytes]:
+        """Yield the waiting pages of each CPU. A CPU that was never online has a pipe without a buffer.
+
+        Raises:
+            OSError: a pipe is unreadable, or no CPU has a buffer.
+        """
+        without_buffer = 0
         for pipe in self._pipes:
             try:
-                for page in self._files.pages(pipe, self._page_bytes, _MOST_PAGES):
-                    records.extend(self._records(page))
-            except (OSError, struct.error) as error:
-                raise Lost(UNREADABLE, str(error)) from error
-        return sorted(records, key=lambda record: record.at)
+                yield from self._files.pages(pipe, self._page_bytes, _MOST_PAGES)
+            except OSError as error:
+                without_buffer += 1
+                if error.errno != errno.ENODEV or without_buffer == len(self._pipes):
+                    raise
 
     def _records(self, page: bytes) -> Iterator[Record]:
         at, commit = struct.unpack_from("<QQ", page)

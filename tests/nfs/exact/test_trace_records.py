@@ -66,7 +66,7 @@ class TraceFiles(Files):
         self.settings: dict[str, str] = {}
         self.present: set[str] = set()
         self.open_pipes = 0
-        self.fails = False
+        self.offline: set[int] = set()
 
     def text(self, path: Path) -> str:
         if path == ROOT / "events/header_page":
@@ -99,8 +99,8 @@ class TraceFiles(Files):
         self.open_pipes -= 1
 
     def pages(self, handle: int, _: int, most: int) -> list[bytes]:
-        if self.fails:
-            raise OSError(errno.ENODEV, "gone")
+        if handle in self.offline:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
         ready, self.waiting[handle] = self.waiting[handle][:most], []
         return ready
 
@@ -169,10 +169,21 @@ def test_a_damaged_page_costs_its_look_only(damaged: bytes, files: TraceFiles, e
 
 
 def test_an_instance_that_is_gone_is_known(files: TraceFiles, events: RecordedEvents) -> None:
-    files.fails = True
+    files.offline = {0, 1}
 
     with pytest.raises(Lost):
         events.look()
+
+
+def test_a_cpu_that_was_never_online_has_no_records_and_costs_none(files: TraceFiles, events: RecordedEvents) -> None:
+    """tracefs has a folder for each CPU that the machine may get, and a buffer for each that it has."""
+    files.waiting[0] = [page(1, record(0, moved(5, b"/a")))]
+    files.offline = {1}
+    assert [record.values["pid"] for record in events.look()] == [5]
+
+    files.offline = set()
+    files.waiting[1] = [page(2, record(0, moved(6, b"/a")))]
+    assert [record.values["pid"] for record in events.look()] == [6]
 
 
 def test_the_buffer_is_small_and_the_end_leaves_nothing(files: TraceFiles, events: RecordedEvents) -> None:

@@ -114,3 +114,40 @@ def test_an_answer_that_drips_without_end_is_given_up(monkeypatch: pytest.Monkey
 def test_metadata_that_drip_without_end_are_none() -> None:
     with dripping() as url:
         assert read_instance_metadata(url, 0.2) is None
+
+
+def test_an_answer_that_breaks_off_at_the_end_of_a_line_is_no_answer() -> None:
+    class Dying(Quiet):
+        def get(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "500")
+            self.end_headers()
+            self.wfile.write(b"fss_seen 1\n")
+
+    with (
+        serving(Dying) as host,
+        pytest.raises(SourceError, match="no answer: the answer broke off after 11 of 500 bytes"),
+    ):
+        get(f"http://{host}/metrics")
+
+
+def test_a_page_that_is_too_long_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_LARGEST_ANSWER", 1 << 20)
+
+    class Long(Quiet):
+        def get(self) -> None:
+            self.answer("x" * (2 << 20))
+
+    with serving(Long) as host, pytest.raises(SourceError, match=r"more than 1 MiB\. .*--prometheus"):
+        get(f"http://{host}/metrics")
+
+
+def test_the_page_of_the_largest_supported_fleet_is_read() -> None:
+    page = b"x" * (250 << 20)  # 5,000 mount targets with 4 file systems each
+
+    class Fleet(Quiet):
+        def get(self) -> None:
+            self.answer(page)
+
+    with serving(Fleet) as host:
+        assert len(get(f"http://{host}/metrics")) == len(page)

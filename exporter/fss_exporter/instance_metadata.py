@@ -69,13 +69,17 @@ def read_body(answer: "HTTPResponse", most_bytes: int, deadline_s: float) -> byt
 
     Raises:
         TimeoutError: the body takes longer.
+        ConnectionError: the body is shorter than the answer says.
     """
-    body, until = b"", time.monotonic() + deadline_s
+    body, until = bytearray(), time.monotonic() + deadline_s
+    length = answer.length  # None where the answer does not say. Reading may count it down
     while len(body) < most_bytes and (part := answer.read1(most_bytes - len(body))):
         body += part
         if time.monotonic() > until:
             raise TimeoutError(f"the answer takes longer than {deadline_s:g} s")
-    return body
+    if length is not None and len(body) < min(length, most_bytes):
+        raise ConnectionError(f"the answer broke off after {len(body):,} of {length:,} bytes")
+    return bytes(body)
 
 
 def own_bandwidth(sysfs: Path, url: str = METADATA_URL) -> float | None:

@@ -13,7 +13,9 @@ from fss_exporter.errors import SourceError
 from fss_exporter.instance_metadata import read_body
 
 _TIMEOUT_S = 10.0
-_LARGEST_ANSWER = 64 << 20  # bytes
+_LARGEST_ANSWER = (
+    512 << 20
+)  # bytes. A mount target with 4 file systems is about 50 kB of a page, so 5,000 are half of this
 
 
 def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
@@ -39,7 +41,10 @@ def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise SourceError(f"{named}: no answer: {error or type(error).__name__}") from error
     if len(body) > _LARGEST_ANSWER:
-        raise SourceError(f"{named}: more than 64 MiB. Is this the right URL?")
+        raise SourceError(
+            f"{named}: more than {_LARGEST_ANSWER >> 20} MiB. Is this the right URL? "
+            "For a fleet of this size use `top --prometheus` or `plan --prometheus`"
+        )
     try:
         return body.decode()
     except UnicodeDecodeError as error:

@@ -64,6 +64,9 @@ class Pods:
 _KERNEL_THREAD: Final = 0x00200000
 # PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat.
 
+_KTHREADD: Final = "2"
+# The parent of the kernel's threads, which every host has under this number and no container has.
+
 _MOST_KEPT: Final = 20_000
 _RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))
 
@@ -89,7 +92,8 @@ class SeenThread(NamedTuple):
 class Identities:
     """Identities of threads, remembered while the tables name the threads. `procfs` has the host's processes.
 
-    `is_readable` says whether the last look could read process 1, which always lives.
+    `is_readable` says whether the last look saw the processes of the host. In a container `/proc` has others under the same numbers,
+    and then only the names of the kernel's tables count.
     """
 
     def __init__(self, procfs: Path, pods: Pods, family_tree: FamilyTree) -> None:
@@ -102,7 +106,8 @@ class Identities:
     def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
         """Return the identity of each thread with load since the last look."""
         self._pods.begin()
-        self.is_readable = self._stat("1") is not None
+        kthreadd = self._stat(_KTHREADD)
+        self.is_readable = kthreadd is not None and kthreadd.is_kernel
         seen = {thread: self._of(thread) for thread in threads}
         while len(self._seen) > _MOST_KEPT:
             del self._seen[next(iter(self._seen))]
@@ -112,7 +117,7 @@ class Identities:
         if not thread.number:
             return SeenThread(Identity(thread.name), None, is_placed=True)
         last_stat, seen = self._seen.get(thread, (None, None))
-        stat = self._stat(str(thread.number))
+        stat = self._stat(str(thread.number)) if self.is_readable else None
         if stat is None:
             return seen or self._gone(thread)
         if seen is None or stat != last_stat:
@@ -123,11 +128,12 @@ class Identities:
         return seen
 
     def _gone(self, thread: Thread) -> SeenThread:
-        """Return what the birth of a thread tells, which ended before the first look."""
+        """Return what row and birth tell of a thread that ended before the first look, or that `/proc` does not show."""
         if thread.is_worker:
             return SeenThread(Identity(KERNEL.name), None, is_placed=True)
         name = shown(self._family_tree.name(thread.number) or thread.name)
-        return self._placed(name, self._family_tree.control_groups(thread.number), None)
+        control_groups = self._family_tree.control_groups(thread.number) if self.is_readable else ""
+        return self._placed(name, control_groups, None)
 
     def _resolved(self, number: str, stat: "_Stat") -> SeenThread:
         if stat.is_kernel:

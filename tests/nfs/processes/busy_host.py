@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
-from tests.nfs.processes.procfs import process
+from tests.nfs.processes.procfs import kthreadd, process
 from tests.nfs.records import mountinfo, mountstats
 
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
@@ -53,6 +53,7 @@ class BusyHost:
             pod_logs=folder / "pods",
             files=files or self.kernel,
         )
+        kthreadd(folder / "proc")
         process(folder / "proc", 1, b"systemd", cgroup="/init.scope")
         (folder / "pods").mkdir(exist_ok=True)
         self.rpc_client(CLIENT)

@@ -21,3 +21,8 @@ def process(
     (folder / "stat").write_bytes(b"%d (%b) S 1 1 1 0 -1 %d %b %d 0 0\n" % (number, name, flags, zeros, started))
     (folder / "status").write_text(f"Name:\tx\nTgid:\t{leader or number}\nUid:\t{user}\t0\t0\t0\n")
     (folder / "cgroup").write_text(f"0::{cgroup}\n")
+
+
+def kthreadd(root: Path) -> None:
+    """Make the folder of the kernel's second process, which the `/proc` of a host has and that of a container has not."""
+    process(root, 2, b"kthreadd", cgroup="/", user=0, flags=0x208040)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.nfs.processes.procfs import process
+from tests.nfs.processes.procfs import kthreadd, process
 
 from fss_kernel_counting.processes.attribution import Thread
 from fss_kernel_counting.processes.births import FamilyTree
@@ -18,6 +18,7 @@ THREAD, INTO_CGROUP = 0x10F00, 0x200000000
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Path:
+    kthreadd(tmp_path / "proc")
     for number, name, cgroup in ((SYSTEMD, b"systemd", "/init.scope"), (SHELL, b"sh", BACKUP)):
         process(tmp_path / "proc", number, name, cgroup=cgroup)
     return tmp_path / "proc"

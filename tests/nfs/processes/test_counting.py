@@ -255,7 +255,7 @@ def test_a_hostile_name_is_one_load_like_another(host: BusyHost) -> None:
 
 
 def test_without_the_hosts_proc_the_names_of_the_rows_stay(host: BusyHost) -> None:
-    (host.folder / "proc" / "1" / "stat").unlink()
+    (host.folder / "proc" / "2" / "stat").unlink()
     host.read(7, "dd", 4 * KIB)
 
     assert host.look() == {"dd": Amount(1, 2, 4 * KIB)}

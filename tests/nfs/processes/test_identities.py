@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.nfs.processes.procfs import process
+from tests.nfs.processes.procfs import kthreadd, process
 
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
 from fss_kernel_counting.processes.births import FamilyTree
@@ -16,7 +16,7 @@ POD = f"/kubepods/burstable/pod{UID}/{'3a' * 32}"
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Path:
-    process(tmp_path / "proc", 1, b"systemd", cgroup="/init.scope", user=0)
+    kthreadd(tmp_path / "proc")
     return tmp_path / "proc"
 
 
@@ -126,6 +126,19 @@ def test_a_folder_with_another_form_of_name_is_no_pod(identities: Identities, pr
     process(proc, 7, b"spark", cgroup=POD)
 
     assert _look(identities, Thread(7, "spark")) == Identity("spark", "", UID)
+
+
+def test_the_processes_of_a_container_are_not_taken_for_those_of_the_host(tmp_path: Path) -> None:
+    """The kernel counts by the numbers of the host. The `/proc` of a container has other processes under the same numbers."""
+    proc = tmp_path / "proc"
+    process(proc, 1, b"fss-exporter")
+    process(proc, 2, b"sh")
+    process(proc, 7, b"nginx", cgroup="/system.slice/nginx.service")
+    identities = Identities(proc, Pods(tmp_path / "pods"), FamilyTree(proc))
+
+    assert _look(identities, Thread(7, "dd")) == Identity("dd")
+    assert _look(identities, Thread(9, "kworker/u4:0")) == Identity("kernel")
+    assert not identities.is_readable
 
 
 def test_without_the_hosts_proc_the_names_stay_and_the_lack_is_known(tmp_path: Path) -> None:

@@ -148,11 +148,14 @@ class NotYet(Unavailable):
     """The NFS client is not loaded, because there was no mount yet."""
 
 
+_SECOND_PROGRAM = "another fss-exporter counts on this host already: stop it"
+
 _REMEDIES: Mapping[int, str] = {
     errno.EACCES: "only root may trace: run the exporter as uid 0, no capability is needed",
     errno.EPERM: "kernel lockdown (mode confidentiality) or a security module forbids tracing",
     errno.EROFS: "read-only for this process: under systemd add ReadWritePaths=-{root}/instances, in a container mount it writable",
-    errno.EBUSY: "another fss-exporter counts on this host already: stop it",
+    errno.EBUSY: _SECOND_PROGRAM,
+    errno.EEXIST: _SECOND_PROGRAM,  # it has begun between two steps of this one
     errno.ENOSPC: "no room: raise the memory limit, or leave exact mode off",
     errno.ENOMEM: "no memory: raise the memory limit, or leave exact mode off",
 }

@@ -1,6 +1,7 @@
 """What exact mode needs of a kernel, what it makes of one that lacks it, and what it leaves behind."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,21 @@ def test_a_living_agents_instance_is_left_alone() -> None:
     work(first)
     first.tick()
     assert_true_to_the_unit(first)
+
+
+@pytest.mark.parametrize("step", ["mkdir", "append"])
+def test_an_agent_that_starts_at_the_same_moment_is_another_agent(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one makes the instance, or sets the trigger, between two steps of this one."""
+    kernel = Kernel()
+
+    def taken(path: Path, *_: str) -> None:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+    monkeypatch.setattr(kernel, step, taken)
+    second = ExactReader(lambda: pytest.fail("not read"), _sources(kernel), required=True)
+
+    with pytest.raises(UsageError, match="another fss-exporter counts on this host already"):
+        second.open()
 
 
 def test_closing_leaves_nothing_behind_and_sets_nothing_up_again() -> None:

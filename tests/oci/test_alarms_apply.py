@@ -222,6 +222,8 @@ def test_a_deletion_without_the_permission_is_a_failure_although_oci_says_404(se
     region.add_fault("deny:DeleteAlarm")
     outcomes = apply(removal(existing_alarms(service, STORAGE, "fss")[0]), service)
     assert set(failures(outcomes)) == {alarm.name for alarm in FEW}
+    assert show.summary(outcomes).startswith("Incomplete: 0 done, 4 failed, 0 not tried.")
+    assert "apply" not in show.summary(outcomes), "apply would create again what destroy has deleted"
 
 
 def test_an_apply_that_fails_half_way_is_taken_up_by_the_next(service: Alarms, region: Region) -> None:
@@ -252,7 +254,7 @@ def test_a_quota_met_in_the_middle_says_what_was_done_and_what_was_not() -> None
             ["!", FEW[2].name],
             [".", FEW[3].name],
         ]
-        assert "Run apply again when the cause is gone" in show.summary(outcomes)
+        assert "Run the command again when the cause is gone" in show.summary(outcomes)
 
 
 @pytest.mark.parametrize(

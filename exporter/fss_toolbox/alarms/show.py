@@ -58,8 +58,8 @@ def summary(outcomes: Sequence[StepOutcome]) -> str:
     if not failed:
         return f"Done: {len(done)} of {len(outcomes)}."
     return (
-        f"Stopped: {len(done)} done, {len(failed)} failed, {untried} not tried. The done steps stay. "
-        "Run apply again when the cause is gone, to do the rest."
+        f"{'Stopped' if untried else 'Incomplete'}: {len(done)} done, {len(failed)} failed, {untried} not tried. The done steps stay. "
+        "Run the command again when the cause is gone, to do the rest."
     )
 
 

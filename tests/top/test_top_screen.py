@@ -283,3 +283,15 @@ def test_without_colour_only_bold_is_left(monkeypatch: pytest.MonkeyPatch, value
         ]
 
     play(Recorded(), steps)
+
+
+def test_a_terminal_of_20_columns_keeps_half_of_its_lines_for_the_mount_targets() -> None:
+    async def run() -> None:
+        screen = TopScreen(Recorded())
+        async with screen.run_test(size=(20, 12)) as pilot:
+            await until(pilot, lambda: bool(names(screen)))
+            await pilot.pause()
+            assert screen.query_one(LineTable).region.bottom <= 12
+            assert screen.query_one(LineTable).region.height >= 5
+
+    asyncio.run(run())

@@ -53,7 +53,7 @@ class TopScreen(App[None]):
 
     CSS = """
     Screen { background: $background; }
-    #head { height: auto; padding: 0 1; }
+    #head { height: auto; max-height: 50%; padding: 0 1; }
     LineTable { height: 1fr; scrollbar-size-vertical: 1; }
     #search { display: none; height: 1; border: none; padding: 0 1; }
     """

@@ -71,6 +71,11 @@ class FamilyTree:
             for oldest in list(known)[: max(0, len(known) - _MOST_KEPT)]:
                 del known[oldest]
 
+    def forget(self) -> None:
+        """Drop what is known, because births were lost: a number may belong to another process by now."""
+        for known in (self._lineages, self._leaders, self._names, self._groups):
+            known.clear()
+
     def _born(self, values: Mapping[str, int | str], filled: tuple[int, str] | None) -> None:
         child, parent, flags = int(values["pid"]), int(values["common_pid"]), int(values["clone_flags"])
         for known in (self._lineages, self._leaders, self._names):

@@ -130,7 +130,10 @@ class ProcessCounting:
         for (place, thread, kind), count in self._attribution.loads(session.look(Places(reading.superblocks))).items():
             load = loads[place.address, thread]
             loads[place.address, thread] = load.plus(amount(place.rule, kind, count, self._overrides))
-        self._family_tree.learn(session.records())
+        births = session.records()
+        if process_session.BIRTHS in session.troubles:
+            self._family_tree.forget()
+        self._family_tree.learn(births)
         seen = self._identities.look({thread for _, thread in loads})
         self._note(session)
         if session.is_worn and self._clock() >= self._next_renewal:

@@ -144,3 +144,16 @@ def test_an_ancestor_that_ended_before_any_look_leaves_the_unit_unknown(host: Ho
     host.fork(CRON, 601)
 
     assert host.look(601, "find") == SeenThread(Identity("find"), None)
+
+
+def test_after_births_that_nobody_saw_a_number_belongs_to_no_earlier_process(host: Host) -> None:
+    """A buffer that overflows loses the birth of the second process with this number."""
+    host.fork(SHELL, 601)
+    host.execute(601, "/usr/bin/make")
+    assert host.look(601, "make").identity == Identity("make", unit="backup.service")
+
+    host.tree.forget()
+    host.fork(SHELL, 602)
+
+    assert host.look(601, "cat") == SeenThread(Identity("cat"), None)
+    assert host.look(602, "tar").identity == Identity("tar", unit="backup.service")

@@ -2,12 +2,14 @@
 
 import errno
 import logging
+import struct
 from pathlib import Path
 
 import pytest
 from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
+from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.tracefs import OF_AGENT, OF_COMMAND, Unavailable
 
@@ -295,3 +297,33 @@ def test_without_root_the_reason_is_said_and_tried_again_after_a_minute(tmp_path
 
     assert host.counting.failures["instance", "refused"] == 1
     assert "instance" in host.counting.active
+
+
+class Overwriting(Kernel):
+    """A kernel that has overwritten records of births before the last look."""
+
+    def all(self, *place: Path | str) -> list[Path]:
+        return [Path(place[0]) / "per_cpu/cpu0/trace_pipe_raw"]
+
+    def open_pipe(self, path: Path) -> int:
+        return self.open(path)
+
+    def pages(self, *_: int) -> list[bytes]:
+        return [struct.pack("<QQ", 0, 1 << 31).ljust(4096, b"\0")]
+
+
+def test_births_that_were_overwritten_are_said_and_end_what_was_known_of_earlier_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten: list[FamilyTree] = []
+
+    def forget(tree: FamilyTree) -> None:
+        forgotten.append(tree)
+
+    monkeypatch.setattr(FamilyTree, "forget", forget)
+    host = BusyHost(tmp_path, kernel=Overwriting(BY_PROCESS))
+    host.look()
+    host.look()
+
+    assert host.counting.failures["births", "full"] == 2
+    assert len(forgotten) == 2

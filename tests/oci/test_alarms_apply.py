@@ -156,6 +156,19 @@ def test_an_alarm_deleted_between_plan_and_update_costs_only_itself(service: Ala
     assert alarm_called(by_hand, FEW[1].name).severity == "WARNING"
 
 
+def test_an_alarm_that_another_operator_deletes_while_the_alarms_are_read_is_no_missing_permission(
+    service: Alarms, by_hand: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply(planned(service), service)
+    gone = alarm_called(by_hand, FEW[1].name).id
+    listing = service.list_alarms
+    first = list(listing(STORAGE))
+    by_hand.monitoring.delete_alarm(gone)
+    listings = iter([first])
+    monkeypatch.setattr(service, "list_alarms", lambda compartment: next(listings, None) or listing(compartment))
+    assert [step.name for step in planned(service).changes] == [FEW[1].name]
+
+
 def test_a_foreign_alarm_is_never_touched_whatever_it_is_called(service: Alarms, by_hand: Clients) -> None:
     body = {**FEW[0].body, "freeformTags": {"made-by": "somebody"}, "severity": "INFO"}
     foreign = by_hand.monitoring.create_alarm(body).data.id

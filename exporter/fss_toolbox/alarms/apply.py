@@ -108,12 +108,21 @@ def existing_alarms(service: Alarms, compartment_id: str, name: str) -> tuple[tu
     owned, foreign = [], {}
     for summary in service.list_alarms(compartment_id):
         if ours(summary.get("freeformTags"), name):
-            body, etag = service.get_alarm(summary["id"])
+            try:
+                body, etag = service.get_alarm(summary["id"])
+            except CloudError as error:
+                if error.status == _NOT_FOUND and not _is_listed(service, compartment_id, summary["id"]):
+                    continue  # another operator deleted the alarm after the listing
+                raise
             if ours(body.get("freeformTags"), name):  # an operator may remove the tags after the listing
                 owned.append(Existing(summary["id"], body, etag))
                 continue
         foreign[str(summary.get("displayName"))] = str(summary["id"])
     return tuple(owned), foreign
+
+
+def _is_listed(service: Alarms, compartment_id: str, ocid: str) -> bool:
+    return any(summary["id"] == ocid for summary in service.list_alarms(compartment_id))
 
 
 def apply(

@@ -40,7 +40,7 @@ class CountedTotals:
     """Totals of everything counted."""
 
     sizes: dict[tuple[str, str], CountedTransfers] = field(default_factory=dict)  # by address and operation
-    # by operation, of superblocks without a visible mount
+    # by operation, of superblocks without a visible mount. Empty until the counting begins
     invisible: dict[str, CountedTransfers] = field(default_factory=dict)
     locks: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
     acls: Counter[tuple[str, str]] = field(default_factory=Counter)  # calls by address and procedure
@@ -57,7 +57,7 @@ class CountedTotals:
         self.failed.update(counts.failed)
         if counts.has_sizes:
             self._add_sizes(counts, mounts)
-        for operation in (READ, WRITE):
+        for operation in (READ, WRITE) if counts.active else ():
             before = self.invisible.get(operation, NO_TRANSFERS)
             self.invisible[operation] = before.plus(counts.invisible.get(operation, NO_TRANSFERS))
         addresses = {key.address for key in mounts.values()}

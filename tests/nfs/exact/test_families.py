@@ -134,6 +134,17 @@ def test_where_it_cannot_count_it_says_so() -> None:
     assert lines(text, "fss_client_io_size_bytes_") == []
 
 
+def test_operations_of_invisible_mounts_are_zero_only_where_the_kernel_counts_them() -> None:
+    assert lines(scraped(Host(kernel=Kernel(hist=False)), 5), "fss_client_invisible") == []
+
+    assert lines(scraped(Host(), 1), "fss_client_invisible") == [
+        'fss_client_invisible_operations_total{operation="READ"} 0.0',
+        'fss_client_invisible_operations_total{operation="WRITE"} 0.0',
+        'fss_client_invisible_io_operations_total{operation="READ"} 0.0',
+        'fss_client_invisible_io_operations_total{operation="WRITE"} 0.0',
+    ]
+
+
 def test_an_unknown_distribution_is_no_empty_histogram() -> None:
     host = Host(kernel=Kernel(buckets=False))
     text = scraped(host, 2)

@@ -43,6 +43,21 @@ def test_the_local_kernel_is_read_from_procfs() -> None:
     assert "means since each mount" in document["notes"][0]
 
 
+@pytest.mark.parametrize("interval", [(), ("0.01", "1")])
+def test_mounts_without_counters_are_said_and_are_no_host_without_mounts(
+    interval: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/mountinfo").write_bytes((FIRST / "1/mountinfo").read_bytes())
+    (tmp_path / "1/mountstats").write_text("")
+    answer = ask("iostat", *interval, "--path.procfs", tmp_path)
+    assert "NFS mounts without readable counters: 6" in answer.out
+    assert "no NFS mounts" not in answer.out
+    assert "NFS mounts without readable counters: 6" in answer.err
+    document = ask("iostat", *interval, "--path.procfs", tmp_path, "--output", "json").document
+    assert "this host: NFS mounts without readable counters: 6" in document["notes"]
+
+
 def test_intervals_count_what_each_of_them_adds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     procfs = tmp_path / "proc"
     show(FIRST, procfs)
@@ -93,7 +108,10 @@ def test_a_record_that_cannot_be_read_is_a_note(interval: tuple[str, ...], tmp_p
     (tmp_path / "1/mountinfo").write_text(mountinfo())
     (tmp_path / "1/mountstats").write_text(mountstats({"GETATTR": 2**70}))
     answer = ask("iostat", *interval, "--path.procfs", tmp_path, "--output", "json")
-    assert answer.document["notes"] == ["this host: 1 records left out: malformed_operation"]
+    assert answer.document["notes"] == [
+        "this host: 1 records left out: malformed_operation",
+        "this host: NFS mounts without readable counters: 1",
+    ]
 
 
 def test_no_procfs_is_a_failure_that_says_what_to_do(tmp_path: Path) -> None:

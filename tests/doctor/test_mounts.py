@@ -23,6 +23,12 @@ def test_a_host_without_nfs_is_a_warning() -> None:
     assert only.message == "no NFS mounts"
 
 
+def test_a_mount_without_counters_is_a_warning_and_no_host_without_nfs() -> None:
+    (only,) = check_mounts(ClientFacts(Reading((), frozenset(("0:50", "0:51")), (), frozenset())))
+    assert only.severity is Severity.WARNING
+    assert only.message == "NFS mounts of mountinfo without a readable record in mountstats: 2"
+
+
 def test_records_that_cannot_be_read_are_counted_by_reason() -> None:
     facts = ClientFacts(Reading((), frozenset(), ("malformed_age", "malformed_age", "truncated"), frozenset()))
     messages = [finding.message for finding in check_mounts(facts)]

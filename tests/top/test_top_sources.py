@@ -46,6 +46,16 @@ def host(folder: Callable[[], Path], counting: Any = None) -> HostSource:
     return HostSource(read, JUDGE, 0.0, kernel, JUDGE.mounts.overrides)
 
 
+def test_mounts_whose_counters_cannot_be_read_are_a_failure_and_no_host_without_mounts(tmp_path: Path) -> None:
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/mountinfo").write_bytes((PROCFS / "first/1/mountinfo").read_bytes())
+    (tmp_path / "1/mountstats").write_text("")
+    source = host(lambda: tmp_path)
+    assert source.look() is None
+    with pytest.raises(SourceError, match="NFS mounts without readable counters: 6"):
+        source.look()
+
+
 def test_a_host_shows_its_load_as_a_lower_bound() -> None:
     folders = iter((PROCFS / "first", PROCFS / "second"))
     source = host(folders.__next__)

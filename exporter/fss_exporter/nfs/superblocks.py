@@ -45,6 +45,11 @@ class Reading:
     left_out: int = 0  # number of superblocks above the supported number
     is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
 
+    @property
+    def unread(self) -> int:
+        """The number of NFS superblocks whose counters are not in `superblocks`."""
+        return len(self.present - {superblock.number for superblock in self.superblocks}) + self.left_out
+
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())
 """A client without mounts."""

@@ -49,8 +49,12 @@ def _readable(facts: ClientFacts) -> Iterator[Finding]:
     for reason, count in Counter(reading.skipped).items():
         yield finding_of("mounts.skipped", count=count, reason=reason)
     places = sum(len(superblock.mounts) for superblock in reading.superblocks)
-    kind = "mounts.readable" if reading.superblocks else "mounts.none"
-    yield finding_of(kind, count=len(reading.superblocks), places=places)
+    if reading.unread:
+        yield finding_of("mounts.unread", count=reading.unread)
+    if reading.superblocks:
+        yield finding_of("mounts.readable", count=len(reading.superblocks), places=places)
+    elif not reading.unread:
+        yield finding_of("mounts.none")
 
 
 def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:

@@ -37,8 +37,13 @@ _COUNT_THEM = (
 def since_each_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
     """Return a report of the means since each mount, with notes about the records that are left out."""
     report = since_mount(f"{THIS_HOST} since mount", reading, overrides)
-    notes = (*report.notes, *left_out(THIS_HOST, reading.skipped))
-    return replace(report, time=datetime.now(UTC), notes=notes)
+    notes = (*report.notes, *left_out(THIS_HOST, reading.skipped), *unread(reading))
+    return replace(report, time=datetime.now(UTC), notes=notes, unread=reading.unread)
+
+
+def unread(reading: Reading) -> tuple[str, ...]:
+    """Return a remark about mounts whose counters cannot be read. Empty if all can."""
+    return (f"{THIS_HOST}: NFS mounts without readable counters: {reading.unread}",) if reading.unread else ()
 
 
 class HostTraffic:
@@ -83,6 +88,7 @@ class HostTraffic:
             time=datetime.now(UTC),
             seconds=seconds,
             counted=self._estimated_seconds == self._estimated_before,
+            unread=self.reading.unread,
         )
         self._begin_interval()
         return report
@@ -96,7 +102,11 @@ class HostTraffic:
     def _notes(self, report: Report) -> tuple[str, ...]:
         iops = together(report.traffic.values()).iops
         is_far_apart = self._counted is None and iops is not None and iops.upper > _FAR_APART * iops.lower
-        return (*((_COUNT_THEM,) if is_far_apart else ()), *left_out(THIS_HOST, self.reading.skipped))
+        return (
+            *((_COUNT_THEM,) if is_far_apart else ()),
+            *left_out(THIS_HOST, self.reading.skipped),
+            *unread(self.reading),
+        )
 
     @property
     def _estimated_seconds(self) -> float:

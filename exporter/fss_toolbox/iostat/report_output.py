@@ -86,7 +86,7 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     length = "" if report.seconds is None else f", {report.seconds:.1f} s"
     say(out, f"{when}{report.source}{length}", "bold", hanging=2)
     if not report.traffic:
-        say(out, "no NFS mounts")
+        say(out, f"NFS mounts without readable counters: {report.unread}" if report.unread else "no NFS mounts")
         return
     name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.name)
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))

@@ -31,6 +31,7 @@ class Report:
     time: datetime | None = None  # end of the interval, UTC. None if unknown
     seconds: float | None = None  # length of the interval. None if unknown, or if each mount has its own
     counted: bool = False  # READ and WRITE were counted by size, so their cost is exact
+    unread: int = 0  # number of NFS mounts of this host whose counters cannot be read
     # requests by address and class; empty if unknown
     durations: Mapping[str, CallsByEdge] = field(default_factory=dict)
     network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent

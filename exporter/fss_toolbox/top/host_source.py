@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from fss_exporter.errors import FssError
+from fss_exporter.errors import FssError, SourceError
 from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.nfs.superblocks import Reading
@@ -13,7 +13,7 @@ from fss_kernel_counting.processes.attribution import Places
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.processes.counting import ProcessCounting, ProcessLoad
 from fss_toolbox.ceilings import Judge
-from fss_toolbox.iostat.host_reports import HostTraffic
+from fss_toolbox.iostat.host_reports import HostTraffic, unread
 from fss_toolbox.iostat.process_reports import Party, loads_by_party
 from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
 from fss_toolbox.top.picture import LoadPart, Parts, Picture
@@ -51,7 +51,11 @@ class HostSource:
         self._processes = HostProcesses(counting)
 
     def look(self) -> Picture | None:
-        """Read the counters. A picture comes with the end of an interval."""
+        """Read the counters. A picture comes with the end of an interval.
+
+        Raises:
+            SourceError: no counters of the NFS mounts can be read.
+        """
         if self._began is None:
             self._began = self._traffic.begin()
             return None
@@ -62,11 +66,15 @@ class HostSource:
             return None
         self._began, self._report = now, self._traffic.report(seconds)
         self._processes.end_interval(self._traffic.reading)
-        remarks = (
+        remarks: tuple[str, ...] = (
             ("the load of this host alone is a lower bound of the load of a mount target",)
             if self._report.traffic
             else ()
         )
+        failures = unread(self._traffic.reading)
+        if failures and not self._report.traffic:
+            raise SourceError(failures[0])  # a picture without mounts would say that there are none
+        remarks += failures
         return Picture(tuple(client_targets(self._report, self._judge)), seconds, remarks)
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:

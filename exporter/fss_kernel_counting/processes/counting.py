@@ -121,10 +121,22 @@ class ProcessCounting:
         self._triggers.close()
 
     def look(self, reading: Reading) -> list[ProcessLoad]:
-        """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts."""
+        """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts.
+
+        Raises:
+            Lost: a key has another layout. The counts of this look are missing for good, and no part is active.
+        """
+        try:
+            return self._loads(reading)
+        except BaseException:
+            self.active = frozenset()
+            raise
+
+    def _loads(self, reading: Reading) -> list[ProcessLoad]:
         session = self._ready() if reading.superblocks else self._triggers.session
         if session is None:
             self.active = frozenset()
+            self._family_tree.forget()  # births go unseen until the triggers are set
             return []
         loads: dict[tuple[str, Thread], Amount] = defaultdict(Amount)
         for (place, thread, kind), count in self._attribution.loads(session.look(Places(reading.superblocks))).items():

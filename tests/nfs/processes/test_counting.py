@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import re
 import struct
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from tests.nfs.exact.kernel import BY_PROCESS, Kernel
 from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
 
+from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.costliest import Amount
 from fss_kernel_counting.tracefs import OF_AGENT, OF_COMMAND, Unavailable
@@ -297,6 +299,20 @@ def test_without_root_the_reason_is_said_and_tried_again_after_a_minute(tmp_path
 
     assert host.counting.failures["instance", "refused"] == 1
     assert "instance" in host.counting.active
+
+
+def test_after_a_look_that_broke_off_no_part_is_said_to_count(host: BusyHost) -> None:
+    assert "reads" in host.counting.active
+    host.read(7, "dd", 4 * KIB)
+    host.kernel.printed = lambda text: re.sub(r"dev: +(\d)", r"dev: x\1", text)
+
+    with pytest.raises(Lost):
+        host.look()
+    assert host.counting.active == frozenset()
+
+    host.kernel.printed = str
+    host.look()
+    assert "reads" in host.counting.active
 
 
 class Overwriting(Kernel):

@@ -1,5 +1,6 @@
 """Minutes of the calibration against minutes of OCI: preparations, other programs, namings and clocks that differ."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,7 +11,7 @@ from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.region import Region, small
 
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
-from fss_toolbox.calibrate.calibration_run import CountedMinute
+from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock
 from fss_toolbox.calibrate.calibration_steps import CalibrationPlan, CalibrationStep, chosen_steps, costs_by_kind
 from fss_toolbox.calibrate.fitted_costs import FittedCost
 from fss_toolbox.calibrate.oci_clock import ClockFit
@@ -272,3 +273,14 @@ def test_kinds_that_always_come_together_are_uncertain_and_not_shared_out(
     cost = {row.step: row.cost for row in rows}["RENAME"]
     assert cost.verdict == "uncertain"
     assert abs(cost.measured - HIDDEN["RENAME"]) <= cost.uncertainty
+
+
+@pytest.mark.parametrize("step_s", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_during_the_run_moves_no_minute(step_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, epoch = WallClock(), time.time
+    monkeypatch.setattr("time.time", lambda: epoch() + step_s)
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    assert abs(clock.now() - epoch()) < 60.0
+    clock.wait_until(epoch() + 300.0)
+    assert 200.0 < slept[0] <= 301.0

@@ -53,15 +53,18 @@ class RequestSender(Protocol):
 
 
 class WallClock:
-    """The clock of this host."""
+    """The clock of this host when the object was made. A clock that is set later moves no minute of the run."""
+
+    def __init__(self) -> None:
+        self._booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)  # epoch seconds
 
     def now(self) -> float:
         """Epoch seconds."""
-        return time.time()
+        return self._booted + time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def wait_until(self, moment: float) -> None:
         """Return at an epoch second, at once for a past second."""
-        time.sleep(max(0.0, moment - time.time()))
+        time.sleep(max(0.0, moment - self.now()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ fss_seen{region="eu-frankfurt-1",part="permissions"} %d
 
 def test_an_exporter_that_sees_less_than_it_should_is_named_with_the_part(exporter: Exporter) -> None:
     missing = 'fss_oci_permission_missing{region="eu-frankfurt-1",permission="inspect limits"} 1'
-    exporter.metrics = (200, FINE + SEEN % (1, 8) + missing)
+    exporter.metrics = (200, f"{FINE}{SEEN % (1, 8)}{missing}\n")
     _, _, *coverage = findings(exporter)
     assert coverage == [
         (Severity.WARNING, "", "sees 1 of 10 mounts"),
@@ -209,3 +209,10 @@ def test_the_page_of_a_large_fleet_is_checked_in_a_fraction_of_the_time_to_parse
     began = time.process_time()
     assert [subject for _, subject, _ in findings(exporter)] == ["nfs", "oci"]
     assert time.process_time() - began < whole / 2
+
+
+def test_a_page_that_is_cut_off_in_a_figure_is_no_answer(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE + 'fss_collector_success{collector="cut"} 0')
+    ((severity, _, message),) = findings(exporter)
+    assert severity is Severity.WARNING
+    assert message == "the answer is cut off in the last line"

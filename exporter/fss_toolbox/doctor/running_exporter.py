@@ -34,12 +34,17 @@ def check_running(url: str) -> Iterator[Finding]:
     """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
     subject = shown(url)
     try:
-        samples = Samples(text_string_to_metric_families(_NOT_CHECKED.sub("", get(url, "text/plain"))))
+        text = get(url, "text/plain")
+        samples = Samples(text_string_to_metric_families(_NOT_CHECKED.sub("", text)))
     except SourceError as error:
         yield finding_of("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
         return
     except (ValueError, IndexError):  # the parser raises both
         yield finding_of("exporter.foreign", subject)
+        return
+    if text and not text.endswith("\n"):
+        # The format ends every line. A figure that is cut off is another figure.
+        yield finding_of("exporter.silent", subject, error="the answer is cut off in the last line")
         return
     loops = samples.by(_SUCCESS, "collector")
     if not loops:

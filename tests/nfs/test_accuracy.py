@@ -70,7 +70,7 @@ def test_the_worst_simulated_mix_is_the_documented_one() -> None:
     name, error = max(errors(), key=lambda mix: abs(mix[1]))
 
     assert (name, f"{error:.0%}") == ("97 % 32 KiB, 3 % 4 KiB", "25%")
-    assert "3 % of 4 KiB within one second, and is 25 % off" in DOCUMENT.read_text()
+    assert "3 % of 4 KiB within one second. Its estimate is 25 % off" in DOCUMENT.read_text()
 
 
 class TestBlind:

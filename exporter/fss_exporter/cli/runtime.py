@@ -136,9 +136,9 @@ def serve(
 
 def _stop(parts: Sequence[Part]) -> None:
     """Stop all parts at once."""
-    ends = {part.name: partial(_end, part) for part in reversed(parts)}
-    late = at_once([*ends.values()], _STOP_SECONDS)
-    for name, end in ends.items():
+    ends = [(part.name, partial(_end, part)) for part in reversed(parts)]
+    late = at_once([end for _, end in ends], _STOP_SECONDS)
+    for name, end in ends:
         if end in late:
             _LOG.error("%s has not ended within %.0f s", name, _STOP_SECONDS)
     _LOG.info("stopped")

@@ -217,10 +217,13 @@ class TriggerSetUp(Generic[Session]):
     def lose(self, lost: Lost) -> None:
         """Log a failed look and remove the triggers. After dropped events the next tables have more rows.
 
-        The triggers of an unreadable table stay, because new ones would be as unreadable.
+        Tables that may not grow are set again after a minute, because equal ones may be full as soon. The triggers of an
+        unreadable table stay, because new ones would be as unreadable.
         """
         self._log_once.failed(lost.check, f"{self._otherwise} in this interval: {lost}")
         if lost.check == DROPPED:
+            if self._rows >= self._most_rows:
+                self._next_try = self._clock() + RETRY_SECONDS
             self.double()
         if lost.check != UNREADABLE:
             self.end()

@@ -137,6 +137,22 @@ def test_a_full_table_is_replaced_by_a_larger_one() -> None:
     assert host.kernel.triggers(EVENTS[READ])[0].size == 2 * before
 
 
+def test_the_largest_tables_are_set_again_a_minute_after_they_were_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal tables would be full as soon, and to set them at each tick costs more than the estimate."""
+    monkeypatch.setattr("fss_kernel_counting.sizes.size_reader.MOST_ROWS", 512)
+    host = ready(Host())
+    fill(host)
+    host.tick()
+    for _ in range(59):
+        assert not host.tick().active
+    assert host.kernel.instances == {}
+
+    ready(host)
+    work(host)
+    assert exact(host.tick()) == {"0:40"}
+    assert host.failed == {"dropped": 1}
+
+
 def test_tables_are_large_enough_for_the_mounts_there_are() -> None:
     host = ready(Host(*(Mount(number) for number in range(40, 240))))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.doctor_prompt import Flags, findings
 from tests.cli.prompt import RECORDINGS, ask, ask_process
-from tests.local_server import instance_metadata
+from tests.local_server import Quiet, instance_metadata, serving
 from tests.processes import PATIENCE_S
 
 from fss_toolbox.doctor import client_checks, client_probe
@@ -52,6 +52,7 @@ def host(tmp_path: Path, port: int, *changes: tuple[str, str]) -> Flags:
         (("--exporter-url", "localhost"), "give a URL like"),
         (("--no-client",), "nothing was checked"),
         (("--no-client", "--no-account"), "nothing was checked"),
+        (("--no-client", "--no-account", "--exporter-url", ""), "nothing was checked"),
         (("--record", "x", "--no-account"), "leave out --no-account"),
         (("--deadline", "soon"), "is not a length of time"),
         (("--shape", "huge"), "is not one of"),
@@ -62,6 +63,19 @@ def test_flags_that_make_no_sense_are_refused(flags: Flags, why: str) -> None:
     answer = ask("doctor", *flags)
     assert answer.code == 2
     assert why in " ".join(answer.err.split())
+
+
+def test_without_the_client_an_exporter_that_is_named_is_checked() -> None:
+    class Exporter(Quiet):
+        def get(self) -> None:
+            self.answer('fss_collector_success{collector="oci"} 0\n')
+
+    with serving(Exporter) as address:
+        url = f"http://{address}/metrics"
+        answer = ask("doctor", "--no-client", "--no-account", "--exporter-url", url, "--output", "json")
+    (only,) = answer.document["findings"]
+    assert (only["about"], only["check"], only["subject"]) == ("exporter", "exporter", "oci")
+    assert answer.code == 2
 
 
 def test_a_client_as_it_should_be_is_fine(tmp_path: Path, server: int) -> None:

@@ -17,7 +17,7 @@ from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, write_file
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, is_given, write_file
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
@@ -71,19 +71,13 @@ def doctor(flags: DoctorFlags) -> int:
     regions, about_account = _account(flags, settings)
     if earlier is not None:
         about_account += (finding for answers in regions for finding in check_record(earlier, answers))
-    if not flags.client and not about_account:
+    # Without the client, no exporter is expected on this host.
+    asks_exporter = bool(flags.exporter_url) and (flags.client or is_given("exporter_url"))
+    if not flags.client and not asks_exporter and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
-    about_client: list[Finding] = []
-    if flags.client:
-        domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
-        mounts = mount_settings(settings)
-        source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
-        facts = read_client(flags, source, domains)
-        limits = judge(flags.shape, settings).limits
-        about_client += (*check_mounts(facts), *check_network(facts, limits), *check_directories(facts))
-        about_client += (*check_exact(facts), *check_load_by_process(facts))
-    running = check_running(flags.exporter_url) if flags.client and flags.exporter_url else ()
-    parts = {"client": about_client, "exporter": running, "account": about_account}
+    about_client = _client(flags, settings, regions) if flags.client else []
+    about_exporter = check_running(flags.exporter_url) if asks_exporter else ()
+    parts = {"client": about_client, "exporter": about_exporter, "account": about_account}
     findings = [(about, finding) for about, part in parts.items() for finding in part]
     code = exit_code(finding for _, finding in findings)
     if flags.output == "json":
@@ -111,6 +105,22 @@ def _check_flags(flags: DoctorFlags) -> None:
     )
     if flags.record is not None:
         check_new_file("--record", flags.record)
+
+
+def _client(flags: DoctorFlags, settings: Settings, regions: "Sequence[RegionFacts]") -> list[Finding]:
+    """Check this client. The answers of the account say in which domain each mount target is."""
+    domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
+    mounts = mount_settings(settings)
+    source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
+    facts = read_client(flags, source, domains)
+    limits = judge(flags.shape, settings).limits
+    return [
+        *check_mounts(facts),
+        *check_network(facts, limits),
+        *check_directories(facts),
+        *check_exact(facts),
+        *check_load_by_process(facts),
+    ]
 
 
 def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts], list[Finding]]":

@@ -287,25 +287,56 @@ class TestInTheExporter:
             settings = self.settings(region, tmp_path, **{"oci.publish": True, "oci.compartments": [compartment]})
             waited = {HERE: 5.0, NetworkAddress("r", "10.0.0.8"): 0.0}
             publishing = ClientPublishing(lambda: settings, lambda: waited, now=clock)
-            publishing.run_round()
-            assert "PostMetricData" not in region.calls, "how long a wait was before the first round is unknown"
-            clock.pass_minutes(1)
-            publishing.run_round()
-            assert "PostMetricData" not in region.calls, "no request waited since"
+            for _ in range(2):
+                publishing.run_round()
+                clock.pass_minutes(1)
+            assert self.posted(region, clock, "ClientWaiting") == []
             waited[HERE] += 45.0
-            clock.pass_minutes(1)
             publishing.run_round()
-            assert region.calls["PostMetricData"] == 1
-            (stream,) = clients(region, raw=True).summarize(
-                "ClientWaiting[1m].max()",
-                namespace=NAMESPACE,
-                start_time=datetime.fromtimestamp(clock.now, UTC) - timedelta(minutes=5),
-                end_time=datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1),
-                resolution="1m",
-            )
+            (stream,) = self.posted(region, clock, "ClientWaiting")
             assert stream["compartmentId"] == compartment
             assert stream["dimensions"] == {"address": "10.0.0.7", "host": socket.gethostname(), "network": "r"}
             assert stream["aggregatedDatapoints"][-1]["value"] == pytest.approx(0.75)
+
+    def test_an_agent_that_cannot_post_says_so_before_a_request_waits(self, tmp_path: Path) -> None:
+        clock = Clock(today())
+        with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
+            settings = self.settings(region, tmp_path, **{"oci.publish": True})
+            publishing = ClientPublishing(lambda: settings, lambda: {HERE: 0.0}, now=clock)
+            region.add_fault("deny:PostMetricData")
+            for _ in range(2):
+                with pytest.raises(SourceError, match="not all points could be posted"):
+                    publishing.run_round()
+                clock.pass_minutes(1)
+            region.clear_faults()
+            publishing.run_round()
+            (stream,) = self.posted(region, clock, "AgentPosts")
+            assert stream["dimensions"] == {"host": socket.gethostname()}
+            assert [point["value"] for point in stream["aggregatedDatapoints"]] == [1.0]
+
+    def test_an_agent_without_waits_posts_once_an_hour_and_after_its_credentials_changed(self, tmp_path: Path) -> None:
+        clock = Clock(today())
+        with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
+            settings = self.settings(region, tmp_path, **{"oci.publish": True})
+            publishing = ClientPublishing(lambda: settings, dict, now=clock)
+            for _ in range(61):
+                publishing.run_round()
+                clock.pass_minutes(1)
+            assert region.calls["PostMetricData"] == 2
+            publishing.reload()()
+            publishing.run_round()
+            assert region.calls["PostMetricData"] == 3
+
+    def posted(self, region: Region, clock: Clock, metric: str) -> list[Any]:
+        """Return the streams of a metric of the agents in the last five minutes."""
+        streams: list[Any] = clients(region, raw=True).summarize(
+            f"{metric}[1m].max()",
+            namespace=NAMESPACE,
+            start_time=datetime.fromtimestamp(clock.now, UTC) - timedelta(minutes=5),
+            end_time=datetime.fromtimestamp(clock.now, UTC) + timedelta(minutes=1),
+            resolution="1m",
+        )
+        return streams
 
 
 def test_a_host_that_does_not_answer_all_minute_waits_all_minute() -> None:

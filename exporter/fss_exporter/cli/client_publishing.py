@@ -1,6 +1,7 @@
 """Wires the posts of an agent: waiting clients as custom metrics of OCI Monitoring. The module needs the OCI SDK."""
 
 import logging
+import math
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from fss_exporter.oci.publisher import Poster
 from fss_exporter.settings import Settings
 
 _INTERVAL_SECONDS: Final = 60.0
+_TRIAL_SECONDS: Final = 3600.0  # after a post, until the agent tries again whether it can post
 _STOP_SECONDS: Final = 0.3
 
 log = logging.getLogger(__name__)
@@ -42,6 +44,7 @@ class ClientPublishing:
         self._waits = ClientWaits(socket.gethostname())
         self._poster = Poster(now)
         self._failures: FailureLog | None = None
+        self._posted_at = -math.inf  # epoch seconds of the last post, if OCI took it
         self.loop = Worker("client_publish", self.run_round, interval=lambda: _INTERVAL_SECONDS)
 
     def reload(self) -> Callable[[], None]:
@@ -52,23 +55,30 @@ class ClientPublishing:
         self._settings, self._held = settings, None  # the next round reads the credentials again
 
     def run_round(self) -> None:
-        """Post the waits since the last round.
+        """Post the waits since the last round. Without waits, try once an hour whether OCI takes a point.
 
         Raises:
             FssError: there are no credentials, or OCI did not take all points.
         """
         session = self._connected()
         named = [compartment for compartment in self._settings.oci.compartments if compartment.startswith("ocid1.")]
-        points = list(self._waits.points(self._waited(), self._now(), named[0] if named else session.tenancy_id))
+        compartment, now = named[0] if named else session.tenancy_id, self._now()
+        points = list(self._waits.points(self._waited(), now, compartment))
+        if not points and 0 <= now - self._posted_at < _TRIAL_SECONDS:
+            return
+        self._posted_at = -math.inf
+        points = points or [self._waits.trial(now, compartment)]
         if self._failures is None:
             self._failures = FailureLog(session.region, log)
         if not self._poster.post(points, SdkClient(session), self._failures):
-            raise SourceError("not all metrics of waiting clients could be posted")
+            raise SourceError("not all points could be posted")
+        self._posted_at = now
 
     def _connected(self) -> Session:
         if self._session is None or self._held is None or self._held.are_outdated:
             self._held = read_credentials(self._settings.oci)
             self._session = sessions_of(self._settings, self._held)[0]
+            self._posted_at = -math.inf  # with these credentials nothing was posted
         return self._session
 
 

@@ -1,13 +1,13 @@
 """Turn the waiting time of this host's clients into points for OCI's alarms. Pure.
 
-A point is posted only for a minute in which requests waited, so a healthy fleet costs nothing.
+Waits are posted only for a minute in which requests waited, so a healthy fleet posts little.
 """
 
 from collections.abc import Iterator, Mapping
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.oci.ledger import newest_complete
-from fss_exporter.oci.published_metrics import CLIENT_WAITING, PublishedPoint
+from fss_exporter.oci.published_metrics import AGENT_POSTS, CLIENT_WAITING, PublishedPoint
 
 
 class ClientWaits:
@@ -39,3 +39,8 @@ class ClientWaits:
                 dimensions = (("address", place.address), ("host", self._host), ("network", place.network))
                 share, minute = min(1.0, waited / (now - began)), newest_complete(now)
                 yield PublishedPoint(CLIENT_WAITING, compartment_id, dimensions, minute, share, place.address)
+
+    def trial(self, now: float, compartment_id: str) -> PublishedPoint:
+        """Return a point that shows whether this host can post. `now` is epoch seconds."""
+        dimensions = (("host", self._host),)
+        return PublishedPoint(AGENT_POSTS, compartment_id, dimensions, newest_complete(now), 1.0, self._host)

@@ -29,14 +29,18 @@ _LATENCY: Final = "LatencyRatio"
 _SUCCESS: Final = "SuccessRatio"
 CLIENT_WAITING: Final = "ClientWaiting"
 
+AGENT_POSTS: Final = "AgentPosts"
+"""Metric with which an agent tries whether it can post. No alarm reads it."""
+
 PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_WAITING)
-"""Names of the posted metrics."""
+"""Names of the posted metrics that alarms read."""
 
 _TITLES: Final[Mapping[str, str]] = {
     **{name: f"{name}, share of the ceiling" for name in _UTILIZATION.values()},
     _LATENCY: "Latency as a multiple of the objective, weighted by requests",
     _SUCCESS: "Share of successful requests",
     CLIENT_WAITING: "Share of the minute in which requests of a client waited for a reply",
+    AGENT_POSTS: "1 if the agent can post",
 }
 
 
@@ -44,12 +48,12 @@ _TITLES: Final[Mapping[str, str]] = {
 class PublishedPoint:
     """One minute of one posted stream."""
 
-    name: str  # one of `PUBLISHED_METRICS`
+    name: str  # one of `PUBLISHED_METRICS`, or `AGENT_POSTS`
     compartment_id: str  # OCID of the compartment that the metric belongs to
     dimensions: tuple[tuple[str, str], ...]  # names and values
     minute: int  # epoch seconds of its end
     value: float  # a ratio
-    subject: str  # OCID of the mount target, or address that a client mounts
+    subject: str  # OCID of the mount target, address that a client mounts, or host
 
     @property
     def key(self) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """`fss-exporter calibrate` at the prompt: the plan of a dry run, and what it refuses before it sends anything."""
 
+import json
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,6 +90,20 @@ def test_it_refuses_with_one_line_and_exit_code_2(
     assert answer.out == ""
     assert words in answer.err
     assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("host", [socket.gethostname(), "another"])
+def test_a_run_that_other_clients_forbid_removes_nothing(host: str, shared_region: Region, tmp_path: Path) -> None:
+    command = arguments(shared_region, tmp_path, HOME)
+    left = tmp_path / "mount" / f"{PREFIX}0badcafe"
+    left.mkdir()
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    (left / MARK).write_text(json.dumps({"host": host, "pid": ended.pid}))
+    answer = ask(*command)
+    assert answer.code == 2
+    assert "--other-clients" in answer.err
+    assert (left / MARK).exists()
 
 
 def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: Path) -> None:

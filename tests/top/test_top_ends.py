@@ -24,6 +24,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 from fss_exporter.cli.main import main
 main()
 """
+IMPATIENT = """
+from fss_toolbox.top import top_screen
+top_screen._STUCK_SECONDS = 0.1
+"""
+"""Makes `top` wait no three seconds for Textual, which never ends on a full terminal."""
 IN_USE = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?1000h")
 """What a program sends that uses the terminal: another screen, no cursor, and reports of the mouse."""
 
@@ -71,11 +76,11 @@ class Terminal:
 
 
 @contextmanager
-def top_in_a_terminal() -> Iterator[Terminal]:
-    """`top` of an exporter that does not answer, before it draws."""
+def top_in_a_terminal(change: str = "") -> Iterator[Terminal]:
+    """`top` of an exporter that does not answer, before it draws. `change` are lines of Python that change the program."""
     outer, inner = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
-    command = [sys.executable, "-c", PROGRAM, "top", "--url", "http://127.0.0.1:9/metrics", "1"]
+    command = [sys.executable, "-c", change + PROGRAM, "top", "--url", "http://127.0.0.1:9/metrics", "1"]
     with (
         closing(os.fdopen(outer, "rb", 0)),
         closing(os.fdopen(inner, "rb", 0)),
@@ -129,7 +134,7 @@ def test_two_signals_at_once_end_it_without_a_word() -> None:
 @pytest.mark.parametrize("end", [b"q", b"\x03", signal.SIGTERM])
 def test_it_ends_although_its_terminal_takes_no_byte(end: bytes | signal.Signals) -> None:
     """A connection that stands still: bytes wait for ever, and a hang-up may come hours later."""
-    with top_in_a_terminal() as terminal:
+    with top_in_a_terminal(IMPATIENT) as terminal:
         before = terminal.settings()
         wait_for(lambda: b"no answer" in terminal.read(), "a picture", PROMPT_S)
         columns = iter(range(400, 100, -1))

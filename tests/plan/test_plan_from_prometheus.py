@@ -709,7 +709,15 @@ def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
 
 
 @pytest.mark.parametrize(
-    ("rsizes", "kinds"), [(("32768",), ["transfer-size"]), (("1048576", "32768"), [])], ids=["one mount", "two mounts"]
+    ("rsizes", "kinds"),
+    [
+        (("32768",), ["transfer-size"]),
+        (("1048576", "32768"), []),
+        (("\N{SUPERSCRIPT TWO}",), []),
+        (("9" * 5000,), []),
+        (("0",), []),
+    ],
+    ids=["one mount", "two mounts", "no digit", "no number of a kernel", "nothing"],
 )
 def test_mounts_of_one_export_with_different_options_get_no_advice_about_them(
     rsizes: tuple[str, ...], kinds: list[str]

@@ -3,6 +3,7 @@
 Field meanings: Linux `include/linux/nfs_iostat.h`, `include/linux/sunrpc/metrics.h` and `net/sunrpc/stats.c` (6.12).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,11 @@ def options(text: str) -> Mapping[str, str]:
     """
     options = dict(part.partition("=")[::2] for part in text.split(",") if 0 < len(part) <= _LONGEST_OPTION)
     return MappingProxyType(options)
+
+
+def whole_number(text: str | None) -> int:
+    """Return the number in a text of at most 18 ASCII digits, such as a mount option. 0 for any other text."""
+    return int(text) if text and re.fullmatch("[0-9]{1,18}", text) else 0
 
 
 class OperationCounters(NamedTuple):

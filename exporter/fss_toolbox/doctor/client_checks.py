@@ -7,8 +7,9 @@ from typing import Final
 
 from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
+from fss_exporter.nfs.records import whole_number
 from fss_exporter.nfs.superblocks import Superblock
-from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, whole_number
+from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.sizing.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
 

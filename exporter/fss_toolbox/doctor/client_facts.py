@@ -1,6 +1,5 @@
 """The facts of this client, as input of the checks."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -10,11 +9,6 @@ from fss_exporter.nfs.superblocks import Reading
 
 LARGE_DIRECTORY: Final = 10_000
 """A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023)."""
-
-
-def whole_number(text: str | None) -> int:
-    """Return the number in a text of at most 18 ASCII digits. 0 for any other text."""
-    return int(text) if text and re.fullmatch("[0-9]{1,18}", text) else 0
 
 
 @dataclass(frozen=True, slots=True)

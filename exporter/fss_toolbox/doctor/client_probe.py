@@ -19,9 +19,10 @@ from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument
 from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
 from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.records import whole_number
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import latency
-from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory, whole_number
+from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory
 from fss_toolbox.doctor.kernel_counting import look, read_text
 
 SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")

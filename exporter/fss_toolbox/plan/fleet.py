@@ -13,6 +13,7 @@ from fss_exporter.model.server_estimate import (
     estimate_writes_by_size,
 )
 from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.nfs.records import whole_number
 from fss_toolbox.plan.history import counter_rates
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, mean, selector, texts
@@ -65,8 +66,8 @@ def _mounts(prometheus: Prometheus, selected: Mapping[str, _Selected]) -> list[M
 
 def _agreed(options: Collection[tuple[str, ...]]) -> list[int | None]:
     """Return each option of the mounts of one export. None where the mounts differ, because their load is one."""
-    by_option = (set(texts) for texts in zip(*options, strict=True))
-    return [int(text) if not more and text.isdigit() else None for text, *more in by_option]
+    values_of_options = (set(values) for values in zip(*options, strict=True))
+    return [None if others else whole_number(value) or None for value, *others in values_of_options]
 
 
 class _Export(NamedTuple):

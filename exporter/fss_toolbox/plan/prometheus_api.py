@@ -100,7 +100,7 @@ class Prometheus:
     def _history(
         self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key], begin: float, end: float
     ) -> dict[_Key, dict[float, dict[str, float]]]:
-        """Return the figures every five minutes by key of the labels, moment and name of the query."""
+        """Return the figures every five minutes by key of the labels, moment and name of the query. Moments are epoch seconds."""
         span = {"start": begin, "end": end, "step": STEP_S}
         history: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
         for name, query in queries.items():

@@ -17,6 +17,7 @@ from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import fetch
 from fss_toolbox.plan import prometheus_api
 from fss_toolbox.plan.fleet import fleet_advice
+from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
@@ -28,6 +29,10 @@ STANDARD = SHAPES["standard"].limits
 
 
 SERVICES = [
+    ("10.0.0.2", "lustre", DAY_S),
+    ("10.0.0.2", "oci-fss", 60),
+    ("10.0.0.20", "lustre", 60),
+    ("10.0.0.9", "lustre", 60),
     ("10.0.3.1", "oci-fss", DAY_S),
     ("10.0.3.1", "apsara-nas", 60),
     ("10.0.3.2", "apsara-nas", DAY_S),
@@ -198,9 +203,16 @@ def test_an_address_is_of_the_service_that_clients_name_now(server: processes.Pr
     services = other_services(Asked(server).prometheus)
 
     assert {place.address: service for place, service in services.items()} == {
+        "10.0.0.20": "lustre",
+        "10.0.0.9": "lustre",
         "10.0.3.1": "apsara-nas",
         "10.0.3.4": "none",
     }
+
+
+def test_the_load_of_a_service_is_that_of_the_addresses_which_clients_name_now(server: processes.Prometheus) -> None:
+    """In the order of the names, whichever was busy first in the week."""
+    assert list(of_service(Asked(server).prometheus, "lustre", Limits(), None)) == ["10.0.0.20", "10.0.0.9"]
 
 
 def test_the_note_about_an_address_of_no_known_service_names_no_flag(

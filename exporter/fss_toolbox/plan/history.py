@@ -14,6 +14,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.plan.known_mount_targets import named_services
 from fss_toolbox.plan.load import Load, SizeShare, ended, fullness, size_shares
 from fss_toolbox.plan.prometheus_api import (
     Fullness,
@@ -36,7 +37,7 @@ MEASURED_BY_OCI: Final = "reads and writes of all clients as OCI measured them"
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
-    """Return loads of file systems and volumes by name, from a poller, else loads of clients by address.
+    """Return loads of file systems and volumes by name, from a poller, else loads of clients by address. In order of the names.
 
     Without ceilings, the limits that OCI publishes decide which moment is the busiest. `wanted` is a name, OCID or address.
 
@@ -45,11 +46,10 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     """
     loads = _polled_resources(prometheus, service, ceilings, wanted)
     if not loads:
-        query = f"last_over_time(fss_client_service_info{selector('service', service)}[7d])"
-        # The addresses of the service. All addresses where no client names the service.
-        named = {place_in(labels) for labels, _ in prometheus.at(query, prometheus.now)}
+        named = {place for place, services in named_services(prometheus).items() if service in services}
         peaks = client_peaks(prometheus, wanted, lambda _: ceilings)
         names = names_of(peaks)
+        # Where no client names the service, all places count, as if they moved there.
         own = {place: peak.moment for place, peak in peaks.items() if not named or place in named}
         loads = {names[place]: load for place, load in of_clients(prometheus, own).items()}
     if not loads:
@@ -57,7 +57,7 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
         raise SourceError(
             f"Prometheus has nothing of {service}{of} of the last week. Is a poller or are clients scraped?"
         )
-    return loads
+    return dict(sorted(loads.items()))
 
 
 _COUNTERS: Final = sorted(
@@ -105,7 +105,7 @@ def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) 
     Raises:
         SourceError: Prometheus does not answer, or has metrics of another version.
     """
-    looks = [ClientsLook(*moment) for moment in moments.items()]
+    looks = [ClientsLook(place, moment) for place, moment in moments.items()]
     traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
     return {
         look.place: Load(

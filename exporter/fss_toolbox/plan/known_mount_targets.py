@@ -40,8 +40,8 @@ def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> li
     return [target.name or target.id for target in known if target.id not in ids and target.place not in places]
 
 
-def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
-    """Return the storage service of each mounted place that no client calls OCI File Storage.
+def named_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, set[str]]:
+    """Return the storage services that clients name for each mounted place, or that they named last in the week.
 
     Raises:
         SourceError: Prometheus does not answer.
@@ -51,7 +51,17 @@ def other_services(prometheus: Prometheus, address: str | None = None) -> dict[N
     services: dict[NetworkAddress, set[str]] = defaultdict(set)
     for labels, _ in prometheus.at(query, prometheus.now):
         services[place_in(labels)].add(labels.get("service", ""))
-    return {place: min(named) for place, named in sorted(services.items()) if OCI_FSS.name not in named}
+    return services
+
+
+def other_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, str]:
+    """Return the storage service of each mounted place that no client calls OCI File Storage.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    services = sorted(named_services(prometheus, address).items())
+    return {place: min(named) for place, named in services if OCI_FSS.name not in named}
 
 
 def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:

@@ -247,6 +247,30 @@ def test_shards_and_accounts_have_leases_of_their_own(pair: Pair, tmp_path: Path
     ]
 
 
+def test_a_poller_behind_the_lease_of_another_tenancy_fails_and_says_what_to_do(
+    pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without names both have one lease, and the second would never poll."""
+    config = tmp_path / "other"
+    own = Path(str(pair.settings["oci.config_file"])).read_text()
+    config.write_text(own.replace(small().id, "ocid1.tenancy.oc1..other"))
+    pair.pollers[1] = Poller({**pair.settings, "oci.config_file": str(config)}, pair.clock)
+    pair.minute(2)
+    assert pair.leader is pair.pollers[0]
+    assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
+    assert f"leads for {small().id}, and this poller is of ocid1.tenancy.oc1..other. Give each account" in caplog.text
+    kill(pair)
+    pair.minute()
+    assert pair.pollers[1].leads, "a lease that nobody renews is free for all"
+
+
+def test_a_poller_that_stands_by_without_usable_credentials_fails(pair: Pair, tmp_path: Path) -> None:
+    pair.pollers[1] = Poller({**pair.settings, "oci.config_file": str(tmp_path / "none")}, pair.clock)
+    pair.minute(2)
+    assert pair.standby is pair.pollers[1]
+    assert pair.standby.values("fss_collector_success", "collector")["oci_inventory",] == 0
+
+
 def test_to_stand_by_without_a_shared_directory_is_a_mistake_of_the_settings() -> None:
     with pytest.raises(ConfigError, match="standby needs ledger_directory, which the pollers share"):
         load(None, {"oci.standby": True})

@@ -171,7 +171,7 @@ class PolledCloud:
     """The loops that poll one account. They live as long as the exporter. A reload replaces the work of the loops.
 
     `of` stands in the names of the loops, if there are several accounts. `now` is epoch seconds, and `clock` never goes back.
-    Rounds without the `lease` do nothing. None for a poller that never stands by.
+    Rounds without the `lease` only read the credentials. None for a poller that never stands by.
     """
 
     def __init__(
@@ -205,6 +205,11 @@ class PolledCloud:
         )
         self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **common)
         self.loops = (self._inventory, self._polls, self._publish)
+
+    @property
+    def tenancy(self) -> str:
+        """Name of the account, else the OCID of its tenancy. Empty before the credentials are read."""
+        return self._polling.board.tenancy
 
     def polled(self) -> PolledAccount:
         """Return what is known of the account now."""
@@ -255,11 +260,12 @@ class PolledCloud:
 
     def _round(self, run: Callable[[Polling], None]) -> None:
         """Run a round. A round that ends because of new settings does not end the loop."""
-        if self._lease and not self._lease.is_held:
-            return
         polling = self._polling
         try:
-            run(polling)
+            if self._lease and not self._lease.is_held:
+                polling.account.regions()  # credentials that cannot be used show before this poller has to lead
+            else:
+                run(polling)
         except EndLoop:
             if polling is self._polling:
                 raise
@@ -288,7 +294,9 @@ class Cloud:
         is_alone = len(accounts) == 1
         self._lease_path = _lease_path(accounts)
         self._lease = (
-            Lease(self._lease_path, _own_name(), clock=clock, on_change=self._begin_anew) if self._lease_path else None
+            Lease(self._lease_path, _own_name(), tenancy=self._tenancy, clock=clock, on_change=self._begin_anew)
+            if self._lease_path
+            else None
         )
         self._clouds = [
             PolledCloud(
@@ -319,6 +327,10 @@ class Cloud:
         if self._lease:
             self.loops[0].stop(_STOP_SECONDS)
             self._lease.release()
+
+    def _tenancy(self) -> str:
+        """Return the OCID of the tenancy of a poller without names of accounts. With names, the file of the lease has them."""
+        return "" if any(self._names) else self._clouds[0].tenancy
 
     def _begin_anew(self) -> None:
         for cloud in self._clouds:

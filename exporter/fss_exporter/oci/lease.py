@@ -1,8 +1,9 @@
 """Let one of several equal pollers lead, by a file in a directory that they share.
 
-The file has the name of the leader and a number that grows. The leader writes the file again every few seconds. A poller that
-stands by takes the lease if the file is gone, or has not changed for half a minute of its own clock. No two clocks are compared,
-and no lock of a file system is needed: an NFSv3 server keeps the locks of a host that died.
+The file has the name of the leader, a number that grows, and the leader's tenancy once that is known. The leader writes the
+file again every few seconds. A poller that stands by takes the lease if the file is gone, or has not changed for half a minute of
+its own clock. No two clocks are compared, and no lock of a file system is needed: an NFSv3 server keeps the locks of a host that
+died.
 
 Two pollers can lead at once: for some seconds after a leader was stopped and goes on, and for as long as a leader cannot read the
 file. A leader goes on then, because two pollers cost calls, and no poller costs the view of the mount targets.
@@ -42,6 +43,7 @@ class Lease:
     Args:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
+        tenancy: returns the OCID of the tenancy that this poller polls. Empty while it is unknown, and if the path names the accounts.
         clock: seconds that never go back.
         on_change: called in a look after which this poller begins to lead or to stand by.
     """
@@ -51,6 +53,7 @@ class Lease:
         path: Path,
         name: str,
         *,
+        tenancy: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
@@ -59,6 +62,7 @@ class Lease:
         self.leader = ""
         self.was_read = False
         self._name = name
+        self._tenancy = tenancy
         self._clock = clock
         self._on_change = on_change
         self._was_held = False
@@ -73,7 +77,8 @@ class Lease:
         """Read the file, and write it if this poller leads or nobody does. A poller leads when it reads its own name.
 
         Raises:
-            SourceError: the file cannot be read or written, or its file system does not answer. The poller stays what it is.
+            SourceError: the file cannot be read or written, its file system does not answer, or a poller of another tenancy leads.
+                The poller stays what it is.
         """
         try:
             self._looking.run(self._look)
@@ -126,6 +131,17 @@ class Lease:
             self.is_held = self.leader == self._name
         if self.is_held or content is None or now - self._changed_at >= SILENT_SECONDS:
             self._write()
+        else:
+            self._check_tenancy(content)
+
+    def _check_tenancy(self, content: bytes) -> None:
+        """Raise SourceError if the leader polls another tenancy, because then nobody polls that of this poller."""
+        words = content.decode(errors="replace").split()
+        led, own = words[2] if len(words) > 2 else "", self._tenancy()
+        if led and own and led != own:
+            raise SourceError(
+                f"{self.leader} leads for {led}, and this poller is of {own}. Give each account a name of its own (oci.name)"
+            )
 
     def _read(self) -> bytes | None:
         try:
@@ -141,7 +157,7 @@ class Lease:
         self._number += 1
         fresh = self.path.with_name(f".{self.path.name}.{self._name}")
         try:
-            fresh.write_text(f"{self._name} {self._number}\n")
+            fresh.write_text(f"{self._name} {self._number} {self._tenancy()}\n")
             fresh.replace(self.path)
         except OSError:
             fresh.unlink(missing_ok=True)

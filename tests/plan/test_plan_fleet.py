@@ -40,6 +40,7 @@ SERVICES = [
     ("10.0.3.3", "oci-fss", 60),
     ("10.0.3.3", "none", 60),
     ("10.0.3.4", "none", DAY_S),
+    ("", "none", 60),
 ]
 """Addresses with the storage services that clients named, and the ages of the names in seconds."""
 

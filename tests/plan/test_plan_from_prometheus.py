@@ -611,6 +611,14 @@ def test_warnings_of_another_form_are_a_failure(warnings: object) -> None:
         busiest(lambda _: answer, of_shape, None, NOW)
 
 
+@pytest.mark.parametrize("ceiling", ["1e-09", "-5", "0"])
+def test_a_ceiling_that_no_mount_target_has_is_a_failure(ceiling: str) -> None:
+    series = {"metric": {"mount_target_id": "ocid1.a"}, "value": [NOW, ceiling]}
+    answer = json.dumps({"status": "success", "data": {"result": [series]}})
+    with pytest.raises(SourceError, match=f"fss_mount_target_iops_limit {ceiling} of ocid1.a, and no mount target has"):
+        known_mount_targets(prometheus.Prometheus(lambda _: answer, NOW))
+
+
 @pytest.mark.parametrize("moment", ["1e300", "-5", "NaN"])
 def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
     series = {"metric": {"mount_target_id": "ocid1.a"}, "values": [[float(moment), "5"]]}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
+from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_toolbox.plan.load import Load
@@ -43,6 +44,8 @@ def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> li
 def named_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, set[str]]:
     """Return the storage services that clients name for each mounted place, or that they named last in the week.
 
+    A mount whose address is not known is at no place.
+
     Raises:
         SourceError: Prometheus does not answer.
     """
@@ -50,7 +53,8 @@ def named_services(prometheus: Prometheus, address: str | None = None) -> dict[N
     query = _last(series, "network, address", series)
     services: dict[NetworkAddress, set[str]] = defaultdict(set)
     for labels, _ in prometheus.at(query, prometheus.now):
-        services[place_in(labels)].add(labels.get("service", ""))
+        if labels.get("address"):
+            services[place_in(labels)].add(labels.get("service", ""))
     return services
 
 
@@ -68,13 +72,15 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
     """Return the mount targets of the week by OCID.
 
     Raises:
-        SourceError: Prometheus does not answer.
+        SourceError: Prometheus does not answer, or has an impossible ceiling.
     """
     query = _last(f"{_INFO}{selector('address', address)}", "mount_target_id", _INFO)
     ceilings: dict[str, dict[str, float]] = {}
     for field, name in _LIMITS.items():
         newest = f"max by (mount_target_id) ({_last(name, 'mount_target_id', _INFO)})"
         for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
+            if value < 1:
+                raise SourceError(f"Prometheus has {name} {value:g} of {ocid}, and no mount target has less than 1")
             ceilings.setdefault(ocid, {})[field] = value
     known = {}
     for labels, _ in prometheus.at(query, prometheus.now):

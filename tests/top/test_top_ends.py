@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
@@ -170,6 +171,27 @@ class Silent:
     def close(self) -> None:
         """Count the calls."""
         self.closed += 1
+
+
+def test_a_source_that_hangs_as_it_closes_holds_up_no_second_end() -> None:
+    goes_on, hangs = threading.Event(), threading.Event()
+
+    class Hanging(Silent):
+        def close(self) -> None:
+            hangs.set()
+            goes_on.wait(PROMPT_S)
+
+    looks = Looks(Hanging(), print)
+    ends = [threading.Thread(target=looks.end, args=(0.0,), daemon=True) for _ in range(2)]
+    ends[0].start()
+    try:
+        assert hangs.wait(PROMPT_S)
+        ends[1].start()
+        ends[1].join(PROMPT_S / 10)
+        assert not ends[1].is_alive()
+    finally:
+        goes_on.set()
+        ends[0].join(PROMPT_S)
 
 
 def test_a_signal_before_the_first_look_closes_the_source() -> None:

@@ -32,7 +32,8 @@ class Looks:
         self._wanted: tuple[MountTargetRow, str] | None = None
         self._is_paused = False
         self._is_ended = False
-        self._ending = threading.Lock()
+        self._ending = threading.Lock()  # taken for ever by the first call of `end`
+        self._closed = threading.Event()
         self._woken = threading.Event()
         self._thread = threading.Thread(target=self._run, name="top", daemon=True)
 
@@ -51,15 +52,21 @@ class Looks:
         self._is_paused = is_paused
 
     def end(self, wait_seconds: float) -> None:
-        """End the thread and close the source. A look that hangs ends with the program, and a second call waits for the first."""
-        with self._ending:
-            if self._is_ended:
-                return
-            self._is_ended = True
-            self._woken.set()
-            if self._thread.is_alive():  # a signal may come before the first look
-                self._thread.join(wait_seconds)
+        """End the thread and close the source. A look that hangs ends with the program.
+
+        A second call waits for the first: so long for its thread, and as long again for its source, which may hang as it closes.
+        """
+        if not self._ending.acquire(blocking=False):
+            self._closed.wait(2 * wait_seconds)
+            return
+        self._is_ended = True
+        self._woken.set()
+        if self._thread.is_alive():  # a signal may come before the first look
+            self._thread.join(wait_seconds)
+        try:
             self._source.close()
+        finally:
+            self._closed.set()
 
     def _run(self) -> None:
         due = time.monotonic()

@@ -9,6 +9,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -84,7 +85,7 @@ class TopScreen(App[None]):
         self._shown = Shown()
         self._targets: tuple[KnownTarget, ...] = ()
         self._looks = Looks(source, self._post)
-        self._line = termios.tcgetattr(0) if os.isatty(0) else None  # settings of the terminal before Textual
+        self._terminal_before = termios.tcgetattr(0) if os.isatty(0) else None  # settings before Textual
 
     def _post(self, shown: Shown) -> None:
         """Hand what the thread knows to the screen."""
@@ -128,7 +129,7 @@ class TopScreen(App[None]):
         def end(number: int, _: object) -> None:
             self._end_at_last(128 + number)
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._leave, 128 + number)
+                loop.call_soon_threadsafe(partial(self.exit, return_code=128 + number))
 
         for number in END_SIGNALS:
             if signal.getsignal(number) != signal.SIG_IGN:  # under nohup SIGHUP stays ignored
@@ -145,8 +146,8 @@ class TopScreen(App[None]):
         def end() -> None:
             self._looks.end(_END_SECONDS)
             time.sleep(_STUCK_SECONDS)
-            if self._line is not None:
-                termios.tcsetattr(0, termios.TCSANOW, self._line)
+            if self._terminal_before is not None:
+                termios.tcsetattr(0, termios.TCSANOW, self._terminal_before)
             os._exit(exit_code)
 
         threading.Thread(target=end, name="end", daemon=True).start()

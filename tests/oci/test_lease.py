@@ -162,7 +162,7 @@ def test_a_file_system_that_does_not_answer_holds_up_no_end(two: Pollers, monkey
     two.look(rounds=2)
     go = threading.Event()
     monkeypatch.setattr(two.all[0], "_looking", OneWithin(0.01, "a look at its file system"))
-    monkeypatch.setattr(Lease, "_read", lambda _: go.wait(PROMPT_S))
+    monkeypatch.setattr(Lease, "_read", lambda _: go.wait(PROMPT_S) and None)
     two.all[0].release()
     assert two.path.exists()
     go.set()
@@ -176,6 +176,7 @@ def test_a_lease_that_cannot_be_removed_is_left_without_an_error(two: Pollers, m
     monkeypatch.setattr(Path, "unlink", refuse)
     two.all[0].release()
     assert two.leaders == []
+    assert two.path.exists()
 
 
 def test_a_poller_that_ends_while_it_stands_by_changes_nothing(two: Pollers) -> None:

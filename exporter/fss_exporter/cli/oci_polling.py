@@ -39,7 +39,7 @@ from fss_exporter.shard import WHOLE
 _LONGEST_INVENTORY_LOOK: Final = 60.0  # seconds between two looks whether an inventory is due
 _LONGEST_OF_JUDGED: Final = 300.0  # seconds between two queries; FssOciDataLate fires at seven minutes
 _PUBLISH_SECONDS: Final = 5.0  # between two looks whether a poll has ended
-_LOOK_SECONDS: Final = 5.0  # at a directory. A reload waits for it no longer than ten
+_LOOK_SECONDS: Final = 5.0  # at a directory. A reload may take ten seconds
 _STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
 
 log = logging.getLogger(__name__)
@@ -402,7 +402,7 @@ def _takes_files(directory: Path) -> bool:
     try:
         return within(_LOOK_SECONDS, look, f"a look at {directory}")
     except SourceError as hangs:
-        log.error("oci.ledger_directory: %s. The poller goes on without", hangs)  # noqa: TRY400  # no mistake of the exporter
+        log.error("oci.ledger_directory: %s. The poller goes on, and each poll tries the directory again", hangs)  # noqa: TRY400  # no mistake of the exporter
         return True
 
 

@@ -69,9 +69,9 @@ def load(content: bytes, place: str) -> Ledger:
         page = ledger.page(name)
         for row in rows:
             taken = int(row.taken, 16)
-            are_minutes = row.floor >= 0 == row.floor % MINUTE and 0 <= taken < 1 << FURTHEST_MINUTES
-            numbers = (*row.totals.values(), row.held_back)
-            if not (are_minutes and row.totals and all(0 <= total < _LARGEST for total in numbers)):
+            are_minutes = row.floor >= 0 and row.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
+            are_sums = row.totals and all(0 <= total < _LARGEST for total in (*row.totals.values(), row.held_back))
+            if not (are_minutes and are_sums):
                 raise ValueError(f"an impossible number in {name}")
             page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
     return ledger

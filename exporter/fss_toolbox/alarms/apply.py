@@ -159,19 +159,27 @@ def _costs_only_itself(outcome: StepOutcome) -> bool:
 
 
 def _create(body: Mapping[str, Any], service: Alarms) -> None:
+    """Create an alarm, also where OCI remembers an equal creation.
+
+    OCI remembers a retry token for 24 hours. The alarm of the token may have been deleted, moved or handed over since, and the
+    alarm is then created with another token.
+    """
     content = json.dumps(body, sort_keys=True).encode()
-    # OCI remembers a token for 24 hours. The alarm it stands for may have been deleted, moved or handed over since.
     try:
         alarm = service.create_alarm(body, hashlib.sha256(content).hexdigest())
     except CloudError as error:
         if error.status != _CONFLICT or "InvalidatedRetryToken" not in str(error):
             raise
     else:
-        name, compartment = body["freeformTags"][PACK_TAG], body["compartmentId"]
-        stays = alarm.get("freeformTags") is None or ours(alarm["freeformTags"], name)
-        if stays and alarm.get("compartmentId") in (None, compartment):
+        if _is_in_pack(alarm, body):
             return
     service.create_alarm(body, str(uuid4()))
+
+
+def _is_in_pack(alarm: Mapping[str, Any], body: Mapping[str, Any]) -> bool:
+    """Return whether an answer is an alarm of the pack and compartment that a body names. An answer may leave out both."""
+    tags, compartment = alarm.get("freeformTags"), alarm.get("compartmentId")
+    return (tags is None or ours(tags, body["freeformTags"][PACK_TAG])) and compartment in (None, body["compartmentId"])
 
 
 def _take(step: Step, service: Alarms) -> StepOutcome:

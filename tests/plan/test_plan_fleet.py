@@ -286,8 +286,8 @@ def test_an_answer_has_a_day_because_a_week_of_a_thousand_mount_targets_is_too_l
 def test_a_server_may_take_its_time_for_a_day_and_not_for_the_first_question(
     slow: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.2)
-    pauses = iter([0.6])
+    monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.5)
+    pauses = iter([1.0])
 
     class Busy(Quiet):
         def get(self) -> None:

@@ -117,6 +117,20 @@ class PollerDown(Fault):
 
 
 @dataclass(frozen=True)
+class Repeating(Fault):
+    """A poller answers each scrape with what it said when the fault began, as behind a cache."""
+
+    poller: int = 0
+
+
+@dataclass(frozen=True)
+class PollerStalled(Fault):
+    """The loops of a poller stand still, and the poller goes on answering scrapes."""
+
+    poller: int = 0
+
+
+@dataclass(frozen=True)
 class Unreadable(OfHosts):
     """The exporters of hosts cannot read mountstats."""
 
@@ -138,9 +152,17 @@ class Stalled(OfHosts):
 
 @dataclass(frozen=True)
 class ScrapedRarely(OfHosts):
-    """Prometheus scrapes hosts only each so many minutes."""
+    """Prometheus scrapes hosts only each so many minutes, and with `pollers_too` pollers as well."""
 
     minutes: int = 6
+    pollers_too: bool = False
+
+
+@dataclass(frozen=True)
+class HostClock(OfHosts):
+    """The clock of hosts is wrong."""
+
+    seconds: float = 600.0
 
 
 @dataclass(frozen=True)
@@ -204,10 +226,11 @@ class Unlisted(Fault):
 
 
 @dataclass(frozen=True)
-class State(Fault):
-    """A mount target has another lifecycle state."""
+class Listed(Fault):
+    """ListMountTargets has another value in a field of a mount target, such as `lifecycleState`."""
 
-    state: str = "FAILED"
+    field: str = ""
+    value: object = None
     target: int = 0
 
 

@@ -157,14 +157,14 @@ class IncidentRegion(InMemoryRegion):
     def spoil(
         self, operation: ApiOperation | None, request: ApiRequest, headers: dict[str, str], content: bytes
     ) -> bytes:
-        """Leave mount targets out of a listing, or change their state."""
+        """Leave mount targets out of a listing, or change their fields."""
         content = super().spoil(operation, request, headers, content)
         rows = json.loads(content) if operation and operation.name in {"ListMountTargets", "ListLimitValues"} else None
         if not isinstance(rows, list):
             return content
         minute = self._minute(self._now() / 60)
         hidden = {fault.target for fault in self._on(faults.Unlisted, minute)}
-        states = {fault.target: fault.state for fault in self._on(faults.State, minute)}
+        changed = self._on(faults.Listed, minute)
         limits = [fault.mount_targets for fault in self._on(faults.ServiceLimit, minute)]
         shown = []
         for row in rows:
@@ -172,7 +172,7 @@ class IncidentRegion(InMemoryRegion):
             if number is None:
                 shown.append({**row, "value": limits[0] if limits else row["value"]})
             elif number not in hidden:
-                shown.append({**row, "lifecycleState": states.get(number, row["lifecycleState"])})
+                shown.append(row | {fault.field: fault.value for fault in changed if fault.target == number})
         content = json.dumps(shown).encode()
         headers["content-length"] = str(len(content))
         return content

@@ -1,7 +1,7 @@
 """Hosts of a site: a constructed kernel, programs that work on it as the faults let them, and the exporter that reads it."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +41,7 @@ class _Exporter(Protocol):
 class _Agent:
     """The agent, on a clock that is turned by hand."""
 
-    def __init__(self, procfs: Path, clock: Clock, settings: "HostSettings") -> None:
+    def __init__(self, procfs: Path, clock: Clock, wall_clock: Callable[[], float], settings: "HostSettings") -> None:
         flags = NfsFlags(
             procfs=procfs,
             tick_s=float(TICK_S),
@@ -50,7 +50,7 @@ class _Agent:
             network_bandwidth=settings.network_bytes_per_second,
         )
         mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
-        self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=clock)
+        self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=wall_clock)
         self._collectors = Collectors({"nfs": self._agent.collector}, self._agent.loops, clock)
 
     def tick(self) -> None:
@@ -125,9 +125,15 @@ class Host:
         self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
         self._undo = undo
         self._exporter: _Exporter | None = None
+        self._minute = 0.0
+
+    def _wall(self) -> float:
+        wrong = self._fault(faults.HostClock, self._minute)
+        return self._clock.now + (wrong.seconds if wrong else 0.0)
 
     def tick(self, minute: float) -> None:
         """Let programs work for a tick, and let the agent read the counters."""
+        self._minute = minute
         for target, mount in self.mounts.items():
             self._work(mount, minute, target)
         stats = "".join(map(str, self.mounts.values()))
@@ -144,7 +150,7 @@ class Host:
             if self._settings.is_node_exporter:
                 self._exporter = _NodeExporter(self._root, self._undo)
             else:
-                self._exporter = _Agent(self._root, self._clock, self._settings)
+                self._exporter = _Agent(self._root, self._clock, self._wall, self._settings)
         if self._exporter and not self._fault(faults.Stalled, minute):
             self._exporter.tick()
 

@@ -13,19 +13,22 @@ from tests.rules.faults import (
     Garbled,
     GiveUp,
     Hang,
+    HostClock,
     InGroups,
     Late,
     LeaseUnreadable,
+    Listed,
     OwnMounts,
     PollerDown,
+    PollerStalled,
     Published,
+    Repeating,
     Retransmitting,
     ScrapedRarely,
     ServiceLimit,
     Silent,
     Slow,
     Stalled,
-    State,
     Unlisted,
     Unreadable,
     Work,
@@ -125,7 +128,7 @@ DOES_NOT_SERVE = (
     Incident(
         "a mount target has FAILED, and its clients hang",
         Site(),
-        (State(state="FAILED"), Hang(0, 30)),
+        (Listed(field="lifecycleState", value="FAILED"), Hang(0, 30)),
         (page("FssMountTargetDown", 5),),
     ),
     Incident(
@@ -233,6 +236,36 @@ LOAD_AND_CEILINGS = (
         (ticket("FssMountTargetIopsHigh", 30, FIRST), page("FssOciPollerDown", 30)),
     ),
     Incident(
+        "the poller dies, and clients fill the mount target 15 minutes later",
+        Site(),
+        (PollerDown(), Work(15, times=72)),
+        (page("FssOciPollerDown", 15), ticket("FssMountTargetIopsHigh", 30, FIRST)),
+    ),
+    Incident(
+        "OCI publishes 20 minutes late, and clients fill the mount target",
+        Site(minutes=90),
+        (Late(minutes=20), Work(40, times=72)),
+        (ticket("FssOciDataLate", 20), page("FssOciDataLate", 30), ticket("FssMountTargetIopsHigh", 55)),
+    ),
+    Incident(
+        "78 and 82 % of the IOPS ceiling in turn, for four hours",
+        Site(minutes=240),
+        (Work(times=7.8, side="oci"), Work(times=82 / 78, side="oci", every=20, lasting=10)),
+        (ticket("FssMountTargetIopsHigh", 10),),
+    ),
+    Incident(
+        "a mount target at its IOPS ceiling gets another name",
+        Site(minutes=90),
+        (Work(times=9.6, side="oci"), Listed(20, field="displayName", value="renamed")),
+        (ticket("FssMountTargetIopsHigh", 60, "Mount target renamed (10.96.0.0"),),
+    ),
+    Incident(
+        "a mount target of a shape without a known IOPS ceiling is slow under load",
+        Site(),
+        (Listed(-30, field="observedThroughput", value=60), Work(times=20, side="oci"), Slow(0, 30)),
+        (page("FssMountTargetSlow", 12),),
+    ),
+    Incident(
         "the IOPS ceiling in two of five minutes",
         Site(),
         (Work(times=10, side="oci", every=5, lasting=2),),
@@ -305,7 +338,7 @@ RESOURCES = (
     Incident(
         "a mount target stays in UPDATING",
         Site(minutes=90),
-        (State(state="UPDATING"),),
+        (Listed(field="lifecycleState", value="UPDATING"),),
         (ticket("FssMountTargetNotActive", 80),),
     ),
     Incident(
@@ -365,6 +398,12 @@ MONITORING = (
         in_make_test=True,
     ),
     Incident(
+        "the clock of a poller is half an hour behind",
+        Site(),
+        (Clock(seconds=-1800),),
+        (ticket("FssPollerClockSkew", 15),),
+    ),
+    Incident(
         "OCI fails for one metric for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData,match=MountTargetHealth"),),
@@ -421,6 +460,19 @@ MONITORING = (
         (page("FssOciPollerDown", 15),),
     ),
     Incident("one of two pollers dies", Site(pollers=2), (PollerDown(),), (ticket("FssExporterDown", 40),)),
+    Incident(
+        "the poller repeats its last answer, as behind a cache",
+        Site(),
+        (Repeating(),),
+        (page("FssOciPollerDown", 15),),
+    ),
+    Incident(
+        "one of two pollers repeats its last answer",
+        Site(pollers=2),
+        (Repeating(),),
+        (ticket("FssCollectorStalled", 30),),
+    ),
+    Incident("the loops of the poller stand still", Site(), (PollerStalled(),), (page("FssOciPollerDown", 15),)),
     Incident("the poller restarts", Site(minutes=40), (PollerDown(5, 7),)),
     Incident(
         "the leader of two pollers dies, and the other one takes over",
@@ -482,6 +534,21 @@ MONITORING = (
         tuple(Down(number, number + 1, first=number, hosts=1) for number in range(10)),
     ),
     Incident(
+        "a roll-out restarts 30 % of the agents at once, wave after wave",
+        Site(),
+        tuple(Down(4 * wave, 4 * wave + 3, first=3 * wave, hosts=3) for wave in range(4)),
+    ),
+    Incident(
+        "hosts live seven minutes, and others follow them",
+        Site(),
+        tuple(Down(number - 30, every=10, lasting=3, first=number, hosts=1, is_listed=False) for number in range(10)),
+    ),
+    Incident(
+        "the clocks of hosts are ten minutes ahead, and are then set half an hour behind",
+        Site(minutes=90),
+        (HostClock(0, 30, seconds=600), HostClock(30, seconds=-1800)),
+    ),
+    Incident(
         "two of ten agents are dead", Site(), (Down(hosts=2),), (ticket("FssExporterDown", 35, "for example host-"),)
     ),
     Incident(
@@ -517,6 +584,12 @@ MONITORING = (
     Incident(
         "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssNfsRecordsSkipped", 40),)
     ),
+    Incident(
+        "everything is scraped every five minutes, and a mount target is full",
+        Site(),
+        (ScrapedRarely(minutes=5, pollers_too=True), Work(times=9.6, side="oci")),
+        (ticket("FssMountTargetIopsHigh", 20), ticket("FssScrapeTooSlow", 45)),
+    ),
     Incident("agents are scraped every six minutes", Site(), (ScrapedRarely(),), (ticket("FssScrapeTooSlow", 45),)),
     Incident(
         "node_exporter cannot read mountstats",
@@ -549,7 +622,6 @@ NOT_TRIED = {
     "FssAddressesAmbiguous": "the demo region has one network, and no two mount targets with one address",
     "FssAgentsMissing": "needs a week of agents",
     "FssCollectorErrors": "no fault brings an unexpected error. tests/background does, and reads the metric",
-    "FssCollectorStalled": "a loop of these sites that stands still fails as well, and FssCollectorFailing holds it back",
     "FssMountTargetCeilingForecast": "needs weeks of load",
     "FssReplicationAgeMissing": "needs a day of a replication",
 }

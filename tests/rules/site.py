@@ -158,6 +158,7 @@ class _Poller:
         self._cloud: Cloud | None = None
         self._collect: Collectors | None = None
         self._minute = -math.inf
+        self._body = ""
 
     def _wall(self) -> float:
         wrong = [
@@ -183,16 +184,19 @@ class _Poller:
             self._cloud = Cloud(lambda: self._settings, now=self._wall, clock=self._clock, wait=self._clock.wait)
             sources: dict[str, Source] = {"oci": self._cloud.source}
             self._collect = Collectors(sources, self._cloud.loops, self._clock)
+        if self._has(faults.PollerStalled, minute):
+            return
         with self._lease_unreadable(minute):
             for loop in self._cloud.loops:
                 loop.run_once()
 
+    def _has(self, kind: type[faults.LeaseUnreadable | faults.PollerStalled | faults.Repeating], minute: float) -> bool:
+        chosen = (fault for fault in self._faults if isinstance(fault, kind) and fault.poller == self.number)
+        return any(fault.is_on(minute) for fault in chosen)
+
     @contextmanager
     def _lease_unreadable(self, minute: float) -> Iterator[None]:
-        cuts = (
-            fault for fault in self._faults if isinstance(fault, faults.LeaseUnreadable) and fault.poller == self.number
-        )
-        if not any(cut.is_on(minute) for cut in cuts):
+        if not self._has(faults.LeaseUnreadable, minute):
             yield
             return
         with patch("fss_exporter.oci.lease.read_regular", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
@@ -200,17 +204,21 @@ class _Poller:
 
     def body(self, minute: float) -> str | None:
         """Return the text of a scrape. None if nothing answers."""
-        is_there = self._collect is not None and self._down(minute) is None
-        return b"".join(text.plain(self._collect.collect())).decode() if self._collect and is_there else None
+        if self._collect is None or self._down(minute):
+            return None
+        if not (self._body and self._has(faults.Repeating, minute)):
+            self._body = b"".join(text.plain(self._collect.collect())).decode()
+        return self._body
 
     def is_listed(self, minute: float) -> bool:
         """Return whether service discovery knows the poller."""
         down = self._down(minute)
         return down is None or down.is_listed
 
-    def is_scraped(self, _minute: float) -> bool:
+    def is_scraped(self, minute: float) -> bool:
         """Return whether Prometheus scrapes the poller in a minute."""
-        return True
+        rarely = (fault for fault in self._faults if isinstance(fault, faults.ScrapedRarely) and fault.pollers_too)
+        return all(minute % fault.minutes == 0 for fault in rarely if fault.is_on(minute))
 
 
 def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:

@@ -151,6 +151,26 @@ def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
     play(source, steps)
 
 
+def test_of_looks_that_wait_the_last_is_drawn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that draws slower than it looks would show older and older pictures."""
+
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        draws: list[None] = []
+        monkeypatch.setattr(screen, "_draw", lambda: draws.append(None))
+        for number in range(100):
+            screen.post_message(screen.Looked(Shown(failure=str(number))))
+        await until(pilot, lambda: screen._shown.failure == "99")
+        assert len(draws) < 50
+
+    play(Patient(), steps)
+
+
+class Patient(Recorded):
+    """A source with a single look."""
+
+    period_seconds = PROMPT_S
+
+
 def test_a_wheel_leaves_the_cursor_behind_until_a_key_moves_it() -> None:
     source = Fleet()
 

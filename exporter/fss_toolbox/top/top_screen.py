@@ -78,6 +78,10 @@ class TopScreen(App[None]):
             super().__init__()
             self.shown = shown
 
+        def can_replace(self, message: Message) -> bool:
+            """Return whether a later message makes this one old. A machine slower than the looks then draws the last one alone."""
+            return isinstance(message, TopScreen.Looked)
+
     def __init__(self, source: PictureSource) -> None:
         super().__init__(ansi_color=True)  # the colours and the background of the terminal
         self._source = source

@@ -26,7 +26,7 @@ from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
 from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
-from fss_toolbox.plan.load import Load, SizeShare, size_shares
+from fss_toolbox.plan.load import Load, SizeShare, fullness, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 
@@ -74,10 +74,11 @@ def _history() -> Iterator[str]:
                     value += per_second[start] * 60 * share
     yield "# TYPE fss_client_io_size_bytes_bucket gauge\n"
     for bound, share in (("32768.0", 0.25), ("65536.0", 0.25), ("1.048576e+06", 1.0), ("+Inf", 1.0)):
-        for minute in range(60):
-            value = 500 * share * 60 * minute
-            labels = f'address="10.0.0.1",operation="READ",le="{bound}"'
-            yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
+        for address in ("10.0.0.1", "10.0.0.7"):
+            for minute in range(60):
+                value = 500 * share * 60 * minute
+                labels = f'address="{address}",operation="READ",le="{bound}"'
+                yield f"fss_client_io_size_bytes_bucket{{{labels}}} {value} {BUSY + minute * 60}\n"
 
 
 def _measured_costs() -> Iterator[str]:
@@ -127,6 +128,8 @@ def _published() -> Iterator[str]:
             for start, share in ((QUIET, quiet), (BUSY, 1.0)):
                 for minute in range(60):
                     yield f"{metric}{{{labels[name]}}} {value * share} {start + minute * 60}\n"
+                    # A second poller sees less. The largest figure counts, and no sum.
+                    yield f'{metric}{{{labels[name]},instance="second"}} {value * share / 2} {start + minute * 60}\n'
 
 
 def _other_services() -> Iterator[str]:
@@ -258,6 +261,7 @@ def test_sizes_that_exact_mode_counted_are_part_of_the_load(week: processes.Prom
 
     classes: list[object] = [tuple(size_class) for size_class in loads["10.0.0.1"].sizes["READ"]]
     assert classes == [(32768, pytest.approx(0.25)), (1048576, pytest.approx(0.75))]
+    assert loads["10.0.0.7"].sizes == loads["10.0.0.1"].sizes, "of a mount target that a poller sees too"
     assert loads["10.0.0.6"].sizes == {}
 
     assert list(size_lines(loads["10.0.0.1"])) == ["READ sizes, counted: 25% up to 32 KiB, 75% up to 1,024 KiB"]
@@ -276,6 +280,10 @@ def test_sizes_are_found_in_native_histograms_that_prometheus_made_of_the_bucket
     sizes = client_sizes(prometheus.Prometheus(by_part(answered)), [look])
 
     assert sizes == {look: {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}}
+
+
+def test_the_fullest_ceiling_decides_and_one_for_both_directions_together_is_a_ceiling() -> None:
+    assert fullness(100, 3e9, 1e9, Limits(iops=1_000, read_bytes_per_second=10e9, bytes_per_second=5e9))[0] == 0.8
 
 
 def test_a_size_class_without_a_bound_is_no_size() -> None:

@@ -250,8 +250,8 @@ def selectors(node: Any) -> Iterator[Any]:
 
 
 def _takes_absent(matcher: Any) -> bool:
-    """Whether a matcher also lets series through that do not have its label, such as those of all clients together."""
-    return str(matcher.op).endswith(".Re") and re.fullmatch(matcher.value, "") is not None
+    """Whether a matcher judges series that do not have its label, such as those of all clients together."""
+    return str(matcher.op).endswith("Re") and re.fullmatch(matcher.value, "") is not None
 
 
 def substituted(expr: str, values: Mapping[str, str] | None = None) -> str:

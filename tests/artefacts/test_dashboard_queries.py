@@ -236,6 +236,4 @@ def test_a_graph_reads_no_series_of_every_client_over_the_time_shown(panel: Pane
 def _of_some(selector: Any) -> bool:
     """Whether a selector is for clients that are chosen by name, or for one mount target."""
     matchers = {(matcher.name, str(matcher.op).removeprefix("MatchOp.")) for matcher in selector.matchers.matchers}
-    return ("address", "Equal") in matchers or any(
-        name == "instance" and op.startswith("NotRe") for name, op in matchers
-    )
+    return ("address", "Equal") in matchers or any(name == "every" and op.startswith("NotRe") for name, op in matchers)

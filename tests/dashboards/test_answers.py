@@ -9,7 +9,7 @@ from typing import Any
 import promql_parser
 import pytest
 from tests.artefacts.promql import substituted
-from tests.artefacts.shipped_dashboards import PANELS, Panel, variables
+from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel, variables
 from tests.artefacts.test_rules import ALERTS, names
 from tests.rules.pack import Rule, promtool
 from tools.dashboards.alerts import VALUES, firing_alerts
@@ -34,6 +34,11 @@ def _expressions(panel: Panel) -> list[str]:
     return [substituted(expr, _CHOSEN) for _, expr, _ in panel.queries()]
 
 
+def _expressions_with(file: str, title: str, chosen: Mapping[str, str]) -> list[str]:
+    """The expressions of a panel where the reader chose this."""
+    return [substituted(expr, chosen) for _, expr, _ in _panel(file, title).queries()]
+
+
 def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> None:
     """Fail where an expression has other samples than expected, after these series came once a minute."""
     asked = [
@@ -52,19 +57,28 @@ def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, S
     assert content, said
 
 
-_COUNTS = {("clients", "Clients"), ("exporter", "Exporters")}
-"""Counts of what reports. No colour says that 0 is good."""
+_OF_CONSTANTS = {"needed", "info", "allowed", "paid", "usd"}
+"""Columns of the table of shapes that need no series."""
 
 
-def test_no_single_number_is_0_without_data(tmp_path: Path) -> None:
-    stats = [
-        panel
+def test_no_panel_answers_anything_without_data(tmp_path: Path) -> None:
+    asked = [
+        substituted(expr, _CHOSEN)
         for panel in PANELS
-        if panel.body["type"] == "stat" and (panel.file.removesuffix(".json"), panel.title) not in _COUNTS
+        for _, expr, name in panel.queries()
+        if not (panel.title == "Which shape carries this load" and name in _OF_CONSTANTS)
     ]
 
-    assert len(stats) > 20
-    ask(tmp_path, {}, [(expr, []) for panel in stats for expr in _expressions(panel)])
+    ask(tmp_path, {}, [(expr, []) for expr in asked])
+
+
+@EVERY_PANEL
+def test_the_text_of_an_empty_panel_names_who_would_report_and_does_not_say_that_all_is_well(panel: Panel) -> None:
+    text = panel.body["fieldConfig"]["defaults"].get("noValue", "")
+
+    assert re.match(r"$|no data$|No data\b|No counts by|No (agent|client|exporter|poller|rule) reports", text), text
+    for good in re.findall(r"\bempty (?:panel|table) is good\b.*", panel.body["description"]):
+        assert re.match(r"empty (panel|table) is good while ", good)
 
 
 _INFO = 'fss_exporter_build_info{job="%s", instance="%s"}'
@@ -82,9 +96,11 @@ _ALL_FAIL = {
 }
 _WAITING = 'client:fss_client_unanswered_seconds:now{job="fss", instance="a", address="10.0.0.%d"}'
 _AGENT = 'fss_client_unanswered_seconds{job="fss", instance="a", address="10.0.0.1"}'
+_RULES_RUN = {'address:fss_clients:count{address="10.0.0.1"}': "1x20"}
 _COLLECTOR = 'fss_collector_last_success_timestamp_seconds{job="fss", instance="a", collector="%s"}'
 _AGE = 'fss_oci_datapoint_age_seconds{region="%s", oci_metric="MountTargetConnections"}'
 _POLL = 'fss_oci_poll_timestamp_seconds{region="%s"}'
+_LISTED = 'fss_mount_target_info{region="%s", mount_target_id="m"}'
 
 
 def _row(name: str) -> dict[str, str]:
@@ -94,10 +110,16 @@ def _row(name: str) -> dict[str, str]:
     }
 
 
-def _share(kind: str, name: str, value: float) -> dict[str, str]:
+def _connections(name: str, value: float) -> dict[str, str]:
+    """The fresh share of the ceiling of connections."""
+    labels = f'region="r", mount_target_id="{name}", mount_target="{name}", resource="connections"'
+    return {f"mount_target:fss_utilisation:ratio{{{labels}}}": f"{value}x20"}
+
+
+def _share(kind: str, name: str, value: float, resource: str = "iops") -> dict[str, str]:
     """The share of a ceiling that is known of a mount target in some way."""
     labels = f'region="r", mount_target_id="{name}", mount_target="{name}"'
-    shares = {f'mount_target:fss_utilisation:{kind}{{{labels}, resource="iops"}}': f"{value}x20"}
+    shares = {f'mount_target:fss_utilisation:{kind}{{{labels}, resource="{resource}"}}': f"{value}x20"}
     return shares | ({f"mount_target:fss_utilisation:max{{{labels}}}": f"{value}x20"} if kind == "ratio" else {})
 
 
@@ -163,13 +185,41 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
         {f'fss_client_unanswered_seconds{{job="{job}", instance="a", address="10.0.0.1"}}': "0x20" for job in "ab"},
         [("{}", 1)],
     ),
-    ("clients", "Stalled", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
-    ("clients", "Sent again", "is 0 where clients report", {_AGENT: "1x20"}, [("{}", 0)]),
+    ("exporter", "Exporters", "is 0 where all exporters of a job failed", _ALL_FAIL, [("{}", 0)]),
+    (
+        "exporter",
+        "Data age",
+        "is unknown where polls end without any figure",
+        {_LISTED % "mute": "1x20", _POLL % "mute": "0+60x20"},
+        [],
+    ),
+    (
+        "exporter",
+        "Data age",
+        "is unknown where one region has no figure and the others are fresh",
+        {_LISTED % "mute": "1x20", _POLL % "mute": "0+60x20", _AGE % "live": "70x20", _POLL % "live": "0+60x20"},
+        [],
+    ),
+    (
+        "exporter",
+        "Data age",
+        "is told where it is too high though one region has no figure",
+        {_LISTED % "mute": "1x20", _POLL % "mute": "0+60x20", _AGE % "live": "500x20", _POLL % "live": "0+60x20"},
+        [("{}", 500)],
+    ),
+    *(
+        case
+        for title in ("Stalled", "Sent again", "Errors")
+        for case in (
+            ("clients", title, "is 0 where clients report", {_AGENT: "1x20"} | _RULES_RUN, [("{}", 0)]),
+            ("clients", title, "is unknown where clients report and no rules are loaded", {_AGENT: "1x20"}, []),
+        )
+    ),
     (
         "clients",
         "Errors",
         "is unknown where node_exporter alone reports",
-        {'client:fss_client_estimated_iops:top{instance="a", address="10.0.0.1"}': "5x20"},
+        {'client:fss_client_estimated_iops:top{instance="a", address="10.0.0.1"}': "5x20"} | _RULES_RUN,
         [],
     ),
     (
@@ -207,7 +257,35 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
         _row("m") | _row("n") | _share("ratio", "m", 0.95),
         [('{mount_target="m", mount_target_id="m", region="r"}', 0.95)],
     ),
-    ("fleet", "Critical alerts", "is 0 where the rules run", {'job:fss_exporters:count{job="a"}': "1x20"}, [("{}", 0)]),
+    (
+        "fleet",
+        "Fullest",
+        "is not green where the fullest ceiling is told no more",
+        _row("m") | _share("ratio", "m", 0.1) | _share("last", "m", 0.91, "read_bandwidth"),
+        [],
+    ),
+    (
+        "fleet",
+        "Fullest",
+        "is not green where connections alone are fresh",
+        _row("m") | _connections("m", 0.1),
+        [],
+    ),
+    (
+        "fleet",
+        "Fullest",
+        "is told of connections near their ceiling though all else is not known",
+        _row("m") | _connections("m", 0.95),
+        [('{mount_target="m", mount_target_id="m", region="r"}', 0.95)],
+    ),
+    ("fleet", "Critical alerts", "is 0 where the rules run", {"fss_agents:count": "0x20"}, [("{}", 0)]),
+    (
+        "fleet",
+        "Critical alerts",
+        "is unknown where the rules ran until some minutes ago",
+        {"fss_agents:count": "5x5 _x15", 'job:fss_exporters:count{job="a"}': "1x5 _x15"},
+        [],
+    ),
 ]
 
 
@@ -465,3 +543,118 @@ def test_an_alert_shows_what_it_judges(tmp_path: Path) -> None:
 
 def test_the_name_of_an_alert_with_a_value_is_an_alert() -> None:
     assert set(VALUES) <= {rule.name for rule in ALERTS}
+
+
+def test_a_client_that_is_chosen_hides_no_other_client_whose_name_goes_on(tmp_path: Path) -> None:
+    _, operations = _expressions_with("clients", "Operations by cost", {"client": "(batch-1|batch-10)"})
+    counter = 'fss_client_operations_total{network="n", address="10.0.0.1", instance="%s", operation="GETATTR"}'
+    series = {counter % name: "0+60x20" for name in ("batch-1", "batch-10", "batch-100")}
+
+    ask(tmp_path, series, [(operations, [('{operation="GETATTR"}', 2)])])
+
+
+def test_while_all_clients_are_chosen_no_panel_reads_their_counters(tmp_path: Path) -> None:
+    _, operations = _expressions_with("clients", "Operations by cost", {})
+    counter = 'fss_client_operations_total{network="n", address="10.0.0.1", instance="a", operation="GETATTR"}'
+
+    ask(tmp_path, {counter: "0+60x20"}, [(operations, [])])
+
+
+@pytest.mark.parametrize("title", ["Operations by cost", "Cost by class, chosen clients", "Top mounts now"])
+def test_a_client_that_two_jobs_scrape_costs_once(tmp_path: Path, title: str) -> None:
+    first, *_ = _expressions_with("clients", title, {"client": "a"})
+    labels = 'network="n", address="10.0.0.1", instance="a", server="s", export="/e"'
+    series = {'fss_operation_io_operations{operation="GETATTR"}': "1x20"}
+    for job in "ab":
+        series |= {
+            f'fss_client_operations_total{{job="{job}", {labels}, operation="GETATTR"}}': "0+60x20",
+            f'fss_client_estimated_io_operations_total{{job="{job}", {labels}, class="metadata_read"}}': "0+60x20",
+        }
+
+    ask(tmp_path, series, [(f"sum({first})", [("{}", 1)])])
+
+
+@pytest.mark.parametrize(
+    ("file", "title"),
+    [
+        ("file-systems", "File systems: load, size and growth"),
+        ("mount-target", "File systems behind this mount target"),
+    ],
+)
+def test_what_two_pollers_in_two_pods_say_of_a_file_system_counts_once(tmp_path: Path, file: str, title: str) -> None:
+    reads, *_ = _expressions(_panel(file, title))
+    labels = 'region="r", mount_target_id="ocid1.mt", file_system_id="f", file_system="f", size="0B_to_8KiB"'
+    series = {
+        f'fss_file_system_read_requests_per_second{{job="p", instance="{pod}", pod="{pod}", {labels}}}': "7x20"
+        for pod in "ab"
+    }
+
+    ask(tmp_path, series, [(f"sum({reads})", [("{}", 7)])])
+
+
+def test_the_first_mount_targets_are_those_of_the_chosen_compartment(tmp_path: Path) -> None:
+    (busiest,) = _expressions_with("fleet", "Fullest mount targets: top $top", {"compartment": "small"})
+    series = {}
+    for at in range(11):
+        compartment, labels = (
+            ("small" if at == 0 else "large"),
+            f'region="r", mount_target_id="{at}", mount_target="{at}"',
+        )
+        series[f'mount_target:fss_mount_target:info{{{labels}, compartment="{compartment}"}}'] = "1x20"
+        series[f"mount_target:fss_utilisation:max{{{labels}}}"] = f"{at / 20}x20"
+
+    shown = '{__name__="mount_target:fss_utilisation:max", mount_target="0", mount_target_id="0", region="r"}'
+    ask(tmp_path, series, [(busiest, [(shown, 0)])])
+
+
+@pytest.mark.parametrize(("column", "name"), [("week", "ratio"), ("needed", ""), ("forecast", "forecast14d")])
+def test_a_mount_target_that_was_renamed_has_one_row(tmp_path: Path, column: str, name: str) -> None:
+    (expr,) = (
+        substituted(expr.replace("offset 1w", "offset 5m"))
+        for panel in PANELS
+        for _, expr, legend in panel.queries()
+        if panel.file == "fleet.json" and panel.body["type"] == "table" and legend == column
+    )
+    recorded = f"mount_target:fss_utilisation:{name}" if name else "mount_target:fss_mount_targets_needed:count"
+    labels = 'region="r", mount_target_id="m", mount_target="%s"'
+    series = {
+        f"mount_target:fss_mount_target:info{{{labels % 'new'}}}": "1x20",
+        f'{recorded}{{{labels % "old"}, resource="iops"}}': "2x20",
+    }
+
+    ask(tmp_path, series, [(expr, [('{mount_target="new", mount_target_id="m", region="r"}', 2)])])
+
+
+def test_a_mount_target_without_an_address_has_no_budget_of_another_one(tmp_path: Path) -> None:
+    series = {'slo:fss_error_budget_left:ratio{mount_target_id="other", objective="latency", source="oci"}': "0.1x20"}
+    chosen = {"mount_target": "ocid1.mt", "mount_address": "", "mount_network": ""}
+    left, *_ = _expressions_with("mount-target", "Objectives and their budgets", chosen)
+
+    ask(tmp_path, series, [(left, [])])
+
+
+def test_a_link_to_a_client_names_its_network_because_two_networks_can_have_one_address() -> None:
+    links = {
+        link
+        for panel in PANELS
+        for link in re.findall(r'"(/d/fss-clients\?[^"]*var-client=[^"]*)"', json.dumps(panel.body))
+    }
+
+    assert len(links) == 2
+    assert all("var-network=${__data.fields.of_network}" in link for link in links)
+
+
+@pytest.mark.parametrize(
+    ("file", "title", "alert", "chosen"),
+    [
+        ("clients", "Alerts of clients", 'alertname="FssClientNetworkHigh", instance="host-1"', {"client": "host-1"}),
+        ("file-systems", "Alerts of file systems", 'alertname="FssOciPollerDown", region="r", instance="p"', {}),
+    ],
+)
+def test_an_alert_that_makes_the_rest_of_a_dashboard_doubtful_is_among_its_alerts(
+    tmp_path: Path, file: str, title: str, alert: str, chosen: Mapping[str, str]
+) -> None:
+    (expr,) = _expressions_with(file, title, chosen)
+    series = {f'ALERTS{{{alert}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{alert}}}": "0x20"}
+
+    ask(tmp_path, series, [(f"count({expr})", [("{}", 1)])])

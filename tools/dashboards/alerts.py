@@ -179,13 +179,15 @@ def _with_dashboard(expr: str) -> str:
     return f'label_replace({expr}, "alert", "$1", "alertname", "(?:Fss)?(.+)")'
 
 
-def firing_alerts(title: str, description: str, selector: str, *, width: int = 14, height: int = 9) -> Panel:
-    """A table of the firing alerts of these label matchers, the most severe first."""
+def firing_alerts(title: str, description: str, *selectors: str, width: int = 14, height: int = 9) -> Panel:
+    """A table of the firing alerts of any of these label matchers, the most severe first."""
+    since = "\nor\n".join(map(_since, selectors))
+    since = f"({since})" if len(selectors) > 1 else since
     return table(
         title,
         f"{description} Click the alert for its section of the runbook, and the subject for the dashboard of the mount target or client. "
         "Now is what the alert judges, at this moment.",
-        Query(_with_dashboard(_with_value(with_subject(_since(selector)))), "since"),
+        Query(_with_dashboard(_with_value(with_subject(since))), "since"),
         columns={
             "rank": Column("Severity", words={str(rank): words for rank, words in enumerate(_SEVERITIES)}, width=85),
             "alert": Column("Alert", width=_ALERT_WIDTH, url=_TO_RUNBOOK),
@@ -199,7 +201,7 @@ def firing_alerts(title: str, description: str, selector: str, *, width: int = 1
         },
         sort_by="Severity",
         ascending=True,
-        empty="No alert fires.",
+        empty="No rule reports a firing alert.",
         width=width,
         height=height,
     )

@@ -9,14 +9,17 @@ from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, 
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     ALONE,
+    BY_NAME,
     CHOSEN,
     RETRANSMISSION_STEPS,
-    TO_CLIENT,
     client_iops,
     counted,
     largest_clients,
     largest_now,
     of_clients,
+    once_a_mount,
+    to_client,
+    with_network,
 )
 
 _IOPS = client_iops(CHOSEN, ALONE)
@@ -28,6 +31,8 @@ _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
 _ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
 _AGENTS = f"fss_client_unanswered_seconds{{{CHOSEN}}}"
 _KNOWN = f"({_AGENTS} or client:fss_client_estimated_iops:top{{{CHOSEN}}})"
+_JUDGED = "and on (network, address) address:fss_clients:count"
+"""Of clients whose faults the rules record. Without the rules no fault has a series."""
 _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 
@@ -46,7 +51,7 @@ _STATS = [
     tally(
         "Clients",
         "Clients with an agent that mount the chosen mount targets. A number below your number of clients: agents are missing.",
-        f"count(group by (instance) ({_KNOWN})) or vector(0)",
+        counted(f"group by (instance) ({_KNOWN})", "fss_agents:count"),
         width=4,
     ),
     stat(
@@ -68,7 +73,7 @@ _STATS = [
     stat(
         "Sent again",
         "Share of calls sent more than once, of the worst client. Above 1 %: the path of that client loses packets, or the mount target stalls.",
-        Query(f"max({_RETRANSMISSIONS}) or 0 * count({_KNOWN})"),
+        Query(f"max({_RETRANSMISSIONS}) or 0 * count({_KNOWN} {_JUDGED})"),
         unit="percentunit",
         steps=RETRANSMISSION_STEPS,
         decimals=2,
@@ -78,7 +83,7 @@ _STATS = [
         "Errors",
         "Share of operations that failed though they do not fail in ordinary work, of the worst client. Stale handles, quota, permission, a full "
         "file system.",
-        Query(f"max({_ERRORS}) or 0 * count({_AGENTS})"),
+        Query(f"max({_ERRORS}) or 0 * count({_AGENTS} {_JUDGED})"),
         unit="percentunit",
         steps=RETRANSMISSION_STEPS,
         decimals=2,
@@ -87,7 +92,7 @@ _STATS = [
     tally(
         "Stalled",
         "Clients whose requests have waited five minutes or more without any reply. One client: look at the client. Most clients: look at the mount target or the network.",
-        counted(f"group by (instance) ({_WAITING} >= 300)", _KNOWN),
+        counted(f"group by (instance) ({_WAITING} >= 300)", f"{_KNOWN} {_JUDGED}"),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -117,7 +122,7 @@ _TOP = graph(
 def _of_client(expr: str) -> str:
     """One series for each client and address, with the name of the mount target, or a dash for another service."""
     named = _with_mount_target(f"max by (network, instance, address) ({expr})")
-    return f'label_replace({named}, "mount_target", "-", "mount_target", "")'
+    return with_network(f'label_replace({named}, "mount_target", "-", "mount_target", "")')
 
 
 _COSTLIEST = f"topk(50, {_IOPS})"
@@ -134,9 +139,10 @@ _NOW = table(
     Query(_of_client(_ERRORS), "errors"),
     Query(_of_client(_WAITING), "waiting"),
     columns={
-        "instance": Column("Client", url=TO_CLIENT, least=130),
+        "instance": Column("Client", url=to_client(), least=130),
         "mount_target": Column("Mount target", width=130),
         "address": Column("Address", width=115),
+        "of_network": Column(None),
         "iops": Column("IOPS", unit="iops", width=100),
         "peak": Column("Peak second", unit="iops", width=115),
         "retransmissions": Column("Sent again", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=100),
@@ -166,7 +172,7 @@ _HOSTS = 'instance=~"$client"'
 
 def _on_the_wire(direction: str) -> Query:
     """The counter is of a host, and not of an address."""
-    alone = 'instance=~"$client", instance!~"$client.+"'
+    alone = f"{_HOSTS}, {BY_NAME}"
     return Query(
         of_clients(
             f"fss_nfs_{direction}_bytes:rate5m{{{_HOSTS}}}",
@@ -178,12 +184,12 @@ def _on_the_wire(direction: str) -> Query:
 
 def _locks(at: str) -> str:
     counted = f"rate(fss_client_estimated_lock_io_operations_total{{{ALONE}}}[$__rate_interval]{at})"
-    return f"(max by (network, address) (address:fss_client_lock_iops:rate5m{{{CHOSEN}}}{at}) or sum by (network, address) ({counted}))"
+    return f"(max by (network, address) (address:fss_client_lock_iops:rate5m{{{CHOSEN}}}{at}) or sum by (network, address) ({once_a_mount(counted)}))"
 
 
 _COST_BY_CLASS = of_clients(
     f"sum by (class) (address_class:fss_client_estimated_iops:rate5m{{{CHOSEN}}})",
-    f"sum by (class) (rate(fss_client_estimated_io_operations_total{{{ALONE}}}[$__rate_interval]))",
+    f"sum by (class) ({once_a_mount(f'rate(fss_client_estimated_io_operations_total{{{ALONE}}}[$__rate_interval])', 'class')})",
 )
 
 
@@ -198,7 +204,7 @@ _WHAT = Section(
             ),
             of_clients(
                 f"sum by (operation) (address_operation:fss_client_operations:rate5m{{{CHOSEN}}})",
-                f"sum by (operation) (rate(fss_client_operations_total{{{ALONE}}}[$__rate_interval]))",
+                f"sum by (operation) ({once_a_mount(f'rate(fss_client_operations_total{{{ALONE}}}[$__rate_interval])', 'operation')})",
             ),
             width=12,
             height=9,
@@ -243,6 +249,7 @@ def clients() -> Json:
         "Alerts of clients",
         "Firing alerts of the chosen mount targets, notes included.",
         'alertname=~"Fss.+", network=~"$network", address=~"$address", address!=""',
+        'alertname="FssClientNetworkHigh", instance=~"$client"',  # of a host, not of an address
     )
     return dashboard(
         uid="fss-clients",

@@ -3,7 +3,7 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import Query
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CHOSEN
+from tools.dashboards.words import CHOSEN, once_a_mount
 
 _MOUNT = "instance, network, address, server, export"
 _LARGEST_TRANSFER = "1048576"
@@ -13,7 +13,7 @@ TOP_MOUNTS = table(
     "Top mounts now",
     "The mounts of the chosen clients that cost most now: which application on a busy client it is.",
     Query(
-        f"topk($top, sum by ({_MOUNT}) (rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])))",
+        f"topk($top, sum by ({_MOUNT}) ({once_a_mount(f'rate(fss_client_estimated_io_operations_total{{{CHOSEN}}}[$__rate_interval])', 'class')}))",
         "iops",
     ),
     columns={

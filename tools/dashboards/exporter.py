@@ -21,7 +21,7 @@ _STATS = [
     tally(
         "Exporters",
         "Exporters that answered the last scrape: agents and pollers.",
-        f"count(fss_exporter_build_info{{{THESE}}}) or vector(0)",
+        counted(f"fss_exporter_build_info{{{THESE}}}", f"{_TARGETS} and on (job) {_JOBS}"),
         width=4,
     ),
     tally(
@@ -70,7 +70,7 @@ _EXPECTED = table(
     "what is missing are not known. doctor names the policy statement or the setting.",
     Query(f"sum by (job, instance, tenancy, region, part) (fss_seen{{{THESE}}} < fss_expected{{{THESE}}})", "seen"),
     Query(f"sum by (job, instance, tenancy, region, part) (fss_expected{{{THESE}}} > fss_seen{{{THESE}}})", "expected"),
-    empty="Every exporter sees what it should.",
+    empty="No exporter reports one.",
     columns={
         "instance": Column("Exporter", least=110),
         "tenancy": Column("Tenancy", width=120, is_optional=True),
@@ -168,7 +168,7 @@ _NFS = Section(
                 " unless on (network, address) (address:fss_mount_target:join or fss_client_service_info))",
                 "iops",
             ),
-            empty="Every address with load is a known mount target or a named service.",
+            empty="No agent reports one.",
             columns={
                 "address": Column("Address", least=120),
                 "network": Column("Network", width=140),

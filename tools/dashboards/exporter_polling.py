@@ -111,6 +111,8 @@ POLLING = Section(
             Query(f"min by (tenancy, region, operation) (fss_oci_inventory_success{{{POLLED}}})", "success"),
             columns={
                 "operation": Column("Operation"),
+                "tenancy": Column("Tenancy", width=110),
+                "region": Column("Region", width=120),
                 "success": _ANSWERED,
             },
             sort_by="Answered",

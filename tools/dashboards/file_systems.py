@@ -31,12 +31,16 @@ def _named(expr: str) -> str:
     )
 
 
-def _requests(metric: str, at: str = "") -> str:
-    return f"sum by ({_FILE_SYSTEM}) (max without (instance, job) ({metric}{{{_THESE}}}{at}))"
+_EACH_PAIR = f"mount_target_id, {_FILE_SYSTEM}"
+"""Each file system behind each mount target: what two pollers say of it counts once."""
+
+
+def _requests(metric: str, label: str) -> str:
+    return f"sum by ({_FILE_SYSTEM}) (max by ({_EACH_PAIR}, {label}) ({metric}{{{_THESE}}}))"
 
 
 def _bytes(kind: str, at: str = "") -> str:
-    return f"sum by ({_FILE_SYSTEM}) (max without (instance, job) (fss_file_system_{kind}_bytes_per_second{{{_THESE}}}{at}))"
+    return f"sum by ({_FILE_SYSTEM}) (max by ({_EACH_PAIR}) (fss_file_system_{kind}_bytes_per_second{{{_THESE}}}{at}))"
 
 
 def _quota(kind: str) -> Query:
@@ -98,9 +102,9 @@ _TABLE = table(
     "File systems: load, size and growth",
     "Requests and bytes of the newest minute, as OCI measures them, over all mount targets. Much more billed than used: old snapshots. "
     "Growth is that of the last week. The file system on top is the first to move to a mount target of its own.",
-    Query(f"{_requests('fss_file_system_read_requests_per_second')}", "reads"),
-    Query(f"{_requests('fss_file_system_write_requests_per_second')}", "writes"),
-    Query(f"{_requests('fss_file_system_metadata_operations_per_second')}", "metadata"),
+    Query(_requests("fss_file_system_read_requests_per_second", "size"), "reads"),
+    Query(_requests("fss_file_system_write_requests_per_second", "size"), "writes"),
+    Query(_requests("fss_file_system_metadata_operations_per_second", "operation"), "metadata"),
     Query(_bytes("read"), "read"),
     Query(_bytes("write"), "written"),
     Query(_each(f"fss_file_system_metered_bytes{{{_THESE}}}"), "metered"),
@@ -135,7 +139,7 @@ _SPREAD = table(
         ),
         "sum",
     ),
-    empty="No file system has more than one.",
+    empty="No poller reports one.",
     columns={
         "file_system": Column("File system", least=110),
         "count": Column("Mount targets", unit="none", width=115),
@@ -155,7 +159,7 @@ _EXPORTS = table(
         f" (fss_export_info{{{_THESE}}})",
         "info",
     ),
-    empty="The inventory has none.",
+    empty="No poller reports one.",
     columns={
         "file_system": Column("File system", least=100),
         "export": Column("Export", width=110),
@@ -186,7 +190,7 @@ _QUOTA_SOFT = table(
     "Soft quotas that writes pass",
     "File systems with writes over a soft quota within the last hour. The writes work until the grace time of the quota ends.",
     Query(f"{_each(f'increase(fss_file_system_soft_quota_violations_total{{{_THESE}}}[1h])')} > 0", "writes"),
-    empty="No write of the last hour passes a soft quota.",
+    empty="No poller reports one.",
     columns={
         "file_system": Column("File system", least=110),
         "region": Column("Region", width=120),
@@ -202,8 +206,8 @@ def file_systems() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
         "Alerts of file systems",
-        "Firing alerts of file systems and replications.",
-        'alertname=~"Fss(FileSystem|Replication).+", tenancy=~"$tenancy", region=~"$region"',
+        "Firing alerts of file systems, replications and polls: without a poll nothing here is known.",
+        'alertname=~"Fss(FileSystem|Replication|Oci).+", tenancy=~"$tenancy", region=~"$region"',
     )
     return dashboard(
         uid="fss-file-systems",
@@ -261,7 +265,7 @@ def file_systems() -> Json:
                     *(
                         graph(
                             f"{kind.capitalize()} latency by size: top 5",
-                            f"Mean {kind} latency by size of the requests, as OCI measures it. No line means no requests.",
+                            f"Mean {kind} latency by size of the requests, as OCI measures it. No line means no requests, or nothing from OCI.",
                             *_latency(kind, name),
                             unit="s",
                             renames=SIZES,

@@ -21,7 +21,6 @@ from tools.dashboards.words import (
     CLASSES,
     DATA_AGE_STEPS,
     IN_REGION,
-    KEEP,
     MOUNT_TARGET,
     RESOURCE_WORDS,
     RESOURCES,
@@ -34,8 +33,10 @@ from tools.dashboards.words import (
     data_age,
     here,
     named,
-    nearest,
+    nearest_here,
     poll_age,
+    to_client,
+    with_network,
 )
 
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -46,14 +47,21 @@ _ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", tenancy=~"$tenancy|
 
 def _firing(severity: str) -> str:
     alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", tenancy=~"$tenancy|", region=~"$region|"}}'
-    return counted(f"group by ({IDENTITY}) ({alerts})", "last_over_time(job:fss_exporters:count[1h])")
+    return counted(f"group by ({IDENTITY}) ({alerts})", "fss_agents:count")  # a series wherever the rules run
 
 
 _FRESH = here("mount_target:fss_utilisation:ratio")
 _LAST = here("mount_target:fss_utilisation:last")
 _AT_LEAST = here("mount_target:fss_utilisation:at_least")
+_STALE = f"({_LAST} unless on (region, mount_target_id, resource) mount_target:fss_utilisation:ratio)"
+_LARGEST = f"max by ({MOUNT_TARGET}) ({_FRESH})"
+_FULLEST = (
+    f"({_LARGEST} >= {WARNING_RATIO:g}\nor\n{_LARGEST} and on (region, mount_target_id) mount_target:fss_utilisation:max"
+    f"\nunless on (region, mount_target_id) (max by ({MOUNT_TARGET}) ({_STALE}) > {_LARGEST}))"
+)
+"""The fullest ceiling by fresh figures of OCI. A lower share does not answer for a ceiling that was fuller and is no longer told."""
 _KNOWN = here("mount_target:fss_utilisation:max")
-_UNKNOWN = f"({all_here()} unless on (region, mount_target_id) mount_target:fss_utilisation:max)"
+_UNKNOWN = f"({all_here()} unless on (region, mount_target_id) {_FULLEST})"
 """Mount targets whose load no fresh figure of OCI tells."""
 
 
@@ -66,7 +74,6 @@ def _each(expr: str, *more: str) -> str:
 
 
 _OVER = f"count(max by (region, mount_target_id) ({_FRESH} or {_AT_LEAST}) >= {WARNING_RATIO:g})"
-_FULLEST = f"max by ({MOUNT_TARGET}) ({_FRESH})"
 _FULLEST_IF_KNOWN = (
     f"topk(1, {_FULLEST} >= {WARNING_RATIO:g})\nor on ()\n(topk(1, {_FULLEST}) unless on () count({_UNKNOWN}))"
 )
@@ -77,6 +84,12 @@ _DATA_AGE = (
     f'label_replace({_NOT_POLLED}, "said", "not polled", "", "")\n'
     f'or on ()\nlabel_replace({data_age(IN_REGION)}, "said", "newest minute", "", "")'
 )
+
+
+def _by_id(expr: str) -> str:
+    """The largest of series that reach back, with the name of today: a mount target that was renamed has one row."""
+    return named(f"max by (region, mount_target_id) ({here(expr)})")
+
 
 _STATS = [
     tally(
@@ -143,7 +156,7 @@ _NEAREST = graph(
     "nothing fresh is known. "
     "A line that stays above the orange one needs another mount target or less load. A short spike does not.",
     Query(
-        here(nearest(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id")), "{{mount_target}}"
+        nearest_here(f"mount_target:fss_utilisation:max{{{IN_REGION}}}", "region, mount_target_id"), "{{mount_target}}"
     ),
     unit="percentunit",
     steps=CEILING_STEPS,
@@ -188,7 +201,7 @@ def _said(expr: str, words: str, by: str = MOUNT_TARGET) -> str:
 
 
 _SHARE = 'resource!="connections"'
-_SOURCE = f"group by ({MOUNT_TARGET}, source) ({here(f'mount_target:fss_utilisation:ratio{{{_SHARE}}}')})"
+_SOURCE = f"(group by ({MOUNT_TARGET}, source) ({here(f'mount_target:fss_utilisation:ratio{{{_SHARE}}}')}) and on (region, mount_target_id) {_FULLEST})"
 _SAID = (
     f'label_replace(label_replace({_SOURCE}, "known", "measured", "source", "measured"), "known", "estimated", "source", "oci")',
     _said(f"100 * max by ({MOUNT_TARGET}) ({_LAST})", "was $1 %"),
@@ -208,14 +221,13 @@ def _first(series: str, labels: str) -> str:
     return _BY_ROW.format(labels, f"{series} {_JOINED}\nor\n{_by_address(series)}")
 
 
-_TO_TOP_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.client}}&{KEEP}"
 _TOP_CLIENT = _first(_TOP_CLIENTS, "network, address, instance")
 _NOBODY = f"0 * group by ({_ROW}) ({all_here()} {_ADDRESS_OF})\nunless on ({MOUNT_TARGET}) ({_TOP_CLIENT})"
 
 
 def _shown_client(expr: str) -> str:
     """The client for the link, and the text: a mount target without any client that has an agent leads to all of its clients."""
-    expr = f'label_replace({expr}, "shown_client", "no agent", "instance", "")'
+    expr = f'label_replace({with_network(expr)}, "shown_client", "no agent", "instance", "")'
     expr = f'label_replace({expr}, "client", "All", "instance", "")'
     return f'label_replace(label_replace({expr}, "shown_client", "$1", "instance", "(.+)"), "client", "$1", "instance", "(.+)")'
 
@@ -226,17 +238,17 @@ _CEILINGS = table(
     "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
     "an agent explain. Top client and top operation cost most of it. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
     Query(f"sort_desc(\n{_with_way(_RANK)}\n)", "info"),
-    Query(f"max by ({MOUNT_TARGET}) ({_FRESH})", "now"),
+    Query(_FULLEST, "now"),
     Query(_KNOWLEDGE, "info"),
     Query(
         named(f"max by (region, mount_target_id) ({here(f'mount_target:fss_utilisation_age:seconds{{{_SHARE}}}')})"),
         "age",
     ),
-    Query(f"max by ({MOUNT_TARGET}) ({here('mount_target:fss_utilisation:ratio offset 1w')})", "week"),
+    Query(_by_id("mount_target:fss_utilisation:ratio offset 1w"), "week"),
     Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
     Query(_shown_client(f"(\n{_TOP_CLIENT}\nor\n{_NOBODY}\n)"), "info"),
     Query(_first(_TOP_OPERATIONS, "operation"), "info"),
-    Query(_each("mount_target:fss_mount_targets_needed:count"), "needed"),
+    Query(_by_id("mount_target:fss_mount_targets_needed:count"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),
         "now": Column("Now", unit="percentunit", steps=CEILING_STEPS, width=65),
@@ -245,9 +257,10 @@ _CEILINGS = table(
         "age": Column("Age", unit="s", decimals=0, width=70),
         "week": Column("Week ago", unit="percentunit", width=82),
         "coverage": Column("Coverage", unit="percentunit", width=85),
-        "shown_client": Column("Top client", url=_TO_TOP_CLIENT, width=125),
+        "shown_client": Column("Top client", url=to_client("client"), width=125),
         "operation": Column("Top operation", width=112, is_optional=True),
         "needed": Column("Needed", unit="none", width=72),
+        "of_network": Column(None),
         "address": Column(None),
         "client": Column(None),
         "dashboard": Column(None),
@@ -268,7 +281,7 @@ _DETAILS = table(
     Query(_each('mount_target:fss_utilisation:ratio{resource="connections"}'), "connections"),
     Query(_each('mount_target:fss_utilisation:at_least{resource="encrypted_connections"}'), "encrypted"),
     Query(named(f"min by (region, mount_target_id) ({here('slo:fss_error_budget_left:ratio')})"), "budget"),
-    Query(_each('mount_target:fss_utilisation:forecast14d{resource!~".*connections"}'), "forecast"),
+    Query(_by_id('mount_target:fss_utilisation:forecast14d{resource!~".*connections"}'), "forecast"),
     Query(f'label_replace({all_here()}, "console", "open", "", "")', "info"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
@@ -321,7 +334,7 @@ def _nearest(title: str, what: str, resource: str) -> Panel:
     return graph(
         title,
         f"{what} as share of the ceiling, for the mount targets that came nearest in the time shown. Dashed in grey: a week ago, the first of them.",
-        Query(here(nearest(_utilisation(resource), "region, mount_target_id")), "{{mount_target}}"),
+        Query(nearest_here(_utilisation(resource), "region, mount_target_id"), "{{mount_target}}"),
         Query(f"topk(1, max by (region) ({here(f'{_utilisation(resource)} offset 1w')}))", WEEK_AGO),
         unit="percentunit",
         steps=CEILING_STEPS,
@@ -335,7 +348,7 @@ _LATENCY = graph(
     "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % with a busy mount target: treat the "
     "ceiling first. Above 100 % with an idle one: look at the status page of OCI.",
     Query(
-        f"max by ({MOUNT_TARGET}, class) ({here(nearest(_CLASS_LATENCY, 'region, mount_target_id, class'))})",
+        f"max by ({MOUNT_TARGET}, class) ({nearest_here(_CLASS_LATENCY, 'region, mount_target_id, class')})",
         "{{mount_target}}, {{class}}",
     ),
     unit="percentunit",
@@ -349,7 +362,7 @@ _GROWTH = graph(
     "The busiest minutes of the last seven days, by mount target and ceiling. The growth from week to week makes the forecast. Choose a month "
     "above. A line that climbs towards the orange one is a reason to plan now.",
     Query(
-        nearest(
+        nearest_here(
             f'mount_target:fss_utilisation:busiest7d{{resource!~".*connections", {IN_REGION}}}',
             "region, mount_target_id, resource",
         ),
@@ -365,7 +378,7 @@ _PEAKS = table(
     "Single clients that fill a ceiling for a second",
     "One client reaches the IOPS ceiling of its mount target within a second, though the mean is low: spread its work over time.",
     Query(_each("mount_target:fss_client_peak_utilisation:ratio >= 0.95"), "peak"),
-    empty="No client does, of those with an agent.",
+    empty="No agent reports one.",
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
         "mount_target_id": Column(None),
@@ -386,7 +399,7 @@ _NO_CEILING = table(
         " unless on (region, mount_target_id) fss_mount_target_iops_limit and on () group(fss_mount_target_iops_limit))",
         "info",
     ),
-    empty="Every listed mount target has one.",
+    empty="No poller reports one.",
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
         "mount_target_id": Column(None),

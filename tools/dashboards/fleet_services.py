@@ -50,7 +50,7 @@ SERVICES = Section(
         ),
         graph(
             "Throttled volumes: top $top",
-            "I/O operations per second that had to wait because the volume was at its guaranteed figures. An empty panel is good.",
+            "I/O operations per second that had to wait because the volume was at its guaranteed figures. An empty panel is good while the poller asks for block volumes.",
             Query(
                 largest_now(_throttled, "region, resource_id"),
                 "{{resource}}",

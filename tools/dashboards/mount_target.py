@@ -24,10 +24,11 @@ from tools.dashboards.words import (
     BUDGET_STEPS,
     BURN_STEPS,
     DATA_AGE_STEPS,
-    TO_CLIENT,
     WEEK_AGO,
     ceiling,
     largest_now,
+    to_client,
+    with_network,
 )
 
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -60,18 +61,18 @@ _STATS = [
     _share(
         "IOPS",
         "Share of the IOPS ceiling in use, and the source: measured, or estimated from other figures of OCI. No data: OCI publishes no ceiling "
-        "for this shape.",
+        "for this shape, or tells nothing.",
         "iops",
     ),
     _share("Read", "Share of the ceiling of read bandwidth in use.", "read_bandwidth"),
     _share(
         "Write",
-        "Share of the ceiling of write bandwidth in use. No data: OCI publishes no ceiling for this shape.",
+        "Share of the ceiling of write bandwidth in use. No data: OCI publishes no ceiling for this shape, or tells nothing.",
         "write_bandwidth",
     ),
     _now(
         "Latency",
-        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: no requests.",
+        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: no requests, or OCI tells nothing.",
         f"max(fss_mount_target_latency_objective_ratio{{{THIS}}})",
         OBJECTIVE_STEPS,
     ),
@@ -154,9 +155,10 @@ _WHO = [
     table(
         "Top clients now",
         "The clients that cost most now. Click one for its mounts, operations and options.",
-        Query(f"topk($top, {_IOPS_OF_CLIENTS})", "iops"),
+        Query(with_network(f"topk($top, {_IOPS_OF_CLIENTS})"), "iops"),
         columns={
-            "instance": Column("Client", url=TO_CLIENT, least=120),
+            "instance": Column("Client", url=to_client(), least=120),
+            "of_network": Column(None),
             "address": Column(None),
             "iops": Column("IOPS", unit="iops", width=100),
         },
@@ -253,6 +255,8 @@ def mount_target() -> Json:
             | {"skipUrlSync": True},
             _of_mount_target("mount_network", "network", "The network of the address, because two networks can use it.")
             | {"skipUrlSync": True},
+            _of_mount_target("mount_region", "region", "The region in which the console of OCI opens the mount target.")
+            | {"skipUrlSync": True},
             _of_mount_target(
                 "address", "address", "Hidden. The link to FSS clients opens the clients of this mount target."
             ),
@@ -261,7 +265,7 @@ def mount_target() -> Json:
             ),
             USD_PER_GB,
         ],
-        links=[console_link("https://cloud.oracle.com/fss/mount-targets/${mount_target}")],
+        links=[console_link("https://cloud.oracle.com/fss/mount-targets/${mount_target}?region=${mount_region}")],
         alerts=f'alertname=~"Fss.+", {THIS}',
         sections=[
             Section("", [*_STATS, alerts, _IOPS, *_WHO]),

@@ -9,7 +9,8 @@ from fss_exporter.model.thresholds import WARNING_RATIO
 THIS = 'mount_target_id="$mount_target", mount_target_id!=""'
 """Series of servers that are no mount target have no OCID, and an empty variable would find them."""
 
-ADDRESS = 'network="$mount_network", address="$mount_address"'
+ADDRESS = 'network="$mount_network", address="$mount_address", address!=""'
+"""Series of the clients of the mount target. What OCI says of others has no address, and a mount target without one would find it."""
 
 
 def ceiling_lines() -> list[Json]:

@@ -24,7 +24,7 @@ def _latency(kind: str, label: str, rate: str) -> Panel:
     return graph(
         f"{kind.capitalize()} latency by {label}",
         f"Mean {kind} latency as OCI measures it, weighted by the requests of the file systems behind this mount target. Dashed: the objective{' of the size in its colour' * by_size}. No "
-        "line means no requests. Above the objective near a ceiling: treat the ceiling. Above the objective far from a ceiling: the status page "
+        "line means no requests, or nothing from OCI. Above the objective near a ceiling: treat the ceiling. Above the objective far from a ceiling: the status page "
         "of OCI, clones that hydrate, the way to the clients.",
         Query(
             f"sum by ({label}) (\n  {value}\n  * {weight}\n)\n/ sum by ({label}) ({weight} and {value})",
@@ -120,8 +120,8 @@ ERRORS = Section(
 _EACH = "by (file_system_id, file_system)"
 
 
-def _requests(metric: str) -> str:
-    return f"sum {_EACH} (max without (instance, job) ({metric}{{{THIS}}}))"
+def _requests(metric: str, label: str) -> str:
+    return f"sum {_EACH} (max by (file_system_id, file_system, {label}) ({metric}{{{THIS}}}))"
 
 
 BEHIND = Section(
@@ -130,9 +130,9 @@ BEHIND = Section(
         table(
             "File systems behind this mount target",
             "Load by file system in the newest minute, as OCI measures it. The file system on top is the first to move to a mount target of its own.",
-            Query(_requests("fss_file_system_read_requests_per_second"), "reads"),
-            Query(_requests("fss_file_system_write_requests_per_second"), "writes"),
-            Query(_requests("fss_file_system_metadata_operations_per_second"), "metadata"),
+            Query(_requests("fss_file_system_read_requests_per_second", "size"), "reads"),
+            Query(_requests("fss_file_system_write_requests_per_second", "size"), "writes"),
+            Query(_requests("fss_file_system_metadata_operations_per_second", "operation"), "metadata"),
             Query(f"max {_EACH} (fss_file_system_read_bytes_per_second{{{THIS}}})", "read"),
             Query(f"max {_EACH} (fss_file_system_write_bytes_per_second{{{THIS}}})", "written"),
             Query(
@@ -154,9 +154,9 @@ BEHIND = Section(
         ),
         table(
             "Exports that cannot be mounted",
-            "Exports of this mount target in another state than ACTIVE. An empty table is good.",
+            "Exports of this mount target in another state than ACTIVE. An empty table is good while a poller answers.",
             Query(f'group by (file_system, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})', "info"),
-            empty="The inventory has none.",
+            empty="No poller reports one.",
             columns={
                 "export": Column("Export", least=90),
                 "file_system": Column("File system", width=100),

@@ -2,7 +2,7 @@
 
 from tools.dashboards.panels import Panel, Query, graph, line
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLASSES
+from tools.dashboards.words import CLASSES, once_a_mount
 
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 
@@ -52,15 +52,18 @@ def busiest_operations(cost: str, operations: str, *, width: int, height: int) -
     )
 
 
+def _transfer_cost(name: str, selector: str) -> str:
+    return f'rate(fss_client_estimated_io_operations_total{{class="{name}", {selector}}}[$__rate_interval])'
+
+
 def cost_by_operation(selector: str) -> str:
     """Cost of each operation, from the counters of the clients themselves; all but READ and WRITE cost the same each time."""
     fixed = (
-        f"sum by (operation) (rate(fss_client_operations_total{{{selector}}}[$__rate_interval]))"
+        f"sum by (operation) ({once_a_mount(f'rate(fss_client_operations_total{{{selector}}}[$__rate_interval])', 'operation')})"
         "\n* on (operation) group_left () fss_operation_io_operations"
     )
     transfers = (
-        f'label_replace(sum(rate(fss_client_estimated_io_operations_total{{class="{name.lower()}", {selector}}}[$__rate_interval])),'
-        f' "operation", "{name}", "", "")'
+        f'label_replace(sum({once_a_mount(_transfer_cost(name.lower(), selector))}), "operation", "{name}", "", "")'
         for name in ("READ", "WRITE")
     )
     return "\nor\n".join((fixed, *transfers))

@@ -10,8 +10,13 @@ _CHOSEN_ROWS = 'mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~
 
 CHOSEN = 'network=~"$network", address=~"$address", instance=~"$client"'
 """Series of the chosen clients. Series of all clients together have no `instance`, so that they are found while All is chosen."""
-ALONE = f'{CHOSEN}, instance!~"$client.+"'
-"""Counters of clients that are chosen by name: none while All is chosen, because to read all of them takes seconds."""
+BY_NAME = 'every!~"$client()"'
+"""No series has the label `every`, and of all choices All alone takes what is empty: no series while All is chosen.
+
+VictoriaMetrics takes the bare regular expression of All for one that leaves the empty label out, hence the parentheses.
+"""
+ALONE = f"{CHOSEN}, {BY_NAME}"
+"""Counters of clients that are chosen by name, because to read those of all clients takes seconds."""
 
 # These equal the numbers in rules/; a test compares.
 DATA_AGE_STEPS: Steps = ((None, "green"), (420, "orange"), (900, "red"))
@@ -31,7 +36,14 @@ BUDGET_STEPS: Steps = (
 
 KEEP = "${datasource:queryparam}&${__url_time_range}"
 TO_MOUNT_TARGET = f"/d/fss-mount-target?var-mount_target=${{__data.fields.mount_target_id}}&${{tenancy:queryparam}}&${{region:queryparam}}&{KEEP}"
-TO_CLIENT = f"/d/fss-clients?var-address=${{__data.fields.address}}&var-client=${{__data.fields.instance}}&{KEEP}"
+_TO_CLIENTS = "/d/fss-clients?var-network=${__data.fields.of_network}&var-address=${__data.fields.address}"
+
+
+def to_client(label: str = "instance") -> str:
+    """A link to a client of one server; two networks can have the same address."""
+    return f"{_TO_CLIENTS}&var-client=${{__data.fields.{label}}}&{KEEP}"
+
+
 TO_DASHBOARD = f"/d/${{__data.fields.dashboard}}?var-${{__data.fields.variable}}=${{__data.fields.chosen}}&{KEEP}"
 WEEK_AGO = "a week ago"
 _CONSOLE = "https://cloud.oracle.com/fss"
@@ -60,9 +72,25 @@ CLASS_WORDS = {
 }
 
 
-def nearest(expr: str, by: str) -> str:
-    """The first few over the time shown; `expr` is a selector. A plain topk would change its choice at every step."""
-    return f"{expr}\nand on ({by})\ntopk($top, max_over_time({expr}[$__range] @ end()))"
+def with_network(expr: str) -> str:
+    """Series of clients with the label `of_network` for a link. node_exporter names no network: All stands for none."""
+    expr = f'label_replace({expr}, "of_network", "All", "network", "")'
+    return f'label_replace({expr}, "of_network", "$1", "network", "(.+)")'
+
+
+def nearest(expr: str, by: str, among: str = "") -> str:
+    """The first few over the time shown; `expr` is a selector. A plain topk would change its choice at every step.
+
+    Args:
+        among: picks the series that can be chosen, behind an operator such as `and`.
+    """
+    return f"{expr}\nand on ({by})\ntopk($top, max_over_time({expr}[$__range] @ end()){among})"
+
+
+def nearest_here(expr: str, by: str) -> str:
+    """The first few of the mount targets of the chosen regions, compartments and shapes."""
+    listed = f"last_over_time({_CHOSEN_ROWS}[$__range] @ end())"
+    return nearest(expr, by, f" and on (region, mount_target_id) {listed}")
 
 
 def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", count: int | str = "$top") -> str:
@@ -154,6 +182,11 @@ def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     ]
 
 
+def once_a_mount(series: str, *labels: str) -> str:
+    """Series of the mounts of clients, each once: two jobs can scrape one agent, and a server can hold copies."""
+    return f"max by ({', '.join(('network, instance, address, server, export', *labels))}) ({series})"
+
+
 def counted(series: str, source: str) -> str:
     """How many series are found. Without any series of the source nothing is known, which is not 0."""
     return f"count({series}) or 0 * count({source})"
@@ -165,7 +198,13 @@ def poll_age(selector: str) -> str:
 
 
 def data_age(selector: str) -> str:
-    """Seconds since the newest minute of any mount target metric, in the region where it is oldest. With a dead poller: since the poll."""
+    """Seconds since the newest minute of any mount target metric, in the region where it is oldest. With a dead poller: since the poll.
+
+    Polls go on while OCI answers none of them. A region without any figure makes the age unknown, unless the age is too high elsewhere.
+    """
     metrics = "(?i:MountTarget(Connections|IOPS|ReadThroughput|WriteThroughput))"
     ages = f'min by (tenancy, region) (fss_oci_datapoint_age_seconds{{oci_metric=~"{metrics}", {selector}}})'
-    return f"max({ages} or {poll_age(selector)})"
+    dead = f"({poll_age(selector)} unless on (tenancy, region) fss_oci_poll_timestamp_seconds{{{selector}}})"
+    oldest = f"max({ages} or {dead})"
+    unknown = f"(fss_mount_target_info{{{selector}}} unless on (tenancy, region) {ages})"
+    return f"{oldest} > {DATA_AGE_STEPS[1][0]}\nor on ()\n({oldest} unless on () {unknown})"

@@ -11,7 +11,7 @@ import pytest
 from tests.artefacts.promql import substituted
 from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel, variables
 from tests.artefacts.test_rules import ALERTS, names
-from tests.rules.pack import Rule, promtool
+from tests.rules.pack import RULES, Rule, promtool, rules_of
 from tools.dashboards.alerts import VALUES, firing_alerts
 
 from fss_toolbox.plan.comparison import shipped_prices
@@ -590,6 +590,19 @@ def test_what_two_pollers_in_two_pods_say_of_a_file_system_counts_once(tmp_path:
     }
 
     ask(tmp_path, series, [(f"sum({reads})", [("{}", 7)])])
+
+
+def test_what_two_pollers_in_two_pods_say_is_recorded_once(tmp_path: Path) -> None:
+    name = "file_system:fss_file_system_requests_per_second:sum"
+    (rule,) = (rule for rule in rules_of(RULES / "panels.yml") if rule.name == name)
+    labels = 'region="r", mount_target_id="m", file_system_id="f", file_system="f", size="0B_to_8KiB"'
+    series = {
+        f'fss_file_system_{kind}_requests_per_second{{job="p", instance="{pod}", pod="{pod}", {labels}}}': "7x20"
+        for kind in ("read", "write")
+        for pod in "ab"
+    }
+
+    ask(tmp_path, series, [(f"sum({rule.expr})", [("{}", 14)])])
 
 
 def test_the_first_mount_targets_are_those_of_the_chosen_compartment(tmp_path: Path) -> None:

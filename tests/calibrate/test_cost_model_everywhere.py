@@ -148,7 +148,7 @@ def _answers(path: str) -> str:
         return _result([{"metric": {"address": "10.0.0.3"}, "values": [[900, "10"]]}])
     of: Any = {"service": "oci-fss", "class": "metadata_write"}
     if query == "group by (operation, io_operations, factor, date, source) (fss_cost_model_info @ 900.0)":
-        return _result([_info("2026-01-01", "3"), _info("2026-11-22", "9.5")])
+        return _result([_info("2026-11-22", "9.5"), _info("2026-01-01", "3")])
     if "fss_client_operations_total" in query:
         return _result([{"metric": of | {"operation": "RENAME"}, "value": [900, "10"]}])
     if "fss_client_estimated_io_operations_total" in query:

@@ -25,7 +25,7 @@ from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
-from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
+from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services, without_load
 from fss_toolbox.plan.load import Load, SizeShare, fullness, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
@@ -485,6 +485,8 @@ def test_the_clients_of_a_mount_target_without_figures_are_judged_by_its_shape_a
     (load,) = busiest(of_a_mount_target_without_figures, of_shape, None, NOW).values()
     assert (load.shape, load.limits) == ("hpmt-20", Limits(read_bytes_per_second=2.5e9))
     assert load.known is None, "no operation of the clients is known"
+    known = known_mount_targets(prometheus.Prometheus(of_a_mount_target_without_figures, NOW))
+    assert without_load(known.values(), [load]) == [], "it has a load"
 
 
 def renamed(path: str) -> str:

@@ -56,6 +56,22 @@ def test_mounts_whose_counters_cannot_be_read_are_a_failure_and_no_host_without_
         source.look()
 
 
+def test_a_picture_says_which_mounts_it_leaves_out(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name / "1").mkdir(parents=True)
+        (tmp_path / name / "1/mountinfo").write_bytes((PROCFS / name / "1/mountinfo").read_bytes())
+        whole = (PROCFS / name / "1/mountstats").read_text()
+        without_tls = whole[: whole.index("device 192.168.255.2:/export/secret")]
+        (tmp_path / name / "1/mountstats").write_text(without_tls)
+    folders = iter((tmp_path / "first", tmp_path / "second"))
+    source = host(folders.__next__)
+    assert source.look() is None
+    picture = source.look()
+    assert picture is not None
+    assert picture.targets
+    assert picture.remarks[-1].endswith("NFS mounts without readable counters: 1")
+
+
 def test_a_host_shows_its_load_as_a_lower_bound() -> None:
     folders = iter((PROCFS / "first", PROCFS / "second"))
     source = host(folders.__next__)

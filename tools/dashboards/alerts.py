@@ -70,10 +70,19 @@ def _with_subject(expr: str) -> str:
     return f"{expr} * on (network, address) group_left (tenancy, region, mount_target_id) address:fss_subject:info"
 
 
+def _or_proven(figure: str, resource: str) -> str:
+    """Shares of a ceiling that OCI measured, or else what the clients prove."""
+    of_resource = f'{{resource="{resource}"}}'
+    return (
+        f"mount_target:fss_utilisation:{figure}{of_resource}"
+        f" or on (tenancy, region, mount_target_id) mount_target:fss_utilisation:at_least{of_resource}"
+    )
+
+
 VALUES = {
-    "FssMountTargetIopsHigh": _share('mount_target:fss_utilisation:peak{resource="iops"}'),
-    "FssMountTargetReadBandwidthHigh": _share('mount_target:fss_utilisation:ratio{resource="read_bandwidth"}'),
-    "FssMountTargetWriteBandwidthHigh": _share('mount_target:fss_utilisation:ratio{resource="write_bandwidth"}'),
+    "FssMountTargetIopsHigh": _share(_or_proven("peak", "iops")),
+    "FssMountTargetReadBandwidthHigh": _share(_or_proven("ratio", "read_bandwidth")),
+    "FssMountTargetWriteBandwidthHigh": _share(_or_proven("ratio", "write_bandwidth")),
     "FssMountTargetConnectionsHigh": _share(
         'mount_target:fss_utilisation:ratio{resource="connections"}'
         ' or mount_target:fss_utilisation:at_least{resource="encrypted_connections"}',

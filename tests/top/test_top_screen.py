@@ -151,6 +151,16 @@ def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
     play(source, steps)
 
 
+def test_a_look_that_comes_while_the_screen_is_taken_down_is_not_drawn() -> None:
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: screen._shown.picture is not None)
+        await screen.query_one("#head").remove()
+        screen.post_message(screen.Looked(screen._shown))
+        await pilot.pause()
+
+    play(Fleet(), steps)
+
+
 def test_of_looks_that_wait_the_last_is_drawn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that draws slower than it looks would show older and older pictures."""
 

@@ -179,8 +179,8 @@ class TopScreen(App[None]):
         self._draw()
 
     def _draw(self) -> None:
-        if not self.query(LineTable):
-            return  # the screen is being taken down
+        if not (self.query(LineTable) and self.query("#head")):
+            return  # the screen is being taken down, a widget at a time
         shown, state, source = self._shown, self._state, self._source
         seconds = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
         silent = is_silent(seconds, source.interval)

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import SimpleNamespace
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 import pytest
 from tests import processes
@@ -622,11 +622,20 @@ def test_warnings_of_another_form_are_a_failure(warnings: object) -> None:
 
 
 @pytest.mark.parametrize("ceiling", ["1e-09", "-5", "0"])
-def test_a_ceiling_that_no_mount_target_has_is_a_failure(ceiling: str) -> None:
-    series = {"metric": {"mount_target_id": "ocid1.a"}, "value": [NOW, ceiling]}
-    answer = json.dumps({"status": "success", "data": {"result": [series]}})
-    with pytest.raises(SourceError, match=f"fss_mount_target_iops_limit {ceiling} of ocid1.a, and no mount target has"):
-        known_mount_targets(prometheus.Prometheus(lambda _: answer, NOW))
+def test_a_ceiling_that_no_mount_target_has_is_noted_and_costs_itself_alone(ceiling: str) -> None:
+    values = {"info": "1", "iops_limit": ceiling, "connections_limit": "500"}
+
+    def answer(path: str) -> str:
+        asked = [value for name, value in values.items() if f"(fss_mount_target_{name}[7d]" in unquote_plus(path)]
+        result = [{"metric": {"mount_target_id": "ocid1.a"}, "value": [NOW, value]} for value in asked]
+        return json.dumps({"status": "success", "data": {"result": result}})
+
+    notes: list[str] = []
+    known = known_mount_targets(prometheus.Prometheus(answer, NOW, notes.append))
+    assert known["ocid1.a"].limits == Limits(connections=500.0)
+    assert notes == [
+        f"fss_mount_target_iops_limit of ocid1.a is {ceiling} and left out: no mount target has less than 1"
+    ]
 
 
 @pytest.mark.parametrize("moment", ["1e300", "-5", "NaN"])

@@ -234,7 +234,7 @@ def _prometheus(inputs: PlanInputs) -> Prometheus | None:
     def answer(path: str) -> str:
         return get(f"{base}{path}", "application/json", _OF_A_DAY_S if "/query_range?" in path else None)
 
-    return Prometheus(answer, warn=lambda warning: tables.note(f"Prometheus warns: {warning}"))
+    return Prometheus(answer, note=tables.note)
 
 
 def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None = None) -> dict[str, Load]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.errors import SourceError
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_toolbox.plan.load import Load
@@ -69,10 +68,10 @@ def other_services(prometheus: Prometheus, address: str | None = None) -> dict[N
 
 
 def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
-    """Return the mount targets of the week by OCID.
+    """Return the mount targets of the week by OCID. An impossible ceiling is noted and left out.
 
     Raises:
-        SourceError: Prometheus does not answer, or has an impossible ceiling.
+        SourceError: Prometheus does not answer.
     """
     query = _last(f"{_INFO}{selector('address', address)}", "mount_target_id", _INFO)
     ceilings: dict[str, dict[str, float]] = {}
@@ -80,8 +79,9 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
         newest = f"max by (mount_target_id) ({_last(name, 'mount_target_id', _INFO)})"
         for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
             if value < 1:
-                raise SourceError(f"Prometheus has {name} {value:g} of {ocid}, and no mount target has less than 1")
-            ceilings.setdefault(ocid, {})[field] = value
+                prometheus.note(f"{name} of {ocid} is {value:g} and left out: no mount target has less than 1")
+            else:
+                ceilings.setdefault(ocid, {})[field] = value
     known = {}
     for labels, _ in prometheus.at(query, prometheus.now):
         ocid = ocid_of(labels)

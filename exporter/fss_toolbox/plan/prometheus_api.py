@@ -26,7 +26,7 @@ _LONGEST_UNION: Final = 5000
 
 _LATEST: Final = 1e11  # Epoch seconds that no clock reaches for a thousand years
 
-_MOST_WARNINGS: Final = 5
+_MOST_NOTES: Final = 5
 
 _PART: Final = "part"
 """Label of a series in the answer to several queries: the number of the query."""
@@ -53,16 +53,22 @@ class Peak(NamedTuple):
 class Prometheus:
     """One Prometheus. `get` returns the text of a path with its query. `now` is the end of the week in epoch seconds.
 
-    `warn` takes the first warnings of the server, each once. A server warns of an answer from a part of its stores.
+    `note` takes the first remarks about the answers, each once. A server warns of an answer from a part of its stores.
     """
 
     def __init__(
-        self, get: Callable[[str], str], now: float | None = None, warn: Callable[[str], None] = lambda _: None
+        self, get: Callable[[str], str], now: float | None = None, note: Callable[[str], None] = lambda _: None
     ) -> None:
         self._get = get
         self.now = time.time() if now is None else now
-        self._warn = warn
-        self._warned: set[str] = set()
+        self._note = note
+        self._noted: set[str] = set()
+
+    def note(self, remark: str) -> None:
+        """Pass on a remark about the answers, if it is new and not too many came before."""
+        if remark not in self._noted and len(self._noted) < _MOST_NOTES:
+            self._noted.add(remark)
+            self._note(remark)
 
     def present(self) -> float:
         """Return the present time in epoch seconds, for a query of now."""
@@ -190,15 +196,10 @@ class Prometheus:
             if document["status"] != "success":
                 raise SourceError(f"Prometheus refuses the query: {document.get('error', 'no reason given')}")
             for warning in document.get("warnings") or ():
-                self._pass_on(warning[:200])
+                self.note(f"Prometheus warns: {warning[:200]}")
             return [(_labels(series), parse(series)) for series in document["data"]["result"]]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SourceError(f"not an answer of the Prometheus API: {text[:80]!r}. Is this the right URL?") from error
-
-    def _pass_on(self, warning: str) -> None:
-        if warning not in self._warned and len(self._warned) < _MOST_WARNINGS:
-            self._warned.add(warning)
-            self._warn(warning)
 
 
 def _unions(queries: Iterable[str]) -> Iterator[str]:

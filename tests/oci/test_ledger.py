@@ -141,7 +141,7 @@ def test_a_ledger_of_another_tenancy_is_told_and_counting_begins_at_zero(
         world.pass_minutes()
     other = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path), tenancy="ocid1.tenancy.oc1..b")
     other.poll()
-    assert "begin at 0: a ledger of version 2 and eu-frankfurt-1 of ocid1.tenancy.oc1.." in caplog.text
+    assert "begin at 0: a ledger of version 1 and eu-frankfurt-1 of ocid1.tenancy.oc1.." in caplog.text
 
 
 def test_new_oci_settings_leave_the_counters_as_they_are(
@@ -196,15 +196,15 @@ class TestFile:
             "",
             "{",
             "[]",
-            '{"version": 2}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 2, "place": "other", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
-            '{"version": 2, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
+            '{"version": 1}',
+            '{"version": 0, "place": "eu", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 1, "place": "other", "start": 0, "answered": {}, "pages": {}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
             % ("f" * 46),
         ],
     )

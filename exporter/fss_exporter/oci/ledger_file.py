@@ -17,7 +17,7 @@ from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
-_VERSION: Final = 2
+_VERSION: Final = 1
 _LARGEST: Final = 1e300  # far beyond every counter, and small enough to add up
 _ANSWER_SECONDS: Final = 10.0  # a file system answers within milliseconds
 

@@ -31,7 +31,7 @@ class Poster:
         self._posted: dict[tuple[str, str], int] = {}
 
     def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> bool:
-        """Post the new points. Return whether OCI took all. A refused point is posted again with the next points."""
+        """Post the new points. Return whether OCI took all. A refused point stays new, so a caller may give it again."""
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [point for point in points if point.minute >= oldest and point.minute > self._posted.get(point.key, 0)]
         took_all = True
@@ -43,7 +43,7 @@ class Poster:
                 failures.report("PostMetricData", error)
                 took_all = False
                 continue
-            if refused:  # perhaps a part only; all of them are posted again after the next poll
+            if refused:  # perhaps a part only; all of them stay new
                 number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
                 message = f"PostMetricData in {client.region}: {number}"
                 failures.report("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))

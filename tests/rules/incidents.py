@@ -242,6 +242,21 @@ LOAD_AND_CEILINGS = (
         (page("FssOciPollerDown", 15), ticket("FssMountTargetIopsHigh", 30, FIRST)),
     ),
     Incident(
+        "the poller dies, and clients fill a mount target that may read 500 and write 200 MB/s",
+        Site(
+            settings={
+                "limits.shapes": {"standard": {"read_bytes_per_second": 500e6, "write_bytes_per_second": 200e6}},
+            }
+        ),
+        (PollerDown(), Work(15, times=72)),
+        (
+            page("FssOciPollerDown", 15),
+            ticket("FssMountTargetIopsHigh", 30),
+            ticket("FssMountTargetReadBandwidthHigh", 30),
+            ticket("FssMountTargetWriteBandwidthHigh", 30),
+        ),
+    ),
+    Incident(
         "OCI publishes 20 minutes late, and clients fill the mount target",
         Site(minutes=90),
         (Late(minutes=20), Work(40, times=72)),

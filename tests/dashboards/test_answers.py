@@ -321,7 +321,7 @@ def test_a_region_whose_poller_is_dead_stays_in_the_table_of_polls(tmp_path: Pat
 
 
 def test_a_poller_that_two_jobs_scrape_has_one_budget(tmp_path: Path) -> None:
-    used, _ = _expressions(_panel("exporter", "API budget in use"))
+    (used,) = _expressions(_panel("exporter", "API budget in use"))
     series = {f'fss_oci_api_budget_requests_per_second{{job="{job}", instance="p"}}': "10x20" for job in "ab"} | {
         f'fss_oci_api_requests_total{{job="{job}", instance="p", region="r", outcome="ok"}}': "0+300x20" for job in "ab"
     }

@@ -64,16 +64,12 @@ POLLING = Section(
         ),
         graph(
             "API budget in use",
-            "Requests per second as share of the budget of the account, and the share of time spent waiting for it. At 100 % polls take longer.",
+            "Requests per second as share of the budget of the account. At 100 % polls take longer.",
             Query(
                 "max by (instance) (\n"
                 f"sum by (job, instance, tenancy) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval]))\n"
                 f"/ on (job, instance, tenancy) fss_oci_api_budget_requests_per_second{{{THESE}}})",
                 "{{instance}}",
-            ),
-            Query(
-                f"max by (instance) (rate(fss_oci_api_budget_wait_seconds_total{{{THESE}}}[$__rate_interval]))",
-                "{{instance}}, waiting",
             ),
             unit="percentunit",
             steps=CEILING_STEPS,
@@ -81,8 +77,13 @@ POLLING = Section(
         ),
         graph(
             "Request time: top $top",
-            "Mean time that OCI takes to answer. A slow operation makes the whole poll slow.",
+            "Mean time that OCI takes to answer, and mean time that a request waits for the budget before. A slow operation makes the whole poll slow.",
             Query(largest_now(_request_time, "operation"), "{{operation}}"),
+            Query(
+                f"sum by (instance) (rate(fss_oci_api_budget_wait_seconds_total{{{THESE}}}[$__rate_interval]))"
+                f" / (sum by (instance) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval])) > 0)",
+                "{{instance}}, waits for the budget",
+            ),
             unit="s",
             width=8,
         ),

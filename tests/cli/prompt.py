@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fss_exporter.cli import logs
 from fss_exporter.cli.main import run
 from fss_exporter.oci import calls
 from fss_exporter.oci.calls import CallBudget
@@ -45,14 +46,15 @@ def call_without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 @contextlib.contextmanager
 def logging_put_back() -> Iterator[None]:
     """Undo what `serve` and `demo` change of the log of their process: else other tests see more lines than they expect."""
-    root, own = logging.getLogger(), logging.getLogger("fss_exporter")
-    handlers, levels = root.handlers[:], (root.level, own.level)
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    levels = {logger: logger.level for logger in (root, *map(logging.getLogger, logs.PACKAGES))}
     try:
         yield
     finally:
         root.handlers[:], logging.raiseExceptions = handlers, True
-        root.setLevel(levels[0])
-        own.setLevel(levels[1])
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,8 @@ from typing import TextIO
 
 LEVELS = ("debug", "info", "warn", "error")
 FORMATS = ("logfmt", "json")
+PACKAGES = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
+"""Those whose loggers have the level that the user chose."""
 _LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
 
 
@@ -90,7 +92,7 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     root.handlers[:] = [handler]
     # Messages of libraries below a warning are about the libraries, and may hold secrets of the exporter.
     root.setLevel(logging.WARNING)
-    for package in ("fss_exporter", "fss_toolbox", "fss_kernel_counting"):
+    for package in PACKAGES:
         logging.getLogger(package).setLevel(level.upper())
     # A full disk or a closed pipe behind stderr must not turn each line into a stack trace.
     logging.raiseExceptions = False

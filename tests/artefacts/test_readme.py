@@ -90,9 +90,8 @@ def test_the_figures_of_accuracy_are_the_measured_ones() -> None:
 
     assert f"captures of {len(rows)} workloads" in text
     assert f"the estimate is {100 * worst:.1f} % off at worst" in text
-    for kind in ("several programs at once", "trees of files", "databases", "mixed or odd sizes"):
-        assert f"- {100 * by_kind.pop(kind):.1f} %: {kind}" in text
-    assert {f"{error:.3f}" for error in by_kind.values()} == {"0.000"}, "those that the text calls 0.0 %"
+    least, most = min(by_kind.values()), max(by_kind.values())
+    assert f"Its mean error is {100 * least:.1f} to {100 * most:.1f} %, depending on the kind of work" in text
     assert [sum(not row.exact for row in rows), sum(row.name in OUT_OF_REACH for row in rows)] == [5, 5]
     page = " ".join(DOCUMENT.read_text().split())
     assert "Five of the 85 have no call with a cost, such as an idle mount. Five more are not in the table" in page

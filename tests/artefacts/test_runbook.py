@@ -1,4 +1,4 @@
-"""The runbook and the table of alerts, held to the rules in both directions."""
+"""The runbook, held to the rules in both directions."""
 
 import re
 
@@ -7,7 +7,6 @@ from tests.rules.pack import ROOT, RULES, rules_of
 
 ALERTS = {rule.name: rule for path in sorted(RULES.glob("*.yml")) for rule in rules_of(path) if rule.is_alert}
 RUNBOOK = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
-README = (RULES / "README.md").read_text(encoding="utf-8")
 HEADINGS = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", RUNBOOK, re.MULTILINE | re.DOTALL))
 
 
@@ -33,13 +32,6 @@ def test_a_section_begins_with_one_sentence_and_has_something_to_paste(heading: 
 
 def test_the_alerts_the_runbook_speaks_of_exist() -> None:
     assert set(re.findall(r"\bFss[A-Z]\w+", RUNBOOK)) <= ALERTS.keys()
-
-
-def test_every_kind_of_missing_the_readme_lists_has_its_alert_and_is_listed() -> None:
-    (listed,) = re.findall(r"Missing data have separate alerts: (.*?)\.\n", README, re.DOTALL)
-    about_missing = {name for name in ALERTS if re.search(r"(Blind|Down|Incomplete|Failing|Late|Missing)$", name)}
-
-    assert about_missing <= set(re.split(r",\s+", listed)) <= ALERTS.keys()
 
 
 def test_a_command_that_counts_by_process_has_the_interval_it_needs() -> None:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from circuitbreaker import CircuitBreakerMonitor
 from oci.exceptions import ClientError
 from tests.oci.world import reach
 from tests.processes import NEVER_S, PROMPT_S
@@ -266,12 +267,25 @@ def test_one_clients_open_circuit_leaves_the_others_alone(
         with pytest.raises(CloudError):
             listed(session, region)
     before = region.calls["ListMountTargets"]
-    with pytest.raises(Unreachable, match="not asked"):
+    with pytest.raises(Unreachable, match=r"not asked, .* HTTP 429$") as held_back:
         listed(session, region)
+    assert held_back.value.reason == "429"
     assert region.calls["ListMountTargets"] == before, "nothing left"
     assert outcomes(self_metrics) == {"throttled": 10}, "what did not leave is not counted"
     subnet = region.tenancy.subnets[0].id
     assert session.call("virtual_network", "get_subnet", subnet).data["id"] == subnet
+
+
+def test_new_credentials_again_and_again_leave_no_more_circuit_breakers(
+    make: Make, region: Region, tmp_path: Path
+) -> None:
+    session = make()
+    listed(session, region)
+    before = len(CircuitBreakerMonitor.circuit_breakers)
+    for _ in range(3):
+        session.use_credentials(read_credentials(Oci(config_file=tmp_path / "config")))
+        listed(session, region)
+    assert len(CircuitBreakerMonitor.circuit_breakers) == before
 
 
 def test_a_stop_cuts_the_wait_for_the_budget_off(region: Region, tmp_path: Path) -> None:

@@ -161,6 +161,20 @@ def test_a_missing_permission_has_a_series_and_one_log_line_with_the_statement(
     assert "works again" in caplog.text
 
 
+@pytest.mark.parametrize("status", ["429", "500"])
+def test_while_oci_refuses_every_query_no_metric_works_again_and_the_status_is_the_reason(
+    world: World, status: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.poll()
+    world.region.add_fault(f"{status}:SummarizeMetricsData")
+    with caplog.at_level(logging.INFO):
+        for _ in range(4):
+            world.pass_minutes()
+            world.poll()
+            assert set(world.values("fss_oci_failed_calls", "reason")) == {status}
+    assert "works again" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("operation", "missing", "statement"),
     [

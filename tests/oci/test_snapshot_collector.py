@@ -18,7 +18,7 @@ from tests.region import small
 from fss_exporter.catalogue import CATALOGUE, CLOUD
 from fss_exporter.catalogue.metric import Series
 from fss_exporter.catalogue.text import plain
-from fss_exporter.errors import CloudError, NotAuthorized, Throttled, UsageError
+from fss_exporter.errors import CloudError, NotAuthorized, Throttled, Unreachable, UsageError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.iam import NEEDS, statement
@@ -219,6 +219,8 @@ def test_a_failure_is_reported_once_with_all_it_costs_and_once_more_when_it_is_o
         for name in "ABCDE":
             failures.report(name, Throttled("slow down", operation="SummarizeMetricsData", status=429))
         failures.end_round()
+    for name in "ABCDE":
+        failures.report(name, None)
     failures.end_round()
     assert [record.message for record in caplog.records] == [
         "eu: A, B, C and 2 more: slow down",
@@ -239,11 +241,12 @@ def test_another_failure_of_the_same_call_is_reported_again(caplog: pytest.LogCa
 
 def test_an_operation_that_fails_in_another_way_does_not_work_again(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog("eu", logging.getLogger())
-    rounds: tuple[tuple[str, ...], ...] = (("503", "503"), ("429", "503"), ("429",), (), ("503",))
+    rounds = (("503", "503"), ("429", "503"), ("429", ""), ("", ""), ("503", ""))
     with caplog.at_level(logging.INFO):
         for statuses in rounds:
-            for subject, status in zip("AB", statuses, strict=False):
-                failures.report(subject, CloudError(f"HTTP {status}", operation="O", status=int(status)))
+            for subject, status in zip("AB", statuses, strict=True):
+                error = CloudError(f"HTTP {status}", operation="O", status=int(status)) if status else None
+                failures.report(subject, error)
             failures.end_round()
     assert caplog.messages == [
         "eu: A, B: HTTP 503",
@@ -252,6 +255,25 @@ def test_an_operation_that_fails_in_another_way_does_not_work_again(caplog: pyte
         "eu: A works again",
         "eu: A: HTTP 503",
     ]
+
+
+def test_what_was_not_asked_for_does_not_work_again(caplog: pytest.LogCaptureFixture) -> None:
+    failures = FailureLog("eu", logging.getLogger())
+    rounds: tuple[dict[str, CloudError | None], ...] = (
+        {"A": Unreachable("no answer", operation="O"), "B": Unreachable("no answer", operation="O")},
+        {"C": Unreachable("no answer", operation="O")},
+        {},
+        {"A": None, "C": None},
+        {"B": None},
+    )
+    with caplog.at_level(logging.INFO):
+        for number, calls in enumerate(rounds):
+            caplog.clear()
+            for subject, error in calls.items():
+                failures.report(subject, error)
+            failures.end_round()
+            assert bool(caplog.messages) is (number in {0, 4})
+    assert caplog.messages == ["eu: B works again"]
 
 
 def test_each_mistake_of_the_settings_is_logged(caplog: pytest.LogCaptureFixture) -> None:

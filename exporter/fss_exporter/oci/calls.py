@@ -91,33 +91,43 @@ class FailureLog:
     def __init__(self, region: str, log: logging.Logger) -> None:
         self._region = region
         self._log_once = LogOnce(log)
-        self._failing: dict[str, list[str]] = {}
+        self._failing: dict[str, list[str]] = {}  # subjects by kind
         self._round: dict[str, tuple[list[str], Exception]] = {}
+        self._answered: set[str] = set()  # subjects of the round
         self.failed_calls: Counter[tuple[str, str]] = Counter()  # number in the last round by API operation and reason
 
     def report(self, subject: str, error: Exception | None) -> None:
-        """Note the end of a call. `subject` is the operation or metric of the call. `error` is None after an answer."""
-        if error is not None:
+        """Note the end of a call. `subject` is the operation or metric of the call.
+
+        `error` is None after an answer, and if the subject need not be asked for any more.
+        """
+        if error is None:
+            self._answered.add(subject)
+        else:
             subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
             subjects.append(subject)
 
     def end_round(self) -> None:
-        """End the round: log new kinds of failures, and kinds that have ended."""
+        """End the round: log new kinds of failures, and kinds that have ended. A subject without a call in the round goes on failing."""
         for kind, (subjects, error) in self._round.items():
             is_named = isinstance(error, CloudError) and set(subjects) == {error.operation}
             named = "" if is_named else f"{_listed(subjects)}: "
             self._log_once.failed(kind, f"{self._region}: {named}{error}")
         still = {subject for subjects, _ in self._round.values() for subject in subjects}
+        failing = {kind: subjects for kind, (subjects, _) in self._round.items()}
         for kind, subjects in self._failing.items():
-            if kind not in self._round:
-                well = [subject for subject in subjects if subject not in still]
+            well = [subject for subject in subjects if subject in self._answered - still]
+            not_asked = [subject for subject in subjects if subject not in self._answered | still]
+            if not_asked:
+                failing[kind] = failing.get(kind, []) + not_asked
+            elif kind not in failing:
                 self._log_once.works(kind, f"{self._region}: {_listed(well)} works again" if well else "")
-        self._failing = {kind: subjects for kind, (subjects, _) in self._round.items()}
+        self._failing = failing
         self.failed_calls = Counter()
         for subjects, error in self._round.values():
             if isinstance(error, CloudError):
                 self.failed_calls[error.operation, error.reason] += len(subjects)
-        self._round = {}
+        self._round, self._answered = {}, set()
 
 
 def _kind_of(subject: str, error: Exception) -> str:

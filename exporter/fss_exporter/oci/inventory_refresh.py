@@ -295,7 +295,9 @@ class InventoryRefresh:
         most = self.look_ups(len(inventory.mount_targets))
         self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
         for operation in LOOK_UPS if inventory.mount_targets else ():
-            self._round.succeeded.setdefault(operation, True)  # all addresses were known before
+            if operation not in self._round.succeeded:  # all addresses were known before
+                self._round.succeeded[operation] = True
+                self._report(operation, None)
         self._show(inventory, scopes)
 
     def _show(self, inventory: records.Inventory, scopes: tuple[Scope, ...]) -> None:

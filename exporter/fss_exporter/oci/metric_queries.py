@@ -116,6 +116,7 @@ class MetricQueries:
             for namespace, service in namespaces.items():
                 try:
                     names += self._listed(scope, namespace, service)
+                    self.failures.report("ListMetrics", None)
                 except CloudError as error:
                     self.failures.report("ListMetrics", error)
                     failed = True
@@ -132,6 +133,7 @@ class MetricQueries:
         ]
         for name in self.states.keys() - {metric.name for metric in metrics}:
             del self.states[name]
+            self.failures.report(name, None)
         begin = self._first % max(1, len(metrics))
         due = [metric for metric in metrics[begin:] + metrics[:begin] if self._is_due(metric)]
         for metric in due:
@@ -193,6 +195,7 @@ class MetricQueries:
         answered = asked if answer.success else before.answered if before else 0
         if answer.success:
             self.ledger.answered[metric.name] = asked
+            self.failures.report(metric.name, None)
         streams = answer.streams if answer.success or before is None else before.streams  # of the last whole answer
         self.states[metric.name] = MetricState(answer.success, streams, newest, answer.query_bytes, answered)
 

@@ -50,6 +50,7 @@ class Poster:
                 took_all = False
             else:
                 self._posted |= {point.key: point.minute for point in part}
+                failures.report("PostMetricData", None)
         failures.end_round()
         return took_all
 

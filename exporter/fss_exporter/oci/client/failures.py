@@ -30,7 +30,7 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case ServiceError():
             return _refused(error, operation, region, needed)
         case CircuitBreakerError():
-            kind, reason = Unreachable, "not asked, after many failures in a row"
+            return _not_asked(error, operation, region)
         case OSError() if _wraps_one_of(_CUT_OFF, error):
             kind, reason = BrokenAnswer, f"the answer cannot be used: {_detail(error)}"
         case OSError():  # the SDK's own request errors are such, too
@@ -47,6 +47,14 @@ def translate(error: Exception, operation: str, region: str, *, needed: str) -> 
         case _:
             return None
     return kind(f"{operation} in {region}: {reason}", operation=operation)
+
+
+def _not_asked(error: CircuitBreakerError, operation: str, region: str) -> CloudError:
+    """Return the error for a call that the open circuit breaker held back, with the status of the last call that left."""
+    status = getattr(error._circuit_breaker.last_failure, "status", None)  # noqa: SLF001  # it has no public name
+    last = "" if status is None else f", the last one HTTP {status}"
+    message = f"{operation} in {region}: not asked, after many failures in a row{last}"
+    return Unreachable(message, operation=operation, status=status)
 
 
 def broken(what: str, operation: str, region: str) -> BrokenAnswer:

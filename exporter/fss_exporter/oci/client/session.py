@@ -11,6 +11,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from circuitbreaker import CircuitBreakerError
@@ -92,6 +93,8 @@ class Session:
         self.clock_skew_seconds: float | None = None
         self._answered: tuple[float, float] | None = None  # `now` and `clock` at that answer
         self._clients: dict[str, ServiceClient] = {}
+        # The SDK keeps each circuit breaker for ever, by name. Clients of new credentials take those of the old ones.
+        self._breakers = token_hex(8)
         self.tenancy_id = self._held.tenancy_id
         self.tenancy = self.settings.name or self.tenancy_id
 
@@ -224,7 +227,7 @@ class Session:
         settings = self.settings
         options: dict[str, Any] = {
             "signer": self._held.signer,
-            "circuit_breaker_strategy": CircuitBreakerStrategy(),
+            "circuit_breaker_strategy": CircuitBreakerStrategy(name=f"{self._breakers} {service}"),
             "timeout": (settings.connect_timeout, settings.read_timeout),
         }
         endpoint = getattr(settings.endpoints, service) or settings.endpoint

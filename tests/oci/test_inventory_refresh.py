@@ -74,6 +74,28 @@ def test_a_compartment_of_an_odd_form_fails_the_listing_and_costs_only_itself() 
     assert succeeded == [False, True, False, True]
 
 
+def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_not_wholly_seen(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class OddRow(FakeCloud):
+        def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+            listing = super().resources(operation, compartment_id, availability_domain)
+            return replace(listing, broken=1) if operation == "ListMountTargets" else listing
+
+    poll = PolledRegion(OddRow([mount_target("a")]))
+    for _ in range(3):
+        poll.minute(11)
+    state = poll.inventory.state
+    assert state.inventory is not None
+    assert [target.name for target in state.inventory.mount_targets.values()] == ["a"]
+    assert not state.succeeded["ListMountTargets"]
+    assert state.failed_calls == {("ListMountTargets", "broken answer"): 1}
+    assert (state.compartments_expected, state.compartments_seen) == (1, 0)
+    assert [message for message in caplog.messages if "left out" in message] == [
+        "eu: ListMountTargets in eu-frankfurt-1: 1 rows left out, because they are not as documented"
+    ]
+
+
 def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     poll = PolledRegion()

@@ -162,13 +162,9 @@ class InventoryRefresh:
     def _list_all(self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]) -> list[Any]:
         """Return the records of every listing."""
         rows: list[Any] = []
-        broken = 0
         for listing in self._listings(domains, compartments):
             rows += listing.records
-            broken += listing.broken
             progress()
-        if broken:
-            log.warning("%s: %d listed resources are not as documented and are left out", self.client.region, broken)
         return rows
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
@@ -239,8 +235,6 @@ class InventoryRefresh:
         tree = {record.id: record.name for record in listed.records}
         if listed.broken:  # an earlier listing may know the compartment of a broken row
             tree = self._tree | tree
-            message = f"ListCompartments in {self.client.region}: {listed.broken} rows are no compartment"
-            self._note("ListCompartments", BrokenAnswer(message, operation="ListCompartments"))
         self._tree = tree
         names, mistakes = choose(wanted, self.client.tenancy_id, tree)
         self._round.mistakes = len(mistakes)
@@ -250,6 +244,8 @@ class InventoryRefresh:
 
     def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
+
+        A listing with rows of an undocumented form is a failure too, and its other rows are the answer.
 
         Raises:
             CloudError: the call failed, and there is no other answer. The error is already reported.
@@ -266,9 +262,16 @@ class InventoryRefresh:
             if otherwise is None:
                 raise
             return otherwise
-        self._note(key[0], None)
+        broken = answer.broken if isinstance(answer, Listing) else 0
+        if broken:
+            self._round.failed_compartments.update(key[1:2])
+        self._note(key[0], self._left_out(key[0], broken) if broken else None)
         self._last[key] = self._now(), answer
         return answer
+
+    def _left_out(self, operation: str, rows: int) -> BrokenAnswer:
+        message = f"{operation} in {self.client.region}: {rows} rows left out, because they are not as documented"
+        return BrokenAnswer(message, operation=operation)
 
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1

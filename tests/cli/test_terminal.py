@@ -230,3 +230,11 @@ def test_help_of_serve_has_a_section_for_each_subject() -> None:
         "Further options",
     ]
     assert "--web.listen-address" in out.partition("Web server:")[2].partition("Log:")[0]
+
+
+def test_help_shows_a_flag_before_the_flags_that_need_it() -> None:
+    counted = ask("serve", "--help").out.partition("Counted by the kernel")[2].partition("NFS client:")[0]
+    flags = re.findall(r"(?m)^  (--nfs\.exact\S*)", counted)
+
+    assert flags[0] == "--nfs.exact"
+    assert len(flags) > 1

@@ -75,7 +75,7 @@ class ExactFlags(KernelFlags):
     exact: str = flag(
         "--nfs.exact",
         "Have the kernel count READ and WRITE by size (tracefs, as root) in place of estimating them. "
-        "auto: if the kernel can.",
+        "auto: if the kernel can. on: do not start if it cannot.",
         "off",
         type=click.Choice(("off", "auto", "on")),
     )
@@ -135,7 +135,7 @@ class AccountFlags(ConfigFlags):
 class CompartmentFlags(AccountFlags):
     """The flags of an OCI account and of some compartments in the account."""
 
-    compartments: tuple[str, ...] = flag("--oci.compartment", "Compartment, OCID or name. Repeatable.", ())
+    compartments: tuple[str, ...] = flag("--oci.compartment", "Compartment, by OCID or name. Repeatable.", ())
 
     def overrides(self) -> dict[str, object]:
         """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""

@@ -43,8 +43,8 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     standby: bool = switch("--oci.standby", "Poll only while no other poller with the same oci.ledger_directory polls.")
     publish: bool = switch(
         "--oci.publish",
-        "Post to OCI Monitoring as custom metrics: the poller utilization, latency and success, up to 260,000 points a month"
-        " for each mount target, and the agent waiting clients.",
+        "Post custom metrics to OCI Monitoring. A poller posts utilization, latency and success, up to 260,000 points a month"
+        " for each mount target. An agent posts its waiting requests.",
     )
     # settings without a flag, on top of the configuration file, by dotted place
     further_settings: Mapping[str, object] = field(default_factory=dict)

@@ -86,7 +86,8 @@ class GroupedHelp(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
         sections: dict[str, list[tuple[str, str]]] = {title: [] for _, title in _HELP_GROUPS}
-        for param in self.get_params(ctx):
+        # --nfs.exact comes before --nfs.exact.rtt, which means nothing without it.
+        for param in sorted(self.get_params(ctx), key=lambda param: param.opts[0].count(".")):
             record = param.get_help_record(ctx)
             if record is not None:
                 title = next(title for prefix, title in _HELP_GROUPS if param.opts[0].startswith(prefix))

@@ -218,7 +218,25 @@ LOAD_AND_CEILINGS = (
         "96 % of the IOPS ceiling",
         Site(),
         (Work(times=9.6, side="oci"),),
-        (ticket("FssMountTargetIopsHigh", 10, f"{FIRST} used 96% of its IOPS ceiling", "The busiest client is host-"),),
+        (
+            ticket(
+                "FssMountTargetIopsHigh",
+                16,
+                f"{FIRST} used 96% of its IOPS ceiling",
+                "2 mount targets of this shape carry",
+            ),
+        ),
+    ),
+    Incident(
+        "the IOPS ceiling is reached for a single minute of an hour",
+        Site(minutes=120),
+        (Work(times=10, side="oci", every=60, lasting=1),),
+    ),
+    Incident(
+        "LOOKUPs fill a mount target, and what OCI publishes of the load is a tenth",
+        Site(publishes_iops=False),
+        (Work(times=72, side="clients"),),
+        (ticket("FssMountTargetIopsHigh", 20, FIRST, "The busiest client is host-"),),
     ),
     Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
     Incident(
@@ -232,7 +250,7 @@ LOAD_AND_CEILINGS = (
     Incident(
         "the IOPS ceiling is reached, and the poller dies",
         Site(),
-        (Work(times=9.6, side="oci"), PollerDown(12)),
+        (Work(times=9.6, side="oci"), PollerDown(20)),
         (ticket("FssMountTargetIopsHigh", 30, FIRST), page("FssOciPollerDown", 30)),
     ),
     Incident(
@@ -266,7 +284,7 @@ LOAD_AND_CEILINGS = (
         "78 and 82 % of the IOPS ceiling in turn, for four hours",
         Site(minutes=240),
         (Work(times=7.8, side="oci"), Work(times=82 / 78, side="oci", every=20, lasting=10)),
-        (ticket("FssMountTargetIopsHigh", 10),),
+        (ticket("FssMountTargetIopsHigh", 16),),
     ),
     Incident(
         "a mount target at its IOPS ceiling gets another name",
@@ -284,20 +302,20 @@ LOAD_AND_CEILINGS = (
         "the IOPS ceiling in two of five minutes",
         Site(),
         (Work(times=10, side="oci", every=5, lasting=2),),
-        (ticket("FssMountTargetIopsHigh", 15),),
+        (ticket("FssMountTargetIopsHigh", 16),),
         in_make_test=True,
     ),
     Incident(
         "the IOPS ceiling in each second minute, estimated, and minutes come in pairs",
         Site(publishes_iops=False),
         (Work(times=10, side="oci", every=2, lasting=1), InGroups(-30, minutes=2)),
-        (ticket("FssMountTargetIopsHigh", 15),),
+        (ticket("FssMountTargetIopsHigh", 16),),
     ),
     Incident(
         "the IOPS ceiling is reached, and requests become slow 40 minutes later",
         Site(minutes=120),
         (Work(times=9.6, side="oci"), Slow(40, 80)),
-        (ticket("FssMountTargetIopsHigh", 10), page("FssMountTargetSlow", 52)),
+        (ticket("FssMountTargetIopsHigh", 16), page("FssMountTargetSlow", 52)),
     ),
     Incident(
         "reads use 95 % of the bandwidth",
@@ -327,7 +345,7 @@ LOAD_AND_CEILINGS = (
         "a full mount target, and the tenancy may have no further one",
         Site(minutes=90),
         (ServiceLimit(-30, mount_targets=1), Work(times=9.6, side="oci")),
-        (ticket("FssMountTargetIopsHigh", 10), ticket("FssMountTargetLimitReached", 80)),
+        (ticket("FssMountTargetIopsHigh", 16), ticket("FssMountTargetLimitReached", 80)),
     ),
     Incident(
         "NFS fills the network card of a client",

@@ -195,6 +195,7 @@ def test_the_drop_ins_are_settings_of_a_unit() -> None:
     assert settings == {
         ("[Service]", "LoadCredential"),
         ("[Service]", "ReadWritePaths"),
+        ("[Service]", "SocketBindAllow"),
         ("[Socket]", "ListenStream"),
         ("[Socket]", "IPAddressDeny"),
         ("[Socket]", "IPAddressAllow"),

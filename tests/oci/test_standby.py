@@ -258,10 +258,34 @@ def test_a_poller_behind_the_lease_of_another_tenancy_fails_and_says_what_to_do(
     pair.minute(2)
     assert pair.leader is pair.pollers[0]
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
-    assert f"leads for {small().id}, and this poller is of ocid1.tenancy.oc1..other. Give each account" in caplog.text
+    theirs, own = (f"{tenancy} in {small().region}" for tenancy in (small().id, "ocid1.tenancy.oc1..other"))
+    assert f"leads for {theirs}, and this poller is of {own}. Give" in caplog.text
     kill(pair)
     pair.minute()
     assert pair.pollers[1].leads, "a lease that nobody renews is free for all"
+
+
+@pytest.mark.parametrize("name", [None, "acme"])
+def test_a_poller_behind_the_lease_of_other_regions_fails_and_says_what_to_do(
+    pair: Pair, name: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The second one would never poll its region, because the leader does not."""
+    pair.settings["oci.name"] = name
+    other = {**pair.settings, "oci.regions": ("eu-paris-1", small().region)}
+    pair.pollers = [pair.start(), Poller(other, pair.clock)]
+    pair.minute(2)
+    assert pair.leader is pair.pollers[0]
+    assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
+    of = name or small().id
+    theirs, own = f"{of} in {small().region}", f"{of} in {small().region}+eu-paris-1"
+    assert f"leads for {theirs}, and this poller is of {own}. Give both" in caplog.text
+
+
+def test_the_order_of_regions_makes_no_other_lease(pair: Pair) -> None:
+    regions = ("eu-paris-1", small().region)
+    pair.pollers = [Poller({**pair.settings, "oci.regions": names}, pair.clock) for names in (regions, regions[::-1])]
+    pair.minute(2)
+    assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 1
 
 
 def test_a_poller_that_stands_by_without_usable_credentials_fails(pair: Pair, tmp_path: Path) -> None:

@@ -100,14 +100,19 @@ class Polling:
         )
 
     @property
+    def regions(self) -> Sequence[str]:
+        """Names of the regions, in the order of the alphabet. None before the credentials are read."""
+        return sorted(self._sessions)
+
+    @property
     def polled(self) -> PolledAccount:
         """What is known of the account now."""
         return PolledAccount(self.board, self.poller, self._self_metrics, self.budget, self.settings)
 
     def _connect(self, held: Credentials) -> Sequence[MonitoredRegion]:
         self.board.tenancy = self.settings.oci.name or held.tenancy_id
-        for region in regions_of(self.settings, held):
-            self._sessions[region] = Session(
+        self._sessions = {
+            region: Session(
                 held,
                 region,
                 self.settings.oci,
@@ -116,6 +121,8 @@ class Polling:
                 clock=self._clock,
                 now=self._now,
             )
+            for region in regions_of(self.settings, held)
+        }
         return [self._region(SdkClient(session), session.oci_now) for session in self._sessions.values()]
 
     def _renew(self, held: Credentials) -> None:
@@ -207,9 +214,10 @@ class PolledCloud:
         self.loops = (self._inventory, self._polls, self._publish)
 
     @property
-    def tenancy(self) -> str:
-        """Name of the account, else the OCID of its tenancy. Empty before the credentials are read."""
-        return self._polling.board.tenancy
+    def polls(self) -> str:
+        """Name of the account, else the OCID of its tenancy, and the regions. Empty before the credentials are read."""
+        polling = self._polling
+        return f"{polling.board.tenancy} in {'+'.join(polling.regions)}" if polling.regions else ""
 
     def polled(self) -> PolledAccount:
         """Return what is known of the account now."""
@@ -294,7 +302,7 @@ class Cloud:
         is_alone = len(accounts) == 1
         self._lease_path = _lease_path(accounts)
         self._lease = (
-            Lease(self._lease_path, _own_name(), tenancy=self._tenancy, clock=clock, on_change=self._begin_anew)
+            Lease(self._lease_path, _own_name(), polls=self._polls, clock=clock, on_change=self._begin_anew)
             if self._lease_path
             else None
         )
@@ -328,9 +336,10 @@ class Cloud:
             self.loops[0].stop(_STOP_SECONDS)
             self._lease.release()
 
-    def _tenancy(self) -> str:
-        """Return the OCID of the tenancy of a poller without names of accounts. With names, the file of the lease has them."""
-        return "" if any(self._names) else self._clouds[0].tenancy
+    def _polls(self) -> str:
+        """Return what this poller polls, for the poller that stands by. Empty before all credentials are read."""
+        accounts = [cloud.polls for cloud in self._clouds]
+        return ", ".join(accounts) if all(accounts) else ""
 
     def _begin_anew(self) -> None:
         for cloud in self._clouds:

@@ -1,6 +1,6 @@
 """Let one of several equal pollers lead, by a file in a directory that they share.
 
-The file has the name of the leader, a number that grows, and the leader's tenancy once that is known. The leader writes the
+The file has the name of the leader, a number that grows, and what the leader polls once that is known. The leader writes the
 file again every few seconds. A poller that stands by takes the lease if the file is gone, or has not changed for half a minute of
 its own clock. No two clocks are compared, and no lock of a file system is needed: an NFSv3 server keeps the locks of a host that
 died.
@@ -43,7 +43,7 @@ class Lease:
     Args:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
-        tenancy: returns the OCID of the tenancy that this poller polls. Empty while it is unknown, and if the path names the accounts.
+        polls: returns the tenancies and regions that this poller polls, as words. Empty while they are unknown.
         clock: seconds that never go back.
         on_change: called in a look after which this poller begins to lead or to stand by.
     """
@@ -53,7 +53,7 @@ class Lease:
         path: Path,
         name: str,
         *,
-        tenancy: Callable[[], str] = lambda: "",
+        polls: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
@@ -62,7 +62,7 @@ class Lease:
         self.leader = ""
         self.was_read = False
         self._name = name
-        self._tenancy = tenancy
+        self._polls = polls
         self._clock = clock
         self._on_change = on_change
         self._was_held = False
@@ -77,7 +77,7 @@ class Lease:
         """Read the file, and write it if this poller leads or nobody does. A poller leads when it reads its own name.
 
         Raises:
-            SourceError: the file cannot be read or written, its file system does not answer, or a poller of another tenancy leads.
+            SourceError: the file cannot be read or written, its file system does not answer, or the leader polls other regions.
                 The poller stays what it is.
         """
         try:
@@ -132,15 +132,15 @@ class Lease:
         if self.is_held or content is None or now - self._changed_at >= SILENT_SECONDS:
             self._write()
         else:
-            self._check_tenancy(content)
+            self._check_leader(content)
 
-    def _check_tenancy(self, content: bytes) -> None:
-        """Raise SourceError if the leader polls another tenancy, because then nobody polls that of this poller."""
-        words = content.decode(errors="replace").split()
-        led, own = words[2] if len(words) > 2 else "", self._tenancy()
+    def _check_leader(self, content: bytes) -> None:
+        """Raise SourceError if the leader polls other regions, because then nobody polls those of this poller."""
+        led, own = " ".join(content.decode(errors="replace").split()[2:]), self._polls()
         if led and own and led != own:
             raise SourceError(
-                f"{self.leader} leads for {led}, and this poller is of {own}. Give each account a name of its own (oci.name)"
+                f"{self.leader} leads for {led}, and this poller is of {own}."
+                " Give both the same regions, or each account a name of its own (oci.name)"
             )
 
     def _read(self) -> bytes | None:
@@ -157,7 +157,7 @@ class Lease:
         self._number += 1
         fresh = self.path.with_name(f".{self.path.name}.{self._name}")
         try:
-            fresh.write_text(f"{self._name} {self._number} {self._tenancy()}\n")
+            fresh.write_text(f"{self._name} {self._number} {self._polls()}\n")
             fresh.replace(self.path)
         except OSError:
             fresh.unlink(missing_ok=True)

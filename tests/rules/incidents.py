@@ -132,6 +132,12 @@ DOES_NOT_SERVE = (
         (page("FssMountTargetDown", 5),),
     ),
     Incident(
+        "a mount target is deleted while its clients work",
+        Site(mount_targets=2, minutes=90),
+        (Hang(targets=(0,)), Unlisted(3, target=0)),
+        (page("FssMountTargetDown", 5),),
+    ),
+    Incident(
         "the poller dies, and its clients hang 15 minutes later",
         Site(),
         (PollerDown(), Hang(15, 45)),

@@ -85,7 +85,7 @@ def test_every_service_has_a_row() -> None:
 def test_the_configurations_shown_are_correct() -> None:
     shown = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
-    assert len(shown) == 2
+    assert shown
     for text in shown:
         Settings.model_validate(yaml.safe_load(text))
 

@@ -266,19 +266,29 @@ def test_a_poller_behind_the_lease_of_another_tenancy_fails_and_says_what_to_do(
 
 
 @pytest.mark.parametrize("name", [None, "acme"])
-def test_a_poller_behind_the_lease_of_other_regions_fails_and_says_what_to_do(
-    pair: Pair, name: str | None, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("setting", "value", "own"),
+    [
+        ("oci.regions", ("eu-paris-1", small().region), f"{small().region}+eu-paris-1"),
+        ("oci.compartments", ("two  blanks",), small().region + ' {"compartments":["two blanks"]}'),
+        ("oci.include", {"tags": {"team": "a"}}, small().region + ' {"include":{"tags":{"team":"a"}}}'),
+    ],
+)
+def test_a_poller_behind_the_lease_of_a_leader_that_polls_another_part_fails_and_says_what_to_do(
+    pair: Pair, name: str | None, setting: str, value: object, own: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The second one would never poll its region, because the leader does not."""
+    """The second one would never poll its part, because the leader does not."""
     pair.settings["oci.name"] = name
-    other = {**pair.settings, "oci.regions": ("eu-paris-1", small().region)}
+    other = {**pair.settings, setting: value}
     pair.pollers = [pair.start(), Poller(other, pair.clock)]
     pair.minute(2)
     assert pair.leader is pair.pollers[0]
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
     of = name or small().id
-    theirs, own = f"{of} in {small().region}", f"{of} in {small().region}+eu-paris-1"
-    assert f"leads for {theirs}, and this poller is of {own}. Give both" in caplog.text
+    assert f"leads for {of} in {small().region}, and this poller is of {of} in {own}. Give both" in caplog.text
+    pair.pollers[0] = Poller(other, pair.clock)
+    pair.minute(2)
+    assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 1
 
 
 def test_the_order_of_regions_makes_no_other_lease(pair: Pair) -> None:

@@ -215,9 +215,16 @@ class PolledCloud:
 
     @property
     def polls(self) -> str:
-        """Name of the account, else the OCID of its tenancy, and the regions. Empty before the credentials are read."""
+        """Name of the account, else the OCID of its tenancy, the regions, and what the settings select there.
+
+        Empty before the credentials are read.
+        """
         polling = self._polling
-        return f"{polling.board.tenancy} in {'+'.join(polling.regions)}" if polling.regions else ""
+        selected = polling.settings.oci.model_dump_json(
+            include={"compartments", "include", "exclude"}, exclude_defaults=True
+        )
+        place = f"{polling.board.tenancy} in {'+'.join(polling.regions)}"
+        return place + f" {selected}".removesuffix(" {}") if polling.regions else ""
 
     def polled(self) -> PolledAccount:
         """Return what is known of the account now."""

@@ -43,7 +43,7 @@ class Lease:
     Args:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
-        polls: returns the tenancies and regions that this poller polls, as words. Empty while they are unknown.
+        polls: returns what this poller polls, in words, which are the same for another one that may take its place. Empty while unknown.
         clock: seconds that never go back.
         on_change: called in a look after which this poller begins to lead or to stand by.
     """
@@ -77,7 +77,7 @@ class Lease:
         """Read the file, and write it if this poller leads or nobody does. A poller leads when it reads its own name.
 
         Raises:
-            SourceError: the file cannot be read or written, its file system does not answer, or the leader polls other regions.
+            SourceError: the file cannot be read or written, its file system does not answer, or the leader polls something else.
                 The poller stays what it is.
         """
         try:
@@ -135,12 +135,13 @@ class Lease:
             self._check_leader(content)
 
     def _check_leader(self, content: bytes) -> None:
-        """Raise SourceError if the leader polls other regions, because then nobody polls those of this poller."""
-        led, own = " ".join(content.decode(errors="replace").split()[2:]), self._polls()
+        """Raise SourceError if the leader polls something else, because then nobody polls the part of this poller."""
+        led = " ".join(content.decode(errors="replace").split()[2:])
+        own = " ".join(self._polls().split())
         if led and own and led != own:
             raise SourceError(
                 f"{self.leader} leads for {led}, and this poller is of {own}."
-                " Give both the same regions, or each account a name of its own (oci.name)"
+                " Give both the same settings, or each account a name of its own (oci.name)"
             )
 
     def _read(self) -> bytes | None:

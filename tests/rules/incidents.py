@@ -369,7 +369,7 @@ LOAD_AND_CEILINGS = (
         "a block volume is at its ceiling and throttled",
         Site(has_extras=True, settings={"oci.services": ["block-volume"]}),
         (Published(-60, 0, metric="VolumeReadOps", value=600), Published(-60, 0, metric="VolumeThrottledIOs", value=0)),
-        (ticket("FssServiceUtilisationHigh", 20), ticket("FssVolumeThrottled", 30)),
+        (ticket("FssServiceUtilisationHigh", 20), ticket("FssVolumeThrottled", 30, "Block volume db-data (")),
     ),
 )
 
@@ -411,7 +411,7 @@ RESOURCES = (
         "a replication is three intervals behind",
         Site(has_extras=True, minutes=120),
         (Published(metric="ReplicationRecoveryPointAge", value=10_800),),
-        (ticket("FssReplicationBehind", 90),),
+        (ticket("FssReplicationBehind", 90, "of replication projects-to-zurich ("),),
     ),
 )
 

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.web.pages import page_of
 
 from fss_exporter.web.documents import Documents, anchor
 from fss_exporter.web.messages import Request
+from fss_exporter.web.status.html import render
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = Documents()
@@ -31,6 +33,13 @@ def test_every_link_to_the_runbook_in_rules_and_alarms_has_its_section_on_the_pa
 
     assert len(linked) > 20
     assert linked - sections == set()
+
+
+def test_a_gap_of_the_monitoring_on_the_status_page_leads_to_its_section() -> None:
+    html = render(page_of(("fss_nfs_unresolved_forwarder_addresses", {}, 1.0)))
+    (section,) = re.findall(r'misses something.*?href="/runbook#([\w-]+)"', html)
+
+    assert f'id="{section}"' in page(SHIPPED, "/runbook")
 
 
 def test_the_section_of_an_alert_has_an_anchor_with_the_name_as_it_is_for_links_of_dashboards() -> None:

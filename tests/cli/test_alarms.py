@@ -2,12 +2,15 @@
 
 import errno
 import json
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 from tests.cli.alarms_operator import COMPARTMENTS, HOME, MQL, STORAGE, TOPIC, Operator
 from tests.cli.prompt import ask, ask_process
 from tests.demo.sdk import clients
+from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import small
 
 from fss_toolbox.alarms import pack
@@ -68,16 +71,18 @@ class TestTheWayOfWork:
         operator.alarms("apply")
         assert operator.region.calls["CreateAlarm"] == 2
 
-    def test_ctrl_c_says_that_the_change_under_way_may_have_been_made(
-        self, operator: Operator, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_ctrl_c_and_the_end_of_a_pipeline_say_that_the_change_under_way_may_have_been_made(
+        self, operator: Operator, number: signal.Signals
     ) -> None:
-        def interrupted(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr("fss_toolbox.cli.alarms.carry_out", interrupted)
-        answer = operator.alarms("apply")
-        assert answer.code == 130
-        assert "the change under way may have been made. Run the command again" in answer.err
+        operator.region.add_fault(f"slow:CreateAlarm,seconds={NEVER_S}")
+        command = ["fss-exporter", "alarms", "apply", *operator.account(), "--compartment", STORAGE, "--topic", TOPIC]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as running:
+            wait_for(lambda: operator.region.calls["CreateAlarm"], "the first change")
+            running.send_signal(number)
+            _, said = running.communicate(timeout=PROMPT_S)
+        assert running.returncode == 128 + number
+        assert "the change under way may have been made. Run the command again" in said
 
     def test_the_command_runs_as_a_process_of_its_own(self, operator: Operator) -> None:
         answer = ask_process(

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from fss_exporter.cli.flags import NEW_FILE
-from fss_exporter.cli.terminal import CommandGroup, echo, writing
+from fss_exporter.cli.terminal import CommandGroup, echo, end_by_signals, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.iam import NAMESPACE
@@ -247,9 +247,10 @@ def _carried_out(planned: Plan, service: Alarms, *, yes: bool) -> int:
         with suppress(OSError):  # a reader who left, or a full disk, must not end the command between two changes
             echo(_folded(show.outcome_line(outcome)))
 
+    end_by_signals()
     try:
         outcomes = carry_out(planned, service, report)
-    except KeyboardInterrupt:
+    except SystemExit:
         tables.note("interrupted: the change under way may have been made. Run the command again to do the rest")
         raise
     echo(show.summary(outcomes))

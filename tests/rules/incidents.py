@@ -126,6 +126,15 @@ DOES_NOT_SERVE = (
         (page("FssRegionDown", 6, "20 mount targets of eu-frankfurt-1", "10.96.0."),),
     ),
     Incident(
+        "three mount targets are slow for two hours, and after an hour the clients of a fourth one hang",
+        Site(mount_targets=4, hosts=8, minutes=120),
+        (Slow(targets=(0, 1, 2)), Hang(60, 90, targets=(3,))),
+        (
+            page("FssRegionDegraded", 12, "Requests to 3 mount targets of eu-frankfurt-1", "10.96.0."),
+            page("FssMountTargetDown", 65, "Mount target mt-00003 (10.96.0.3, eu-frankfurt-1)"),
+        ),
+    ),
+    Incident(
         "a mount target has FAILED, and its clients hang",
         Site(),
         (Listed(field="lifecycleState", value="FAILED"), Hang(0, 30)),

@@ -90,6 +90,7 @@ def test_the_region_holds_back_its_mount_targets_only() -> None:
     down = {"alertname": "FssMountTargetDown", "severity": "critical", "region": "eu-1", "mount_target_id": "mt-a"}
 
     assert inhibits(region, down)
+    assert not inhibits(region | {"alertname": "FssRegionDegraded"}, down)
     assert not inhibits(region, down | {"region": "us-1"})
     assert not inhibits(region, down | {"alertname": "FssOciPollerDown"})
 

@@ -1,13 +1,16 @@
 """Answers that are slow without end, large without measure, or repeat themselves: each ends with an error, in time and in little memory."""
 
+import socket
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from oci.retry import retry
 from tests.oci.hostile_server import (
     Respond,
     cut_gzip,
@@ -288,7 +291,7 @@ class TestRotatedKey:
 def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     import oci
 
-    def refuse() -> None:
+    def refuse(**_: object) -> None:
         raise oci.exceptions.ServiceError(404, "x", {"a": "b" * 500}, "{'target_service': None, 'status': 404}")
 
     monkeypatch.setattr(oci.auth.signers, "InstancePrincipalsSecurityTokenSigner", refuse)
@@ -303,7 +306,7 @@ def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyP
 def test_the_same_failure_of_a_principal_has_the_same_text_in_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
     import oci
 
-    def refuse() -> None:
+    def refuse(**_: object) -> None:
         raise OSError(f"<HTTPConnection(host='169.254.169.254', port=80) at {hex(next(places))}>: timed out")
 
     places = iter((1, 2))
@@ -314,3 +317,16 @@ def test_the_same_failure_of_a_principal_has_the_same_text_in_each_round(monkeyp
             read_credentials(Oci(auth="instance_principal"))
         texts.append(str(caught.value))
     assert texts[0] == texts[1]
+
+
+def test_an_instance_principal_without_a_metadata_service_is_given_up_within_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(retry, "time", SimpleNamespace(time=time.time, sleep=slept.append))
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        host, port = closed.getsockname()
+    monkeypatch.setenv("OCI_METADATA_BASE_URL", f"http://{host}:{port}/opc/v2")
+    with pytest.raises(FssError, match="refused"):
+        read_credentials(Oci(auth="instance_principal"))
+    assert 0 < sum(slept) < 15

@@ -4,6 +4,7 @@ import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -126,10 +127,12 @@ _PRINCIPAL_ADVICE: Final = {
 
 
 def _principal(auth: str) -> Any:
+    signers = oci.auth.signers
+    few = _few_attempts()
     makers = {
-        "instance_principal": oci.auth.signers.InstancePrincipalsSecurityTokenSigner,
-        "resource_principal": oci.auth.signers.get_resource_principals_signer,
-        "workload_identity": oci.auth.signers.get_oke_workload_identity_resource_principal_signer,
+        "instance_principal": partial(signers.InstancePrincipalsSecurityTokenSigner, retry_strategy=few),
+        "resource_principal": signers.get_resource_principals_signer,
+        "workload_identity": partial(signers.get_oke_workload_identity_resource_principal_signer, retry_strategy=few),
     }
     try:
         return makers[auth]()
@@ -137,6 +140,20 @@ def _principal(auth: str) -> Any:
         raise Unreachable(
             f"oci.auth {auth}: {_PRINCIPAL_ADVICE[auth]} ({_cause(error)})", operation="SignIn"
         ) from error
+
+
+def _few_attempts() -> Any:
+    """Return a retry strategy of the SDK for fetching a token.
+
+    That of the SDK tries for three minutes, in which neither the log nor a command says why nothing happens. The poller tries
+    again in its next round.
+    """
+    return oci.retry.RetryStrategyBuilder(
+        max_attempts=3,
+        total_elapsed_time_seconds=20,
+        retry_max_wait_between_calls_seconds=4,
+        service_error_retry_config={-1: [], 404: [], 429: []},  # the metadata service may answer 404 for a moment
+    ).get_retry_strategy()
 
 
 def _cause(error: BaseException) -> str:

@@ -41,6 +41,14 @@ class TestJobs:
             380_250 * 8 / 100_000
         )
 
+    def test_a_bound_takes_the_time_that_it_sets_also_where_the_last_round_of_requests_is_not_full(self) -> None:
+        flags = ("--bytes", "126MiB", "--reads", "1", "--read-size", "1m", "--concurrency", "125", "--latency", "100ms")
+        answer = planned(*flags)
+        assert answer["job_seconds"] == pytest.approx(0.2)
+        assert ratios(answer)["latency x concurrency"] == pytest.approx(0.2)
+        (row,) = (line for line in ask("plan", *flags).out.splitlines() if line.startswith("latency x concurrency"))
+        assert row.split()[-4:] == ["200.00", "ms", "binds", "first"]
+
     def test_a_recorded_mix_moves_bytes(self) -> None:
         rate = planned("--mountstats", *MIXED)
         payload = rate["read_bytes_per_second"] + rate["written_bytes_per_second"]

@@ -129,7 +129,7 @@ def _show_bounds(out: Console, scenario: Scenario) -> None:
     answer, is_job = scenario.answer(), scenario.load.is_job
     count = scenario.mount_targets or 1
     of = f"each of {count} mount targets" if count > 1 else "one mount target"
-    rows = [_use_row(use, answer.binds, is_job=is_job) for use in (*answer.mount_target, *answer.clients)]
+    rows = [_use_row(use, answer.binds, scenario) for use in (*answer.mount_target, *answer.clients)]
     columns = list(_USES)
     if is_job:
         columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
@@ -141,11 +141,11 @@ def _show_bounds(out: Console, scenario: Scenario) -> None:
         say(out, "")
 
 
-def _use_row(use: Use, binds: Use | None, *, is_job: bool) -> Row:
-    ratio = use.ratio
+def _use_row(use: Use, binds: Use | None, scenario: Scenario) -> Row:
+    ratio = scenario.share_or_seconds(use)
     remark = "binds first" if use == binds else "not judged" if ratio is None else ""
     limit = printed.amount(use.limit, use.unit)
-    if is_job:
+    if scenario.load.is_job:
         whole = printed.amount(use.demand, _UNITS_OF_A_JOB.get(use.unit, use.unit)).removesuffix("/s")
         if use.unit == "connections":
             return Row((use.resource, whole, limit, printed.NOT_KNOWN, ""))
@@ -224,9 +224,9 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
     binds = answer.binds
     several = max(answer.mount_targets or 1, scenario.mount_targets or 1) > 1
     return {
-        "mount_target": list(map(_use, answer.mount_target)),
-        "clients": list(map(_use, answer.clients)),
-        "both_directions": _use(answer.both_directions) if answer.both_directions else None,
+        "mount_target": [_use(use, scenario) for use in answer.mount_target],
+        "clients": [_use(use, scenario) for use in answer.clients],
+        "both_directions": _use(answer.both_directions, scenario) if answer.both_directions else None,
         "binds_first": binds.resource if binds else None,
         "latency_bound": binds is not None and binds.resource == LATENCY,
         "job_seconds": answer.job.seconds if answer.job else None,
@@ -239,8 +239,8 @@ def _answer(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _use(use: Use) -> dict[str, Any]:
-    return asdict(use) | {"ratio": use.ratio}
+def _use(use: Use, scenario: Scenario) -> dict[str, Any]:
+    return asdict(use) | {"ratio": scenario.share_or_seconds(use)}
 
 
 def _times(traffic: Traffic, factor: float | None) -> dict[str, Any] | None:

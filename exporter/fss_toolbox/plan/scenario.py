@@ -11,6 +11,7 @@ from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing import capacity
 from fss_toolbox.sizing.options import Option
+from fss_toolbox.sizing.uses import Use
 from fss_toolbox.sizing.workload import scaled
 
 
@@ -35,6 +36,12 @@ class Scenario:
         time = capacity.job_time(bounds, traffic.all_operations.operations, self.clients)
         binds = time.binds if time else None
         return replace(answer, job=time, binds=binds, mount_targets=None, mount_targets_at_worst=None)
+
+    def share_or_seconds(self, use: Use) -> float | None:
+        """Return the share of a bound that a rate uses, or the seconds that the bound alone makes a job last. None if unknown."""
+        if not self.load.is_job:
+            return use.ratio
+        return capacity.job_seconds(use, self.load.traffic.all_operations.operations, self.clients)
 
 
 @dataclass(frozen=True, slots=True)

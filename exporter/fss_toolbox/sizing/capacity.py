@@ -179,15 +179,16 @@ def job_time(used: tuple[Use, ...], operations: float, clients: ClientHosts) -> 
     times = [
         JobTime(seconds, use, operations)
         for use in used
-        if use.resource not in CONNECTION_BOUNDS and (seconds := _job_seconds(use, operations, clients))
+        if use.resource not in CONNECTION_BOUNDS and (seconds := job_seconds(use, operations, clients))
     ]
     return max(times, key=lambda time: time.seconds, default=None)
 
 
-def _job_seconds(use: Use, operations: float, clients: ClientHosts) -> float:
-    if use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
+def job_seconds(use: Use, operations: float, clients: ClientHosts) -> float | None:
+    """Return the seconds that a bound alone makes a job last. None if the bound is not known. Arguments as `job_time`."""
+    if use.ratio is not None and use.resource == LATENCY and clients.concurrency and clients.latency_seconds:
         return math.ceil(operations / clients.concurrency - ROUNDING) * clients.latency_seconds
-    return use.ratio or 0.0
+    return use.ratio
 
 
 FAR_SECONDS: Final = 0.002

@@ -40,6 +40,8 @@ SERVICES = [
     ("10.0.3.3", "oci-fss", 60),
     ("10.0.3.3", "none", 60),
     ("10.0.3.4", "none", DAY_S),
+    ("10.0.3.5", "none", 60),
+    ("10.0.3.5", "lustre", 60),
     ("", "none", 60),
 ]
 """Addresses with the storage services that clients named, and the ages of the names in seconds."""
@@ -101,11 +103,13 @@ def _history() -> Iterator[str]:
 
 
 def _busy_networks() -> Iterator[str]:
-    """At a busy moment, a host receives 90 % of what its network can. Two hosts with one name send 60 % of theirs each."""
+    """At a busy moment, two hosts use more than 80 % of their network in both directions. Two hosts of one name send 60 % each."""
     rates = {
-        "received": {'instance="full",job="a"': 9e5, 'instance="two",job="a"': 1.0, 'instance="two",job="b"': 1.0},
-        "sent": {'instance="full",job="a"': 1.0, 'instance="two",job="a"': 6e5, 'instance="two",job="b"': 6e5},
+        "received": {'instance="full",job="a"': 9e5, 'instance="writer",job="a"': 8.5e5, 'instance="two",job="a"': 1.0},
+        "sent": {'instance="full",job="a"': 8.2e5, 'instance="writer",job="a"': 9.7e5, 'instance="two",job="a"': 6e5},
     }
+    for by_host in rates.values():
+        by_host['instance="two",job="b"'] = by_host['instance="two",job="a"']
     for way, by_host in rates.items():
         yield f"# TYPE fss_nfs_{way}_bytes counter\n"
         for minute in range(10):
@@ -113,7 +117,7 @@ def _busy_networks() -> Iterator[str]:
             for host, rate in by_host.items():
                 yield f"fss_nfs_{way}_bytes_total{{{host}}} {rate * 60 * minute} {at}\n"
     yield "# TYPE fss_client_network_bytes_per_second_limit gauge\n"
-    for instance in ("full", "two"):
+    for instance in ("full", "writer", "two"):
         yield f'fss_client_network_bytes_per_second_limit{{instance="{instance}"}} 1e6 {busy_until(0) - 30}\n'
 
 
@@ -193,11 +197,14 @@ def test_one_mount_target_of_many_asks_for_its_own_week(server: processes.Promet
     assert all("ocid1" in query or "10.0.0.7" in query for query in of_week)
 
 
-def test_a_full_network_is_that_of_one_host(server: processes.Prometheus) -> None:
+def test_a_full_network_is_that_of_one_host_in_its_busier_direction(server: processes.Prometheus) -> None:
     asked = Asked(server)
     advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()})
 
-    assert [change.client for change in advice if change.kind == "network"] == ["full"]
+    networks = {change.client: change.text for change in advice if change.kind == "network"}
+    assert networks.keys() == {"full", "writer"}
+    assert networks["full"].endswith("are used, 90%")
+    assert networks["writer"].endswith("are used, 97%")
 
 
 def test_an_address_is_of_the_service_that_clients_name_now(server: processes.Prometheus) -> None:
@@ -208,6 +215,8 @@ def test_an_address_is_of_the_service_that_clients_name_now(server: processes.Pr
         "10.0.0.9": "lustre",
         "10.0.3.1": "apsara-nas",
         "10.0.3.4": "none",
+        # One client names the service of this address and another one does not know the service.
+        "10.0.3.5": "lustre",
     }
 
 

@@ -24,7 +24,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.history import ClientsLook, client_sizes, of_service
+from fss_toolbox.plan.history import ClientsLook, client_sizes, client_traffic, of_service
 from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services, without_load
 from fss_toolbox.plan.load import Load, SizeShare, fullness, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
@@ -297,6 +297,30 @@ def test_the_measured_costs_of_the_agents_hold_for_the_load(week: processes.Prom
 
     assert measured == CostOverride("REMOVE", 9.5, 1.0, "2026-11-22", "x")
     assert factor == CostOverride("READ", None, 2.0, "2026-11-22", "x")
+
+
+def test_a_load_costs_what_its_agents_had_measured_at_its_own_moment() -> None:
+    """On the quiet day a REMOVE cost 7. On the busy day agents disagree, and the newest measurement counts."""
+    measured = {QUIET: (("7", "2026-11-01"),), BUSY: (("9.5", "2026-11-22"), ("5", "2026-10-01"))}
+
+    def answered(path: str) -> str:
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        (moment,) = (moment for moment in measured if f"@ {moment}" in query)
+        result = []
+        if "fss_cost_model_info" in query:
+            costs = [{"operation": "REMOVE", "io_operations": cost, "date": day} for cost, day in measured[moment]]
+            result = [{"metric": labels, "value": [NOW, "1"]} for labels in costs]
+        elif "fss_client_operations_total" in query:
+            labels = {"service": "oci-fss", "class": "metadata_write", "operation": "REMOVE"}
+            result = [{"metric": labels, "value": [NOW, "100"]}]
+        elif "fss_client_estimated_io_operations_total" in query:
+            result = [{"metric": {"service": "oci-fss", "class": "metadata_write"}, "value": [NOW, "800"]}]
+        return json.dumps({"status": "success", "data": {"result": result}})
+
+    looks = [ClientsLook(NetworkAddress("eu-1", "10.0.0.1"), moment) for moment in measured]
+    traffic = client_traffic(prometheus.Prometheus(by_part(answered), NOW), looks)
+    costs = [traffic[look].operations["REMOVE"].iops for look in looks]
+    assert costs == [Bounds.exact(700.0), Bounds.exact(950.0)]
 
 
 def _labels_of(week: processes.Prometheus) -> list[Mapping[str, str]]:
@@ -733,6 +757,54 @@ def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     assert [change["saves_iops"] for change in advice] == saves
     assert all("of the load of data from ocid1.a to ocid1.b" in change["text"] for change in advice)
+
+
+def test_what_can_move_follows_from_the_sizes_of_requests_to_each_file_system() -> None:
+    """The file system that both export costs 300 of 3,900: 100 READs of 4 KiB and 100 GETATTRs. The other one has large requests."""
+    figures: dict[str, dict[str, dict[str, float]]] = {
+        "ocid1.shared": {
+            "read_requests": {"0B_to_8KiB": 100},
+            "read_bytes": {"": 100 << 12},
+            "metadata_operations": {"GETATTR": 100},
+        },
+        "ocid1.own": {
+            "read_requests": {"64KiB_to_1MiB": 100},
+            "read_bytes": {"": 100 << 20},
+            "write_requests": {"8KiB_to_64KiB": 50},
+            "write_bytes": {"": 50 << 16},
+        },
+    }
+    exports = {"10.0.0.5": ("ocid1.a", ("ocid1.shared", "ocid1.own")), "10.0.0.6": ("ocid1.b", ("ocid1.shared",))}
+
+    def answered(path: str) -> str:
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        result = []
+        for address, (target, file_systems) in exports.items():
+            if "fss_export_info" in query and address in query:
+                labels = {"mount_target_id": target, "mount_target": target}
+                result += [labels | {"export": f"/{ocid}", "file_system_id": ocid} for ocid in file_systems]
+        series: list[tuple[dict[str, str], float]] = [(labels, 1.0) for labels in result]
+        if "ocid1.a" in query:
+            series += [
+                ({"file_system_id": ocid, "operation" if name.startswith("meta") else "size": part}, rate)
+                for ocid, own in figures.items()
+                for name, rates in own.items()
+                if f"fss_file_system_{name}_per_second" in query
+                for part, rate in rates.items()
+            ]
+        answer = [{"metric": labels, "value": [NOW, str(value)]} for labels, value in series]
+        return json.dumps({"status": "success", "data": {"result": answer}})
+
+    loads = {
+        address: (
+            Load("x", Traffic({"all": OperationTraffic(0.0, Bounds.exact(iops))}), place=place, moment=NOW),
+            Limits(iops=50_000),
+        )
+        for address, iops in (("10.0.0.5", 45_000.0), ("10.0.0.6", 5_000.0))
+        for place in (NetworkAddress("eu-1", address),)
+    }
+    (move,) = fleet_advice(prometheus.Prometheus(by_part(answered), NOW), loads)
+    assert move.saves_iops == pytest.approx(45_000 * 300 / 3_900)
 
 
 @pytest.mark.parametrize(

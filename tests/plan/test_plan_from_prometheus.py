@@ -440,6 +440,26 @@ def test_a_mount_target_without_clients_can_be_chosen_by_its_address(week: proce
     assert set(busiest(asked(week), of_shape, "10.0.0.3", NOW)) == {"10.0.0.3"}
 
 
+def test_the_moment_of_most_connections_counts_where_connections_are_nearest_to_their_ceiling() -> None:
+    week: dict[str, dict[int, float]] = {
+        "iops": {NOW - 600: 10_000, NOW: 12_000},
+        "read_bytes_per_second": {NOW - 600: 1e6, NOW: 1e6},
+        "write_bytes_per_second": {NOW - 600: 0, NOW: 0},
+        "connections": {NOW - 600: 90_000, NOW: 100},
+    }
+
+    def answered(path: str) -> str:
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        values = [list(week[name].items()) for name in week if f"(fss_mount_target_{name}[5m])" in query]
+        series = [{"metric": {"mount_target_id": "ocid1.a"}, "values": own} for own in values if "query_range" in path]
+        return json.dumps({"status": "success", "data": {"result": series}})
+
+    (load,) = busiest(by_part(answered), of_shape, None, NOW).values()
+    assert load.moment == NOW - 600
+    assert load.connections == 90_000
+    assert load.traffic.iops == Bounds.exact(10_000)
+
+
 @by_part
 def of_two(path: str) -> str:
     """A Prometheus with two mount targets of one address, and two volumes of one name. The first of each is busy."""

@@ -115,7 +115,9 @@ def without_costs(load: Load) -> Load:
     return replace(load, traffic=replace(traffic, operations=operations, classes=classes, lock_iops=None))
 
 
-def fullness(iops: float, read_bytes: float, written_bytes: float, limits: Limits) -> tuple[float, float, float]:
+def fullness(
+    iops: float, read_bytes: float, written_bytes: float, limits: Limits, connections: float = 0.0
+) -> tuple[float, float, float]:
     """Return how busy a moment is: the highest share of a ceiling. Without a ceiling, IOPS and bytes per second decide."""
     payload = read_bytes + written_bytes
     wanted = (
@@ -123,6 +125,7 @@ def fullness(iops: float, read_bytes: float, written_bytes: float, limits: Limit
         (read_bytes, limits.read_bytes_per_second),
         (written_bytes, limits.write_bytes_per_second),
         (payload, limits.bytes_per_second),
+        (connections, limits.connections),
     )
     return max((amount / limit for amount, limit in wanted if limit), default=0.0), iops, payload
 

@@ -97,10 +97,11 @@ def _polled(
 
     def full(ocid: str, figures: Mapping[str, float]) -> Fullness:
         iops = figures.get(_MEASURED, figures.get(_ESTIMATED, 0.0))
-        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings_of(ocid))
+        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings_of(ocid), figures.get(_CONNECTIONS, 0.0))
 
     # The figures do not have the address.
-    queries = _means("" if address is None else any_of("mount_target_id", known))
+    of = "" if address is None else any_of("mount_target_id", known)
+    queries = _means(of) | {_CONNECTIONS: _mean(_CONNECTIONS, of)}
     peaks = prometheus.busiest(queries, ocid_of, full, needed=(_READ, _WRITTEN)) if address is None or known else {}
     loads: dict[str, Load] = {}
     for target, load in _loads(prometheus, {target_of(ocid): peak for ocid, peak in peaks.items()}).items():
@@ -132,7 +133,7 @@ def _target_traffic(figures: Mapping[str, float]) -> Traffic:
 
 def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> dict[KnownMountTarget, Load]:
     """Return the loads of mount targets at their busiest moments, with the mix of the clients."""
-    names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound", _CONNECTIONS)
+    names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound")
     queries = {
         (target, name): _mean(name, selector("mount_target_id", target.id), peak.moment)
         for target, peak in peaks.items()

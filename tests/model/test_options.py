@@ -35,6 +35,7 @@ def test_one_standard_mount_target_that_is_not_enough_stands_beside_the_number_t
     assert [options[name].fits for name in ("1 x standard", "2 x standard")] == [False, True]
     assert options["2 x standard"].binds is not None
     assert options["2 x standard"].binds.ratio == pytest.approx(0.75)
+    assert options["2 x standard"].commitment_days == 0
 
 
 def test_a_shape_with_an_unpublished_ceiling_is_not_known_to_fit() -> None:
@@ -45,7 +46,47 @@ def test_a_shape_with_an_unpublished_ceiling_is_not_known_to_fit() -> None:
 
 
 def test_a_load_above_a_high_performance_shape_takes_more_of_them() -> None:
-    assert "3 x hpmt-20" in options_of(workload(Transfers(5_500, 1_000_000), None, {}))
+    options = options_of(workload(Transfers(5_500, 1_000_000), None, {}))
+
+    assert options["3 x hpmt-20"].usd_per_month == 18_000
+    assert "1 x hpmt-20" not in options
+
+
+@pytest.mark.parametrize(
+    ("reads", "target", "name"),
+    [
+        (800, 0.8, "1 x standard"),
+        (2_100, 0.7, "3 x standard"),
+        (300, 0.1, "3 x standard"),
+        (1_999, 0.8, "3 x standard"),
+    ],
+)
+def test_a_load_at_the_target_fits_whatever_the_last_digit_of_a_computed_share(
+    reads: int, target: float, name: str
+) -> None:
+    every = options(
+        workload(Transfers(reads, 1_000_000), None, {}),
+        lambda shape: SHAPES[shape].limits,
+        ClientHosts(),
+        target,
+        {},
+        {},
+    )
+    fits = {f"{option.count} x {option.name}": option.fits for option in every if option.name == "standard"}
+    assert fits == {"1 x standard": False, name: True}
+
+
+def test_a_load_just_above_the_target_does_not_fit() -> None:
+    options = options_of(workload(Transfers(801, 1_000_000), None, {}))
+
+    assert [options[name].fits for name in ("1 x standard", "2 x standard")] == [False, True]
+
+
+def test_a_load_on_ceilings_that_no_document_states_is_one_mount_target_that_may_not_fit() -> None:
+    options = options_of(workload(None, None, {"GETATTR": 400_000}))
+
+    assert options["1 x hpmt-20"].fits is None
+    assert options["1 x hpmt-20"].binds is None
 
 
 def test_lustre_is_a_size_on_sale() -> None:
@@ -64,8 +105,15 @@ def test_an_option_without_a_price_has_none_and_not_zero() -> None:
     assert options["1 x hpmt-40"].usd_per_month is None
 
 
+def test_a_mount_target_has_no_price_by_capacity() -> None:
+    by_capacity = {"hpmt-20": Price(0.3, is_per_gb=True, source="s", date="2026-11-24")}
+    every = options(READS, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, by_capacity, {})
+
+    assert [option.usd_per_month for option in every if option.name == "hpmt-20"] == [None]
+
+
 def test_more_ceiling_is_full_later() -> None:
-    growth = {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1e7, 28)}
+    growth = {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1e7)}
     options = options_of(READS, growth)
 
     assert options["1 x standard"].full_on == date(2026, 9, 21)
@@ -75,4 +123,4 @@ def test_more_ceiling_is_full_later() -> None:
 
 
 def test_a_date_in_the_far_future_is_no_forecast() -> None:
-    assert options_of(READS, {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1.0, 28)})["1 x hpmt-20"].full_on is None
+    assert options_of(READS, {READ_BANDWIDTH: Growth(TODAY, 1.5e9, 1.0)})["1 x hpmt-20"].full_on is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 from typing import Final, NamedTuple
 
 LEAST_DAYS: Final = 14
@@ -25,7 +26,6 @@ class Growth:
     last_day: float  # the last day with data, days since 1970
     last: float  # the line on this day, in the unit of the resource
     per_day: float  # slope
-    days: int  # days with data
 
     def day_of(self, ceiling: float) -> float | None:
         """Return the day on which the line reaches a ceiling, days since 1970, the last day if the line is there.
@@ -40,11 +40,9 @@ class Growth:
 
 def growth_of(peaks: Sequence[DailyPeak]) -> Growth | None:
     """Return the growth of daily peaks. None with fewer than 14 days of data."""
-    count = len(peaks)
-    if count < LEAST_DAYS:
+    if len(peaks) < LEAST_DAYS:
         return None
-    mean_day, mean = (sum(values) / count for values in zip(*peaks, strict=True))
-    spread = sum((day - mean_day) ** 2 for day, _ in peaks)
-    slope = sum((day - mean_day) * (value - mean) for day, value in peaks) / spread if spread else 0.0
-    last_day = max(day for day, _ in peaks)
-    return Growth(last_day, max(0.0, mean + slope * (last_day - mean_day)), slope, count)
+    days, values = zip(*peaks, strict=True)
+    slope, intercept = linear_regression(days, values)
+    last_day = max(days)
+    return Growth(last_day, intercept + slope * last_day, slope)

@@ -10,7 +10,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import ClientHosts
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.options import Option, Price, options
-from fss_toolbox.sizing.uses import READ_BANDWIDTH
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import Transfers, workload
 
 TODAY = 20_717.5  # 2026-09-21, days since 1970
@@ -120,6 +120,19 @@ def test_more_ceiling_is_full_later() -> None:
     assert options["2 x standard"].full_on == date(2026, 11, 10)
     assert options["1 x hpmt-20"].full_on == date(2026, 12, 30)
     assert options_of(READS)["1 x hpmt-20"].full_on is None
+
+
+def test_the_ceiling_that_is_reached_first_gives_the_date() -> None:
+    growth = {READ_BANDWIDTH: Growth(TODAY, 0.9e9, 1e6), WRITE_BANDWIDTH: Growth(TODAY, 0.5e9, 1e8)}
+
+    assert options_of(READS, growth)["1 x standard"].full_on == date(2026, 9, 26)
+
+
+def test_lustre_is_full_when_both_directions_together_reach_its_bandwidth() -> None:
+    """31.2 TiB of 125 MB/s per TB are 4,288 MB/s."""
+    growth = {BOTH_DIRECTIONS: Growth(TODAY, 3.288e9, 1e8), READ_BANDWIDTH: Growth(TODAY, 4.2e9, 1e9)}
+
+    assert options_of(READS, growth)["1 x lustre mbps-per-tb-125"].full_on == date(2026, 10, 1)
 
 
 def test_a_date_in_the_far_future_is_no_forecast() -> None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, ROUNDING, SHAPES, STANDARD, Limits
 from fss_exporter.model.service_table import GB, LUSTRE
 from fss_exporter.model.traffic import Traffic
-from fss_toolbox.sizing.capacity import CONNECTION_BOUNDS, ClientHosts, pieces_for, server_uses
+from fss_toolbox.sizing.capacity import ClientHosts, pieces_for, server_uses
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.purchase import offers
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, Use, fullest
@@ -147,9 +147,6 @@ def _full_on(alone: tuple[Use, ...], growth: Mapping[str, Growth], count: int) -
     days = [
         day
         for use in alone
-        if use.limit
-        and use.resource in growth
-        and use.resource not in CONNECTION_BOUNDS
-        and (day := growth[use.resource].day_of(use.limit * count)) is not None
+        if use.limit and use.resource in growth and (day := growth[use.resource].day_of(use.limit * count)) is not None
     ]
     return _EPOCH + timedelta(days=min(days)) if days else None

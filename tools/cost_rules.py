@@ -17,9 +17,7 @@ from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE, READ, R
 from fss_exporter.settings import load
 
 RULES = Path(__file__).parents[1] / "rules"
-_RATE = (
-    'sum by (network, instance, mountaddr) (rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m]))'
-)
+_RATE = 'rate(node_mountstats_nfs_operations_requests_total{{operation=~"{}"}}[5m])'
 _TRANSFERS = 'node_mount:fss_transfers:rate5m{{class="{}"}}'
 _ESTIMATE = "node_class:fss_client_estimated_iops:rate5m"
 _BOUNDS = (
@@ -67,7 +65,8 @@ def _metadata(kind: str, weights: Mapping[str, float]) -> str:
     for name, cost in sorted(weights.items()):
         if cost and class_of(name) == kind:
             by_cost.setdefault(cost, []).append(name)
-    return " + ".join(f"{cost:g} * {_RATE.format('|'.join(names))}" for cost, names in sorted(by_cost.items()))
+    rates = (f"{cost:g} * {_RATE.format('|'.join(names))}" for cost, names in sorted(by_cost.items()))
+    return f"sum by (network, instance, mountaddr) (max without (job) ({' or '.join(rates)}))"
 
 
 def main() -> None:

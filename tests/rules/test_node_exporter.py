@@ -1,0 +1,64 @@
+"""The estimated IOPS of rules/node_exporter.yml, with figures computed by hand."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.rules.pack import RULES, promtool
+from tools.cost_rules import rendered
+
+from fss_exporter.model.cost_overrides import NO_OVERRIDES
+
+MIB = 1 << 20
+OPERATIONS = {"READ": 50, "RENAME": 100, "COMMIT": 10, "LOOKUP": 20}
+"""Operations a second of a host. A READ has 1 MiB and costs 33, so all cost 50 x 33 + 100 x 8 + 10 + 20 x 2 = 2,500."""
+
+SHIPPED = (RULES / "node_exporter.yml").read_text()
+
+
+def series_of(job: str, *, without: str = "") -> dict[str, float]:
+    """Return the counters of the host by series, as one job scrapes them, with their growth in a minute."""
+    mount = f'job="{job}",instance="n1:9100",mountaddr="10.0.0.5",export="10.0.0.5:/a",protocol="tcp"'
+    counters = {
+        f'node_mountstats_nfs_operations_requests_total{{{mount},operation="{operation}"}}': 60.0 * rate
+        for operation, rate in OPERATIONS.items()
+        if operation != without
+    }
+    return counters | {f"node_mountstats_nfs_total_read_bytes_total{{{mount}}}": 60.0 * MIB * OPERATIONS["READ"]}
+
+
+@pytest.mark.parametrize("rules", [SHIPPED, rendered("node_exporter.yml", NO_OVERRIDES)], ids=["shipped", "rendered"])
+@pytest.mark.parametrize(
+    ("counters", "iops"),
+    [
+        (series_of("a"), 2_500),
+        (series_of("a") | series_of("b"), 2_500),
+        (series_of("a", without="LOOKUP"), 2_460),
+        (series_of("a", without="COMMIT"), 2_490),
+    ],
+    ids=["one job", "two jobs", "LOOKUP not stored", "COMMIT not stored"],
+)
+def test_the_load_of_a_host_is_the_sum_of_its_stored_operations_each_counted_once(
+    rules: str, counters: dict[str, float], iops: float, tmp_path: Path
+) -> None:
+    (tmp_path / "node_exporter.yml").write_text(rules)
+    expected = {
+        "expr": "address:fss_client_estimated_iops:rate5m",
+        "eval_time": "15m",
+        "exp_samples": [
+            {
+                "labels": 'address:fss_client_estimated_iops:rate5m{address="10.0.0.5",agent="node_exporter"}',
+                "value": iops,
+            }
+        ],
+    }
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": f"0+{growth}x20"} for name, growth in counters.items()],
+        "promql_expr_test": [expected],
+    }
+    document = {"rule_files": ["node_exporter.yml"], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "node_exporter_test.yml").write_text(yaml.safe_dump(document))
+    fine, said = promtool("test", "rules", tmp_path / "node_exporter_test.yml")
+
+    assert fine, said

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, GB, GIB, LUSTRE, NONE, SERVICES, TIB
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.sizing.purchase import clients_share, in_flight, offers
+from fss_toolbox.sizing.purchase import InFlight, clients_share, in_flight, offers
 from fss_toolbox.sizing.uses import known_uses
 from fss_toolbox.sizing.workload import plain
 
@@ -123,6 +123,23 @@ def test_writes_to_apsara_nas_take_the_latency_its_document_states() -> None:
     assert large.latency_seconds == 0.100
 
 
+@pytest.mark.parametrize(("per_second", "is_exceeded"), [(1_280, False), (1_281, True), (1_279, False)])
+def test_as_many_requests_as_the_service_takes_are_not_too_many(per_second: int, is_exceeded: bool) -> None:
+    """1,280 requests of 0.1 s are the 128 that Apsara NAS takes, and are computed as a little more or less."""
+    waiting = in_flight(load(writes=per_second, written_bytes=per_second * MIB), APSARA_NAS.kinds["capacity"], 0.1)
+
+    assert waiting is not None
+    assert waiting.exceeded is is_exceeded
+
+
+def test_100_requests_of_70_ms_are_7_at_a_time() -> None:
+    """100 x 0.07 is computed as 7.000000000000001."""
+    waiting = InFlight(latency_seconds=0.07, size_bytes=4096, needed=100 * 0.07, most=7)
+
+    assert waiting.needed > 7
+    assert not waiting.exceeded
+
+
 def test_no_latency_no_in_flight() -> None:
     assert in_flight(READS_300, APSARA_NAS.kinds["capacity"], None) is None
     assert in_flight(load(), None, 0.001) is None
@@ -137,4 +154,6 @@ def test_clients_needed_are_those_of_one_clients_figures() -> None:
     assert clients_share(READS_300, capacity) == pytest.approx(2)
     assert clients_share(READS_300, performance) == pytest.approx(1)
     assert clients_share(load(reads=28_000, read_bytes=28_000 * 4096), capacity) == pytest.approx(2)
+    both = load(reads=7_000, writes=5_000, read_bytes=7_000 * 4096, written_bytes=5_000 * 4096)
+    assert clients_share(both, capacity) == pytest.approx(1), "half of the reads and half of the writes of one client"
     assert clients_share(READS_300, LUSTRE.kinds["mbps-per-tb-125"]) is None

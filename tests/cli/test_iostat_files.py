@@ -38,6 +38,21 @@ def test_the_mount_whose_age_went_back_is_named(tmp_path: Path) -> None:
     assert "/mnt/z: its age went back from 600 to 500" in said
 
 
+def test_a_sum_says_how_many_mounts_it_leaves_out_because_their_cost_is_not_known(tmp_path: Path) -> None:
+    """Beside the mount of OCI File Storage, an equal one of another server with NFSv4."""
+
+    def with_an_nfs4_mount(name: str) -> Path:
+        other = (MIXED / name).read_text().replace("10.80.1.10", "10.80.1.11").replace("/mnt/a", "/mnt/v4")
+        other = (
+            other.replace("fstype nfs ", "fstype nfs4 ").replace("vers=3", "vers=4.1").replace("100003/3", "100003/4")
+        )
+        return edited(MIXED / name, tmp_path, lambda text: text + other, name)
+
+    said = compare(with_an_nfs4_mount("before.txt"), with_an_nfs4_mount("after.txt")).out
+    assert "not included: IOPS of mounts without a known cost (1 of 2)" in said
+    assert "without a known cost" not in compare(MIXED / "before.txt", MIXED / "after.txt").out
+
+
 def test_a_counter_that_went_back_is_named(tmp_path: Path) -> None:
     lower = edited(MIXED / "after.txt", tmp_path, lambda text: re.sub(r"LOOKUP: \d+", "LOOKUP: 1", text))
     said = refused(compare(MIXED / "before.txt", lower))

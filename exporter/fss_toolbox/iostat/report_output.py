@@ -104,9 +104,12 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
             f"{network.resource}: {figures}, {printed.percent(network.ratio)}",
             colour(network.ratio),
         )
-    locks = together(report.traffic.values()).lock_iops
-    if locks:
-        say(out, f"not included: about {printed.number(locks)} IOPS of locks", "dim")
+    every = together(report.traffic.values())
+    if every.lock_iops:
+        say(out, f"not included: about {printed.number(every.lock_iops)} IOPS of locks", "dim")
+    without_cost = sum(1 for traffic in report.traffic.values() if traffic.iops is None and traffic.operations)
+    if without_cost and every.iops is not None:
+        say(out, f"not included: IOPS of mounts without a known cost ({without_cost} of {len(report.traffic)})", "dim")
     say(out, "")
 
 

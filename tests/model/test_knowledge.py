@@ -3,7 +3,6 @@
 import pytest
 
 from fss_exporter.model.knowledge import (
-    FRESH_SECONDS,
     LAST_KNOWN_SECONDS,
     FigureSource,
     Knowledge,
@@ -19,14 +18,14 @@ OUTAGE = 31 * 60.0
     ("source", "age", "knowledge"),
     [
         (FigureSource.MEASURED, 0.0, Knowledge.NOW),
-        (FigureSource.OCI, FRESH_SECONDS - 1, Knowledge.NOW),
-        (FigureSource.OCI, FRESH_SECONDS, Knowledge.BEFORE),
-        (FigureSource.MEASURED, LAST_KNOWN_SECONDS, Knowledge.BEFORE),
-        (FigureSource.MEASURED, LAST_KNOWN_SECONDS + 1, Knowledge.NOTHING),
+        (FigureSource.OCI, 599.0, Knowledge.NOW),
+        (FigureSource.OCI, 600.0, Knowledge.BEFORE),
+        (FigureSource.MEASURED, 3600.0, Knowledge.BEFORE),
+        (FigureSource.MEASURED, 3601.0, Knowledge.NOTHING),
         (FigureSource.MEASURED, None, Knowledge.NOTHING),
         (FigureSource.CLIENTS, 0.0, Knowledge.AT_LEAST),
         (FigureSource.HOST, 0.0, Knowledge.AT_LEAST),
-        (FigureSource.CLIENTS, FRESH_SECONDS, Knowledge.NOTHING),
+        (FigureSource.CLIENTS, 600.0, Knowledge.NOTHING),
     ],
 )
 def test_age_and_source_say_what_a_figure_is_worth(

@@ -51,8 +51,9 @@ def test_no_requests_cost_nothing() -> None:
         ([0, 100, 0], 100 * 64.0 * KIB, 300),
         ([0, 0, 100], 100 * 1.0 * MIB, 3300),
         ([0, 0, 100], 100 * 256.0 * KIB, 900),
+        ([0, 0, 100], 100 * (256.0 * KIB - 10), 900),
     ],
-    ids=["4 KiB", "empty", "32 KiB", "36 KiB", "64 KiB", "1 MiB", "256 KiB"],
+    ids=["4 KiB", "empty", "32 KiB", "36 KiB", "64 KiB", "1 MiB", "256 KiB", "rounded down"],
 )
 def test_requests_of_one_size_are_estimated_exactly(rates: list[float], bytes_per_second: float, point: float) -> None:
     assert estimate_reads_by_size(rates, bytes_per_second).point == point
@@ -68,11 +69,31 @@ def test_two_sizes_whose_mean_is_a_page_multiple_are_not_taken_for_one() -> None
     assert bounds.lower <= sum(map(read_io_operations, requests)) <= bounds.upper
 
 
+def test_a_mean_that_is_no_page_multiple_is_no_single_size() -> None:
+    bounds = estimate_reads_by_size([0, 0, 100], 100 * (256.0 * KIB + 1000))
+
+    assert bounds.point == (bounds.lower + bounds.upper) / 2
+    assert bounds.lower < bounds.point < bounds.upper
+
+
 def test_without_throughput_the_buckets_alone_bound_it() -> None:
     assert estimate_reads_by_size([10, 0, 0], None) == (20, 20, 20)
     lower, point, upper = estimate_reads_by_size([0, 0, 10], None)
-    assert (lower, upper) == (40, 330)
-    assert lower <= point <= upper
+    assert (lower, point, upper) == (40, 185, 330)
+    assert estimate_reads_by_size([0, 10, 0], None) == (20, 25, 30)
+
+
+def test_a_request_of_the_middle_bucket_needs_24_kib_beyond_its_8_kib_to_start_a_second_block() -> None:
+    bounds = estimate_reads_by_size([0, 10, 0], 10 * 8 * KIB + 5 * 24 * KIB)
+
+    assert (bounds.lower, bounds.upper) == pytest.approx((20, 25))
+
+
+def test_metadata_costs_what_was_measured_where_costs_were_measured() -> None:
+    measured = {"REMOVE": 9.5, "GETATTR": 1.0}
+
+    assert estimate_metadata({"Remove": 10, "GETATTR": 5}, measured) == Bounds.exact(100)
+    assert estimate_metadata({"unheard of": 10}, measured) == (10, 10, 95)
 
 
 @given(workloads)

@@ -34,7 +34,7 @@ class FigureSource(StrEnum):
 class Knowledge(StrEnum):
     """What a figure is worth. The values are the values of the label `knowledge`."""
 
-    NOW = "now"  # a figure of the whole load, at most ten minutes old
+    NOW = "now"  # a figure of the whole load, younger than ten minutes
     BEFORE = "before"  # a figure of the whole load, at most an hour old
     AT_LEAST = "at_least"  # a lower bound
     NOTHING = "nothing"  # too old, or of unknown age

@@ -244,6 +244,16 @@ def test_requests_of_minutes_named_by_their_start_are_compared_with_the_right_mi
     assert row.cost.measured == pytest.approx(1)
 
 
+def test_requests_that_oci_rounds_down_in_each_of_many_minutes_are_not_said_to_differ() -> None:
+    """A rate of 10.4 a second has 624 requests a minute. OCI publishes 10, which are 600."""
+    minutes = [CountedMinute(at, "CREATE", {"CREATE": 624.0}, at * 60 - 56, at * 60 - 4) for at in range(100, 110)]
+    (row,) = rows_by_requests(minutes, {("CREATE", at): 600.0 for at in range(99, 111)})
+
+    assert row.cost.measured == pytest.approx(600 / 624)
+    assert abs(row.cost.measured - 1) <= row.cost.uncertainty
+    assert row.cost.verdict == "uncertain"
+
+
 @pytest.mark.parametrize(
     ("measured_cost", "uncertainty", "verdict"),
     [

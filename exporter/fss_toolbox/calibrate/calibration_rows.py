@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from fss_toolbox.calibrate.calibration_run import CountedMinute
 from fss_toolbox.calibrate.calibration_steps import IDLE, CalibrationStep, costs_by_kind
-from fss_toolbox.calibrate.fitted_costs import BACKGROUND, FittedCost
+from fss_toolbox.calibrate.fitted_costs import BACKGROUND, ROUNDING, FittedCost
 from fss_toolbox.calibrate.oci_clock import NAMINGS, ClockFit, Naming, OciClock, fit_clock
 
 
@@ -76,7 +76,7 @@ def rows_by_requests(
         if sent := _sent(step, compared):
             by_table = table.get(step, 0.0) * sent / (60.0 * len(compared))
             ratio = sum(published[step, clock.name_of(minute.minute)] for minute in compared) / sent
-            cost = FittedCost(1.0, ratio, 2 * 30.0 / sent)
+            cost = FittedCost(1.0, ratio, ROUNDING * len(compared) / sent)
             rows.append(CalibrationRow(step, _sent(step, own), by_table, None, cost))
     return rows
 

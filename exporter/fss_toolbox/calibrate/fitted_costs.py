@@ -17,8 +17,8 @@ BACKGROUND: Final = "background"  # I/O operations of each minute that are no re
 
 TOLERANCE: Final = 0.03  # Share of the table's cost by which a cost may differ and still agree
 
-_ROUNDING: Final = 30.0  # I/O operations by which OCI's whole IOPS can miss a minute
-_ROUNDING_VARIANCE: Final = _ROUNDING**2 / 3
+ROUNDING: Final = 30.0  # I/O operations, or requests, by which OCI's whole rate a second can miss a minute
+_ROUNDING_VARIANCE: Final = ROUNDING**2 / 3
 
 _PULL: Final = 1e-7
 # Weight of the table's cost where the minutes say nothing, as a share of the largest squared count.
@@ -93,7 +93,7 @@ def fit_costs(
     doubts = [max(1.0, cost) * scale for cost, scale in zip(prior, scales, strict=True)]
     costs = {}
     for at, (kind, line) in enumerate(zip(kinds, inverse, strict=True)):
-        rounding = _ROUNDING * sum(abs(_dot(row, line)) for row in rows)
+        rounding = ROUNDING * sum(abs(_dot(row, line)) for row in rows)
         inseparable = _PULL * sum(abs(value) * doubt for value, doubt in zip(line, doubts, strict=True))
         uncertainty = (rounding + 2 * sqrt(max(0.0, line[at]) * noise) + inseparable) / scales[at]
         costs[kind] = FittedCost(prior[at], prior[at] + change[at] / scales[at], uncertainty)

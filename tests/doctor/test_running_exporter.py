@@ -98,7 +98,7 @@ def test_an_exporter_that_sees_everything_says_so(exporter: Exporter) -> None:
 
 
 def test_a_poller_that_stands_by_is_fine_and_says_where_the_figures_are(exporter: Exporter) -> None:
-    words = "this poller stands by, because another poller leads. The other one has the figures of OCI"
+    words = "this poller stands by, because another poller leads. The leader has the figures of OCI"
     for leader in (0, 1):
         exporter.metrics = (200, f"{FINE}fss_oci_leader {leader}\n")
         assert ((Severity.OK, "oci", words) in findings(exporter)) is (leader == 0)

@@ -157,6 +157,19 @@ def test_a_mean_header_that_no_request_can_have_shows_that_sizes_differ() -> Non
     assert holds(bounds, truth)
 
 
+def test_failed_reads_have_short_replies_that_hide_no_payload_although_the_payload_counter_is_late() -> None:
+    """60 READs end one byte into their second block, and 40 fail. The payload of ten is not counted yet."""
+    sizes = [32 * KIB + 1] * 60
+    wire = wire_of(READ, received(sizes) + 40 * 32, errors=40)
+    truth = sum(map(read_io_operations, sizes)) + 40 * read_io_operations(0)
+
+    assert holds(estimate_transfers(READ, 100, sum(sizes[10:]), MIB, wire), truth)
+
+
+def test_bounds_add_up() -> None:
+    assert Bounds(1, 2, 4).plus(Bounds(10, 20, 40)) == Bounds(11, 22, 44)
+
+
 @given(workloads)
 def test_the_truth_of_any_reads_lies_within_the_bounds(workload: tuple[int, list[int]]) -> None:
     cap, sizes = workload

@@ -57,6 +57,21 @@ def test_two_full_mount_targets_do_not_both_fill_the_third() -> None:
     assert "mt-b falls from 90% to 70%, mt-a rises from 50% to 70%" in moves[1].text
 
 
+def test_load_moves_to_the_emptiest_of_several() -> None:
+    loads = {"mt-a": 45_000, "mt-b": 20_000, "mt-c": 5_000}
+    targets = [TargetLoad(name, name, iops, 50_000, {"projects": iops}, {}) for name, iops in loads.items()]
+
+    (first, *_) = ranked(targets, [], {})
+    assert "from mt-a to mt-c" in first.text
+
+
+@pytest.mark.parametrize(("shared", "number"), [(99, 0), (100, 1)])
+def test_a_move_of_a_small_file_system_is_left_out(shared: float, number: int) -> None:
+    full = TargetLoad("mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 45_000 - shared, "projects": shared}, {})
+
+    assert len(ranked([full, SPARE], [], {})) == number
+
+
 def test_the_largest_clients_that_fit_are_named_first() -> None:
     clients = [
         MountLoad(name, "10.0.0.1", "/b", Traffic({"GETATTR": OperationTraffic(iops, Bounds.exact(iops))}))
@@ -141,3 +156,35 @@ def test_the_change_that_saves_most_comes_first() -> None:
         "delete-storm",
         "network",
     ]
+
+
+@pytest.mark.parametrize(("per_second", "expected"), [(99, []), (100, ["stat-storm"])])
+def test_a_change_that_saves_fewer_than_100_iops_is_left_out(per_second: float, expected: list[str]) -> None:
+    assert kinds(workload(None, None, {"GETATTR": per_second})) == expected
+
+
+@pytest.mark.parametrize(("of_the_other", "number"), [(35_001, 0), (35_000, 1)])
+def test_shares_that_differ_by_20_percent_are_uneven(of_the_other: float, number: int) -> None:
+    full = TargetLoad("mt-a", "10.0.0.1", 45_000, 50_000, {"projects": 45_000}, {})
+    other = TargetLoad("mt-b", "10.0.0.2", of_the_other, 50_000, {"projects": of_the_other}, {})
+
+    assert len(ranked([full, other], [], {})) == number
+
+
+@pytest.mark.parametrize(
+    ("per_second", "in_flight", "expected"),
+    [
+        (50, 1.0, ["serial"]),
+        (49, 1.0, []),
+        (50, 0.5, ["serial"]),
+        (50, 0.49, []),
+        (50, 1.5, ["serial"]),
+        (50, 1.51, []),
+    ],
+)
+def test_a_program_is_serial_with_one_request_in_flight_and_50_operations_a_second(
+    per_second: float, in_flight: float, expected: list[str]
+) -> None:
+    traffic = Traffic({"COMMIT": OperationTraffic(per_second, Bounds.exact(per_second), execute_seconds=in_flight)})
+
+    assert kinds(traffic) == expected

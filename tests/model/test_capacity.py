@@ -174,6 +174,41 @@ def test_an_estimate_has_a_number_for_its_upper_bound() -> None:
     assert (answer.mount_targets, answer.mount_targets_at_worst) == (1, 2)
 
 
+def test_the_upper_bound_needs_the_same_number_however_many_mount_targets_are_given() -> None:
+    reads = OperationTraffic(1_000, Bounds(30_000, 40_000, 100_000))
+    load = Traffic({READ: reads})
+    numbers = [plan(load, STANDARD.limits, NO_CLIENTS, 0.8, given).mount_targets_at_worst for given in (None, 1, 4)]
+
+    assert numbers == [3, 3, 3]
+
+
+def test_without_a_number_as_many_mount_targets_as_needed_carry_the_load() -> None:
+    """50,000 READs of 32 KiB are 100,000 IOPS and need three mount targets, which carry 150,000."""
+    load = workload(Transfers(50_000, 32 * KIB), None, {})
+
+    assert plan(load, STANDARD.limits, NO_CLIENTS, 0.8).attainable == pytest.approx(1.5)
+    assert plan(load, STANDARD.limits, NO_CLIENTS, 0.8, 1).attainable == pytest.approx(0.5)
+
+
+def test_a_bound_of_an_unknown_number_of_clients_is_not_judged() -> None:
+    clients = ClientHosts(bandwidth=1e9, network_rtt_seconds=0.001)
+    uses = {
+        use.resource: use for use in plan(workload(Transfers(10, MIB), None, {}), STANDARD.limits, clients, 0.8).clients
+    }
+
+    assert {resource: use.ratio for resource, use in uses.items()} == {CLIENT_NETWORK: None, TCP_WINDOW: None}
+    assert uses[CLIENT_NETWORK].demand == 10 * MIB
+
+
+def test_bytes_without_a_number_of_operations_do_not_say_how_many_requests_are_in_flight() -> None:
+    """OCI publishes the bytes of a mount target, and not all of its operations."""
+    clients = ClientHosts(concurrency=16, latency_seconds=0.002)
+    load = Traffic({"all operations": OperationTraffic(0.0, Bounds.exact(1_000))}, read_bytes=1e6)
+    (latency,) = plan(load, STANDARD.limits, clients, 0.8).clients
+
+    assert (latency.resource, latency.demand, latency.ratio) == (LATENCY, None, None)
+
+
 def test_idle_needs_no_second_mount_target() -> None:
     answer = plan(Traffic(), STANDARD.limits, NO_CLIENTS, 0.8)
     assert answer.binds is None

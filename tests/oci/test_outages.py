@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 from tests.clock import NOON
+from tests.oci.fake_cloud import FakeCloud
 from tests.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
@@ -121,6 +122,37 @@ def test_one_bad_point_after_an_outage_costs_one_minute_until_it_is_mended() -> 
     poll.cloud.figure = lambda *_: 1.0
     poll.minute()
     assert poll.counted() == {"a": 63 * 60.0, "b": 63 * 60.0}
+
+
+def test_a_region_without_mount_targets_and_metrics_is_polled_well_and_seen() -> None:
+    poll = PolledRegion(FakeCloud([]))
+    poll.cloud.names = ()
+    poll.minute(11)
+    (region,) = poll.board.regions
+    assert region.success
+    assert region.poll is not None
+    assert region.poll.has_answer
+    assert region.poll.succeeded_at == poll.now
+
+
+def test_mount_targets_without_any_metric_are_a_failure_that_the_log_names_until_the_first_metric(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    poll = PolledRegion()
+    names, poll.cloud.names = poll.cloud.names, ()
+    for _ in range(3):
+        poll.minute()
+    (region,) = poll.board.regions
+    assert not region.success
+    assert [message for message in caplog.messages if "ListMetrics" in message] == [
+        "eu: ListMetrics in eu-frankfurt-1: OCI lists no metric of File Storage, although there are 2 mount targets"
+    ]
+    poll.cloud.names = names
+    poll.minute(2)
+    (region,) = poll.board.regions
+    assert region.success
+    assert caplog.messages[-1] == "eu: ListMetrics works again"
 
 
 def test_a_failed_query_leaves_the_number_of_streams_of_the_last_answer() -> None:

@@ -36,6 +36,7 @@ class MetricQueries:
         waits_for: end of the oldest minute that a calculation waits for, by documented name.
         is_refused: whether OCI refused a query of the last poll for a permission.
         has_answer: whether a query of the last poll that had any was answered.
+        is_empty: whether OCI lists neither mount targets nor metrics here, so that there is nothing to ask for.
 
     Args:
         client: calls in the region.
@@ -73,6 +74,7 @@ class MetricQueries:
         self.waits_for: Mapping[str, int] = {}
         self.is_refused = False
         self.has_answer = False
+        self.is_empty = False
         self.states: dict[str, MetricState] = {}
         self.names_are_due = True
         self._not_watched: set[str] = set()
@@ -108,7 +110,7 @@ class MetricQueries:
             store.relabel()
 
     def learn_names(self, scopes: Sequence[Scope]) -> None:
-        """List the names of the metrics. If a scope does not answer, all known names stay in use, and names stay due."""
+        """List the names of the metrics. If a scope does not answer, all known names stay in use. Without a name, names stay due."""
         names: list[str] = []
         failed = False
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
@@ -121,7 +123,13 @@ class MetricQueries:
                     self.failures.report("ListMetrics", error)
                     failed = True
         self._names.learn(names, is_whole=not failed)
-        self.names_are_due = failed
+        self.names_are_due = failed or not names
+        has_none, targets = not failed and not names, len(self._inventory.mount_targets)
+        self.is_empty = has_none and not targets
+        if has_none and targets:
+            message = f"OCI lists no metric of File Storage, although there are {targets} mount targets"
+            where = f"ListMetrics in {self.client.region}"
+            self.failures.report("ListMetrics", BrokenAnswer(f"{where}: {message}", operation="ListMetrics"))
 
     def query_all(self, scopes: Sequence[Scope], out_of_time: Callable[[], bool]) -> None:
         """Query every metric of the tenancy. If the time runs out, the next poll begins with the remaining metrics."""

@@ -82,7 +82,7 @@ class RegionPoller:
         self._keep(self._queries.ledger)
         self._look_for_changes()
         self._queries.failures.end_round()
-        if states and all(state.success for state in states.values()):
+        if (states or self._queries.is_empty) and all(state.success for state in states.values()):
             self._succeeded_at = self._queries.now()
         poll = self._state(self._clock() - began)
         self._log_first(poll)
@@ -126,7 +126,8 @@ class RegionPoller:
             targets=MappingProxyType(self._judge.figures()),
             metrics=MappingProxyType(dict(self._queries.states)),
             is_refused=self._queries.is_refused,
-            has_answer=self._queries.has_answer,
+            has_answer=self._queries.has_answer or self._queries.is_empty,
+            is_empty=self._queries.is_empty,
             failed_calls=self._queries.failures.failed_calls,
             duration_seconds=seconds,
             ended=self._queries.now(),

@@ -112,6 +112,7 @@ class PollState:
     is_refused: bool = False  # whether OCI refused a query for a permission
     # whether a query of the poll was answered. An old answer to a metric that is asked for rarely says nothing of the region
     has_answer: bool = False
+    is_empty: bool = False  # whether OCI lists neither mount targets nor metrics, so that there is nothing to ask for
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
     duration_seconds: float = 0.0  # time that the poll took
     ended: float = 0.0  # epoch seconds at which it ended
@@ -122,7 +123,7 @@ class PollState:
     @property
     def success(self) -> bool:
         """Whether every query was answered."""
-        return bool(self.metrics) and all(metric.success for metric in self.metrics.values())
+        return (self.is_empty or bool(self.metrics)) and all(metric.success for metric in self.metrics.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,3 +40,14 @@ def test_a_read_that_carries_less_than_it_asks_for_stays_within_its_class() -> N
     lower, point, upper = classes_io_operations(READ, classes([1024 * KIB]), 100)
 
     assert (lower, point, upper) == (18, 18, 33)
+
+
+def test_the_payload_that_other_classes_leave_places_the_point() -> None:
+    """10 READs of 600 KiB move 6,000 KiB of 5,120 to 10,240. Up to 32 MiB are those of 1,000 READs of up to 32 KiB.
+
+    So the 10 READs move 6,000 to 10,240 KiB, in the middle 8,120, which is 3,000 / 5,120 of the way.
+    """
+    bounds = classes_io_operations(READ, classes([32 * KIB] * 1_000 + [600 * KIB] * 10), (32_000 + 6_000) * KIB)
+
+    least, most = 1_000 * 2 + 10 * 18, 1_000 * 2 + 10 * 33
+    assert bounds == pytest.approx((least, least + 3_000 / 5_120 * (most - least), most))

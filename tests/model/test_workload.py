@@ -1,10 +1,15 @@
 """A stated workload and what it costs."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
+from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE, read_io_operations, write_io_operations
-from fss_toolbox.sizing.workload import Transfers, transfer_cost, workload
+from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_toolbox.sizing.workload import Transfers, priced, scaled, transfer_cost, workload
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -12,7 +17,7 @@ sizes = st.integers(0, 64 * MIB)
 caps = st.integers(KIB, MIB)
 
 
-@pytest.mark.parametrize("name", ["READ", "WRITE", "FOO", "getattr", "NLM_", "NLM_FOO", "NLM_NULL", ""])
+@pytest.mark.parametrize("name", ["READ", "WRITE", "FOO", "getattr", "NLM_", "NLM_FOO", "NLM_NULL", "LOCK", ""])
 def test_an_operation_without_a_fixed_cost_is_named(name: str) -> None:
     with pytest.raises(ValueError, match=rf"^{name} "):
         workload(None, None, {name: 1.0})
@@ -29,6 +34,43 @@ def test_a_transfer_above_the_cap_is_split_by_the_client() -> None:
     assert transfer_cost(READ, 4 * MIB) == (4, 4 * 33)
     assert transfer_cost(READ, MIB + 1) == (2, 33 + 2)
     assert transfer_cost(WRITE, MIB, 64 * KIB) == (16, 16 * 6)
+
+
+def test_the_operations_of_a_workload_are_the_calls_on_the_wire() -> None:
+    """10 reads of 2 MiB a second are 20 READs, and a lock call is one operation."""
+    traffic = workload(Transfers(10, 2 * MIB), None, {"NLM_LOCK": 100, "RENAME": 7})
+
+    calls = {name: rate.operations for name, rate in traffic.operations.items()}
+    assert calls == {"READ": 20, "NLM_LOCK": 100, "RENAME": 7}
+
+
+def test_half_of_a_load_has_half_of_every_figure() -> None:
+    load = Traffic(
+        {"READ": OperationTraffic(10, Bounds(20, 30, 40), retransmissions=2, rtt_seconds=1)}, 100, 50, lock_iops=8
+    )
+
+    assert scaled(load, 0.5) == Traffic(
+        {"READ": OperationTraffic(5, Bounds(10, 15, 20), retransmissions=1, rtt_seconds=0.5)}, 50, 25, lock_iops=4
+    )
+    assert scaled(replace(load, lock_iops=None), 0.5).lock_iops is None
+
+
+@pytest.mark.parametrize(
+    ("override", "iops"),
+    [
+        (CostOverride("NLM", 5.0, 1.0, "2026-11-22", "x"), Bounds(2_550, 2_550, 2_550)),
+        (CostOverride("RENAME", 9.5, 1.0, "2026-11-22", "x"), Bounds(2_525, 2_525, 2_525)),
+        (CostOverride("READ", None, 0.5, "2026-11-22", "x"), Bounds(1_625, 1_625, 1_625)),
+    ],
+    ids=["lock calls", "an operation", "a factor of READ"],
+)
+def test_a_measured_cost_takes_the_place_of_the_tables(override: CostOverride, iops: Bounds) -> None:
+    """By the table, 50 READs of 1 MiB cost 1,650, 100 lock calls 400, and 50 RENAMEs 400."""
+    load = workload(Transfers(50, MIB), None, {"NLM_LOCK": 100, "RENAME": 50})
+
+    assert load.iops == Bounds.exact(2_450)
+    assert priced(load, CostOverrides((override,))).iops == iops
+    assert priced(load, CostOverrides(())) == load
 
 
 @given(sizes, caps)

@@ -55,6 +55,18 @@ def test_a_minute_with_less_than_one_request_a_second_is_good(success: float | N
     assert (availability(minute()), latency(minute())) == ("good", "good")
 
 
+def test_a_minute_with_one_request_a_second_is_judged() -> None:
+    busy = minute(requests(0.5, 30.0), requests(0.5, 30.0), success=0.0)
+
+    assert (availability(busy), latency(busy)) == ("bad", "bad")
+
+
+def test_requests_without_a_latency_do_not_thin_the_latency_of_the_others() -> None:
+    assert latency_ratios(minute(requests(100, 2.0), requests(300, None))) == {"read": pytest.approx(2.0)}
+    assert latency_ratios(minute(requests(0, 2.0), requests(300, None))) == {}
+    assert latency_ratios(MountTargetMinute(None, None)) == {}
+
+
 def test_a_minute_whose_requests_are_unknown_is_unknown() -> None:
     blind = MountTargetMinute(None, 0.5)
     assert (availability(blind), latency(blind)) == ("unknown", "unknown")

@@ -97,9 +97,9 @@ def _is_known(requests: Sequence[KindOfRequests]) -> bool:
 
 
 def _mean_ratio(requests: Iterable[KindOfRequests]) -> float | None:
-    known = [(group.rate, group.ratio) for group in requests if group.rate and group.ratio is not None]
+    known = [(group.rate, ratio) for group in requests if (ratio := group.ratio) is not None]
     total = sum(rate for rate, _ in known)
-    return sum(rate * ratio for rate, ratio in known if ratio is not None) / total if total else None
+    return sum(rate * ratio for rate, ratio in known) / total if total else None
 
 
 def _groups(named: Iterable[tuple[str, KindOfRequests]]) -> Mapping[str, list[KindOfRequests]]:

@@ -2,12 +2,13 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from tests.oci.fake_cloud import FakeCloud, mount_target
 from tests.oci.polled_region import PolledRegion
 
-from fss_exporter.errors import CloudError, NotAuthorized
+from fss_exporter.errors import CloudError, LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
 from fss_exporter.settings import load
@@ -94,6 +95,58 @@ def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_
     assert [message for message in caplog.messages if "left out" in message] == [
         "eu: ListMountTargets in eu-frankfurt-1: 1 rows left out, because they are not as documented"
     ]
+
+
+def time_out(poll: PolledRegion, operation: str) -> CloudError:
+    """The error of a call after its time-out."""
+    poll.now += 10.0
+    return LateAnswer("timed out", operation=operation)
+
+
+def test_a_region_that_does_not_answer_is_asked_a_few_times_and_keeps_its_resources() -> None:
+    """Each call takes its whole time-out. The inventories of all other regions, and the health check, would wait for hundreds."""
+    poll = PolledRegion()
+    poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(30)))
+    poll.inventory.run()
+    before = poll.inventory.state.inventory
+    assert before is not None
+    poll.cloud.calls.clear()
+    poll.cloud.refuse = partial(time_out, poll)
+    poll.inventory.run()
+    state = poll.inventory.state
+    assert len(poll.cloud.calls) < 6
+    assert state.inventory == before
+    assert not any(succeeded for operation, succeeded in state.succeeded.items() if operation.startswith("List"))
+    assert state.compartments_seen == 0
+
+    poll.cloud.refuse = lambda _: None
+    poll.inventory.run()
+    assert all(poll.inventory.state.succeeded.values())
+
+
+def test_an_operation_that_hangs_costs_no_other_operation() -> None:
+    poll = PolledRegion()
+    poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(9)))
+    poll.cloud.refuse = lambda name: time_out(poll, name) if name == "ListReplications" else None
+    poll.inventory.run()
+    failed = [operation for operation, succeeded in poll.inventory.state.succeeded.items() if not succeeded]
+    assert failed == ["ListReplications"]
+
+
+def test_calls_that_fail_at_once_keep_no_other_call_from_being_made() -> None:
+    """A network that is back after a second costs a few listings, not the inventory."""
+    poll = PolledRegion()
+    poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(9)))
+    poll.cloud.refuse = lambda name: Unreachable("refused", operation=name) if name.startswith("ListE") else None
+    poll.inventory.run()
+    assert poll.cloud.calls.count("ListExports") == 10
+
+
+def test_addresses_of_a_service_that_does_not_answer_are_asked_for_once_in_each_subnet() -> None:
+    cloud = FakeCloud([mount_target(str(at)) for at in range(5)])
+    cloud.refuse = lambda operation: LateAnswer("timed out", operation=operation)
+    AddressLookup(cloud, lambda *_: None).look_up(cloud.targets, lambda: None)
+    assert cloud.calls == ["GetSubnet", "GetPrivateIp"]
 
 
 def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.LogCaptureFixture) -> None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from fss_exporter.errors import CloudError, NotAuthorized
+from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
 from fss_exporter.oci.oci_inventory import ACTIVE, MountTarget
 
@@ -45,7 +45,7 @@ class AddressLookup:
     def look_up(self, targets: Iterable[MountTarget], progress: Callable[[], None]) -> None:
         """Look up every unknown address. `progress` is called after each subnet or mount target.
 
-        After a refusal the subnet is skipped for the rest of the round.
+        After a refusal, and after a call without an answer, the subnet is skipped for the rest of the round.
         """
         by_subnet: dict[str, list[MountTarget]] = {}
         for target in targets:
@@ -79,6 +79,6 @@ class AddressLookup:
             known[ocid] = call(ocid)
         except CloudError as error:
             self._report(operation, error)
-            return not isinstance(error, NotAuthorized)
+            return not isinstance(error, NotAuthorized | Unreachable)
         self._report(operation, None)
         return True

@@ -13,7 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, UsageError
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.address_lookup import LOOK_UPS, AddressLookup, Report
@@ -22,6 +22,8 @@ from fss_exporter.oci.selection import InventorySelection, choose
 from fss_exporter.oci.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
+
+_UNANSWERED_SECONDS: Final = 30.0  # three calls of the usual time-out
 
 _IN_DOMAINS: Final = (
     "ListMountTargets",
@@ -58,6 +60,7 @@ class _Round:
     failed_compartments: set[str] = field(default_factory=set)
     unreachable_services: set[str] = field(default_factory=set)
     used: set[_Key] = field(default_factory=set)  # listings that the round has asked for
+    unanswered_seconds: float = 0.0  # time that the last calls took, if none of them was answered
     mistakes: int = 0  # compartments of the settings that cannot be made out
 
     def outcomes(self) -> dict[str, Any]:
@@ -245,15 +248,23 @@ class InventoryRefresh:
     def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
 
-        A listing with rows of an undocumented form is a failure too, and its other rows are the answer.
+        A listing with rows of an undocumented form is a failure too, and its other rows are the answer. A region that does not
+        answer is asked for nothing more in this round, because every call would take its whole time-out.
 
         Raises:
             CloudError: the call failed, and there is no other answer. The error is already reported.
         """
         self._round.used.add(key)
+        began = self._now()
         try:
+            if self._round.unanswered_seconds >= _UNANSWERED_SECONDS:
+                message = f"{key[0]} in {self.client.region}: not asked, after calls without an answer"
+                raise Unreachable(message, operation=key[0])
             answer = ask()
+            self._round.unanswered_seconds = 0.0
         except CloudError as error:
+            without_answer = self._round.unanswered_seconds + self._now() - began
+            self._round.unanswered_seconds = without_answer if isinstance(error, Unreachable) else 0.0
             self._note(key[0], error)
             self._round.failed_compartments.update(key[1:2])
             if key in self._last:

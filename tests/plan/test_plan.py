@@ -237,6 +237,11 @@ class TestConnections:
         out = " ".join(ask("plan", "--reads", "5", "--clients", "200", "--nconnect", "16").out.split())
         assert "200 clients x nconnect 16 = 3,200. One mount target takes 100,000, so 6,250 such clients" in out
 
+    def test_connections_are_not_called_clients_where_nobody_states_several_for_each_client(self) -> None:
+        """A recorded load has the connections that OCI counted. How many clients hold them is not known."""
+        out = " ".join(ask("plan", "--reads", "5", "--clients", "90000").out.split())
+        assert "connections: 90,000. One mount target takes 100,000 (the white paper" in out
+
 
 def test_concurrency_drives_a_mix_of_operations() -> None:
     mix = ("--operation", "GETATTR=3", "--operation", "LOOKUP=1", "--mix", "--concurrency", "8", "--latency", "1ms")

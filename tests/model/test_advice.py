@@ -65,6 +65,12 @@ def test_load_moves_to_the_emptiest_of_several() -> None:
     assert "from mt-a to mt-c" in first.text
 
 
+def test_an_empty_mount_target_of_other_file_systems_does_not_hide_the_one_that_can_take_load() -> None:
+    other = TargetLoad("mt-other", "10.0.0.9", 0, 50_000, {"archive": 0}, {})
+
+    assert "from mt-home to mt-spare" in only(ranked([HOME, SPARE, other], [], {}), "move").text
+
+
 @pytest.mark.parametrize(("shared", "number"), [(99, 0), (100, 1)])
 def test_a_move_of_a_small_file_system_is_left_out(shared: float, number: int) -> None:
     full = TargetLoad("mt-home", "10.0.0.1", 45_000, 50_000, {"homes": 45_000 - shared, "projects": shared}, {})

@@ -194,3 +194,25 @@ def test_a_program_is_serial_with_one_request_in_flight_and_50_operations_a_seco
     traffic = Traffic({"COMMIT": OperationTraffic(per_second, Bounds.exact(per_second), execute_seconds=in_flight)})
 
     assert kinds(traffic) == expected
+
+
+def test_the_figures_of_serial_work_follow_littles_law() -> None:
+    """100 operations a second with 0.5 in flight take 5 ms each, so 16 at a time reach 3,200."""
+    traffic = Traffic({"COMMIT": OperationTraffic(100, Bounds.exact(100), execute_seconds=0.5)})
+    change = only(ranked([], [mount(traffic)], {}), "serial")
+
+    assert "up to 3,200 operations/s in place of 100" in change.text
+    assert "0.5 requests in flight at 5.00 ms each" in change.computed
+
+
+@pytest.mark.parametrize(("megabytes", "expected"), [(504, ["nconnect"]), (503, [])])
+def test_a_connection_is_full_at_80_percent_of_its_window_in_each_round_trip(
+    megabytes: float, expected: list[str]
+) -> None:
+    """A window of 3 MiB every 5 ms is 629 MB/s."""
+    reads = OperationTraffic(megabytes, Bounds.exact(1), rtt_seconds=megabytes * 0.005)
+    changes = ranked([], [mount(Traffic({"READ": reads}, read_bytes=megabytes * 1e6), nconnect=1)], {})
+
+    assert [change.kind for change in changes] == expected
+    assert all("504 MB/s are 80% of one connection's window" in change.text for change in changes)
+    assert all("a window of 3 MiB every 5.0 ms is 629 MB/s" in change.computed for change in changes)

@@ -47,9 +47,10 @@ class System:
 
     def take(self, pattern: str) -> str:
         """Copy one file of dist/ into the system, and return its path there."""
-        (source,) = DIST.glob(pattern)
-        shutil.copy(source, self.root / "root")
-        return f"/root/{source.name}"
+        sources = list(DIST.glob(pattern))
+        assert len(sources) == 1, f"{len(sources)} files in {DIST} are named {pattern}. Run `make release` first"
+        shutil.copy(sources[0], self.root / "root")
+        return f"/root/{sources[0].name}"
 
     def is_on(self, unit: str) -> bool:
         done = subprocess.run(

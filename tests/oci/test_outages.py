@@ -9,7 +9,7 @@ from tests.clock import NOON
 from tests.oci.fake_cloud import FakeCloud
 from tests.oci.polled_region import PolledRegion
 
-from fss_exporter.errors import CloudError, Unreachable
+from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
 from fss_exporter.oci.ledger import GIVE_UP_MINUTES, newest_complete
 
@@ -133,6 +133,20 @@ def test_a_region_without_mount_targets_and_metrics_is_polled_well_and_seen() ->
     assert region.poll is not None
     assert region.poll.has_answer
     assert region.poll.succeeded_at == poll.now
+
+
+def test_a_region_whose_mount_targets_cannot_be_listed_is_not_an_empty_region() -> None:
+    poll = PolledRegion(FakeCloud([]))
+    poll.cloud.names = ()
+    poll.cloud.refuse = lambda operation: (
+        NotAuthorized("no", operation=operation) if operation == "ListMountTargets" else None
+    )
+    poll.minute(11)
+    (region,) = poll.board.regions
+    assert region.poll is not None
+    assert not region.poll.success
+    assert not region.poll.has_answer
+    assert region.poll.succeeded_at is None
 
 
 def test_mount_targets_without_any_metric_are_a_failure_that_the_log_names_until_the_first_metric(

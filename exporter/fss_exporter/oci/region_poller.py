@@ -55,6 +55,7 @@ class RegionPoller:
         self._succeeded_at: float | None = None
         self._first_is_logged = False
         self._suspicious: frozenset[object] = frozenset()
+        self._is_empty = False  # whether a whole inventory and OCI's list of metrics leave nothing to ask for
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
         """Query every metric once, in some seconds. The next poll begins with the remaining metrics.
@@ -71,6 +72,7 @@ class RegionPoller:
         self._queries.ledger.forget_after(newest_complete(self._queries.now()))
         self._queries.use(state.inventory)
         self._learn_names(state)
+        self._is_empty = self._queries.is_empty and all(state.succeeded.values())
         self._queries.waits_for = self._judge.waits_for
         self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
         states = self._queries.states
@@ -82,7 +84,7 @@ class RegionPoller:
         self._keep(self._queries.ledger)
         self._look_for_changes()
         self._queries.failures.end_round()
-        if (states or self._queries.is_empty) and all(state.success for state in states.values()):
+        if (states or self._is_empty) and all(state.success for state in states.values()):
             self._succeeded_at = self._queries.now()
         poll = self._state(self._clock() - began)
         self._log_first(poll)
@@ -126,8 +128,8 @@ class RegionPoller:
             targets=MappingProxyType(self._judge.figures()),
             metrics=MappingProxyType(dict(self._queries.states)),
             is_refused=self._queries.is_refused,
-            has_answer=self._queries.has_answer or self._queries.is_empty,
-            is_empty=self._queries.is_empty,
+            has_answer=self._queries.has_answer or self._is_empty,
+            is_empty=self._is_empty,
             failed_calls=self._queries.failures.failed_calls,
             duration_seconds=seconds,
             ended=self._queries.now(),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exporter: `serve`, `once` and `config`, and all that a scrape needs. The tools at the prompt are in `fss_toolbox`."""
 
 __version__ = "0.1.0"

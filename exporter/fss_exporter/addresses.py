@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The address of a mount target: who may be behind it, and how clients and mount targets are joined.
 
 Private address ranges repeat: two regions, tenancies or VCNs can each have a mount target at 10.0.0.5. So an address alone says

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The background loop of the exporter: a guarded thread with a heartbeat.
 
 Every loop (ticker, poller, publisher, watcher of the web configuration, exact mode) runs in a `Worker`. An unexpected

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the metrics of an agent back: counters and histograms of a scrape, and the traffic between two scrapes."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lengths of time as Prometheus and Go write them: `500ms`, `1s`, `1m30s`, `1.5h`."""
 
 import re

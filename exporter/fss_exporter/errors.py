@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every error that this project raises on purpose.
 
 Adapters translate foreign exceptions into these errors at a single place and keep the foreign exception as the cause.

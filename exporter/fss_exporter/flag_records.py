@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The flags of a command as the fields of a dataclass, so that name, type, default and help stand in one place.
 
 The last records are the flags of a host, which `doctor` and the commands share.

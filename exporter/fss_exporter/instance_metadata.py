@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether this host is an instance of OCI, and its metadata, version 2: the place of the instance and the bandwidth of its network."""
 
 import json

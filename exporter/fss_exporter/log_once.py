@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log a line when a failure begins and a line when the failure ends, with any number of failures in between."""
 
 import logging

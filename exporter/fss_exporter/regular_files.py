@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read a configuration file, a certificate or a key, and never wait for a pipe or a device."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find samples of one collection by name and label."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ceilings that an exporter serves with its metrics, by address, and what OCI says of the load there."""
 
 from collections import defaultdict

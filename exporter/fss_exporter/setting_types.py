@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Types of single settings. Each refuses a wrong value with a sentence that names the right form."""
 
 import ipaddress

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read settings from one YAML file and from flags. One error names every mistake with its place.
 
 The module opens no connection and does not import the OCI SDK. A file contains no secrets, only paths of keys and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Divide the resources of a tenancy among several pollers."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Clean text for terminals and logs, because names from mounts, files and answers can contain escape sequences."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse sizes, rates and times that people write. A wrong text raises click.BadParameter with the right form."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Replace a file as a whole."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read configuration files in YAML. Every mistake has a line number."""
 
 from collections.abc import Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Everything that the kernel counts for an agent, as the exporter plugs it in: a source of costs, and counters.
 
 `fss_exporter.cli.counting_plug` names this module and says what it must have.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find the server of an RPC client of the kernel: in sysfs (5.14 and later), or at the client's birth in tracefs."""
 
 from collections import defaultdict

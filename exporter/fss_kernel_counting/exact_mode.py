@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exact mode with the flags of a command."""
 
 from collections.abc import Callable

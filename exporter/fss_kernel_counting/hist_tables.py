@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse the tables of a `hist` file, and compute the growth between two looks.
 
 Layout: Linux Documentation/trace/histogram.rst and kernel/trace/trace_events_hist.c (6.1 to 6.12). A file holds a table for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables of one tracefs instance: set triggers, set them again after a failure, and read the counts."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a killed program has left in tracefs. The kernel goes on counting for it, until somebody removes it."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of trace events in the order of time, from the binary pages of a tracefs instance.
 
 The text of `trace_pipe` prints names of processes without quotes, so a process could write a record of its own. The binary pages

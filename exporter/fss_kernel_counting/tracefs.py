@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernel's tracefs: a private instance with triggers and tables. The set-up tries, and never asks for the kernel's version.
 
 The kernel refuses to remove an instance while a `hist` file of the instance is open. So an agent notices a second agent.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ceilings that a command compares the load of a client with."""
 
 from collections.abc import Callable, Mapping

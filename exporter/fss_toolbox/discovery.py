@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Make one inventory for a command, and convert the inventory to rows of a table or `http_sd` targets.
 
 `http_sd`: https://prometheus.io/docs/prometheus/latest/http_sd/. Labels that begin with `__meta_` exist for relabelling only.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One HTTP GET with a time-out and a size limit, for URLs that an operator gives at the prompt."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the Monitoring Query Language: `parse(text)` returns a tree of frozen records. Pure.
 
     expression  := comparison ( ("&&" | "||") comparison )*

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures with their units as text, for tables and sentences at a prompt."""
 
 import math

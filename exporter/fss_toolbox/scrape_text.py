@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a scrape of an agent, and the traffic between two scrapes."""
 
 from prometheus_client.parser import text_string_to_metric_families

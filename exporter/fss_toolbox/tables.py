@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables for wide and narrow terminals, pipes and files. Names from outside cannot control the terminal."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every exported metric, declared once.
 
 A metric is a table in a `*.toml` of this folder, with type, labels, unit, HELP and origin of the number. Collectors build

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A row of the catalogue, and the metric family of a row."""
 
 import math

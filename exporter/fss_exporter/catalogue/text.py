@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write families as text, in the Prometheus text format 0.0.4 or OpenMetrics 1.0.0.
 
 A series has prepared text, so the writer only joins text and numbers. Tests compare with the writer of `prometheus_client`, byte

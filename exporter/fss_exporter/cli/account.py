@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Credentials, regions and sessions of an OCI account, from the settings. The module needs the OCI SDK."""
 
 import threading

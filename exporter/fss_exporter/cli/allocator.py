@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How the allocator of the C library keeps the memory of a poller."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wires the posts of an agent: waiting clients as custom metrics of OCI Monitoring. The module needs the OCI SDK."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter config`: look at a configuration file before a service does."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plug of kernel counting: what an agent expects of it. An agent without exact mode imports nothing of kernel counting."""
 
 from collections.abc import Callable, Sequence

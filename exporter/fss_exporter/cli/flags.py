@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flags that several commands share, as records. `toolbox_flags` has those of the toolbox alone."""
 
 from dataclasses import dataclass

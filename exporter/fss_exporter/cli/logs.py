@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Log lines to stderr, one line each, as logfmt or JSON. No message can start a new line."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `fss-exporter` command: a group that imports a command only when that command runs.
 
 `serve` on a client imports neither the OCI SDK nor a table printer that way. `--help` and `--version` import no command.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The agent: the reader of this host's NFS counters, built from the flags."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The flags of the agent, for `serve` and `once`."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Wires the poller of OCI from settings, and wires it again when they change."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter once`: one scrape of this host's NFS counters without a listener, on stdout or into a file."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Serve the parts of the exporter over HTTP until a signal ends it."""
 
 import logging

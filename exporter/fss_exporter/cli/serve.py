@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The terminal of a command: help, output, errors, signals and standard streams."""
 
 import errno

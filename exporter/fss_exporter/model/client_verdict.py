@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judge how an address served one client for some seconds. Pure.
 
 The agent judges, because only the agent knows each client and each second: rules then add up seconds, and need no means of means.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Costs of operations that a tenancy has measured, in place of the white paper's table.
 
 A fixed cost replaces the row of an operation. READ and WRITE depend on sizes, so a factor scales the cost of every size.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimate the cost of the READs or WRITEs of one tick. The kernel's counters do not show the sizes.
 
 The input is the difference between two readings: completed operations and payload bytes. The kernel updates the payload

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute quantiles from a histogram of durations."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a figure is known: value, source, age and coverage travel together, and one rule chooses between figures.
 
 Fresh figures of OCI come first, measured before estimated. Then comes the last known figure, for one hour and with its age.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judge one minute of one mount target: was it good or bad for its users, or is that unknown?
 
 The figures are what the server publishes for one minute. A minute with less than one request a second is good, because it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """NFS and lock operations: what each costs a mount target, and the class each belongs to.
 
 Source of every cost: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 2.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimate mount-target I/O operations from the metrics of a file system: rates by size bucket, throughput and metadata.
 
 A bucket is all that is known of the size of a request. The throughput limits the sum of all sizes. The bounds are the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of storage services, with the cost of an operation and the ceilings of each service.
 
 A row is a service. The types of a service are the things to buy: a shape, a tier or a performance level. Every ceiling is a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Thresholds of alerts.
 
 Source of the 80 %: white paper "OCI File Storage Performance Characteristics", version 2.0, August 2023. The paper wants a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rates of a mount or a mount target by operation and class, and their means.
 
 Every figure is per second, so that mounts with different observation times can be added.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Add up the growth of each mount's counters since the exporter started.
 
 The kernel counts by superblock, and starts at zero again when a superblock dies. The accounts add up the differences

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Metric families of the accounts.
 
 The set of series rarely changes. The collector prepares text and order of the series once, and a scrape only adds the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The network of this instance, from the instance metadata: the name that joins it to mount targets, and its bandwidth."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keep the accounts between two runs of a command: totals and the last raw texts, in a JSON file beside the command's output.
 
 A run continues at the end of the last run. After a reboot every mount is newer than the last run, so all counts are new.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The series of mounts: counters by operation and class, negotiated options, and the stated service with ceilings.
 
 The text of the counters is prepared once, with the totals behind each series.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look up the storage service of a mount: from the configuration, from the server's name, or by default.
 
 The lookup runs when the mounts change, never in a tick. By default an NFSv3 mount belongs to OCI File Storage, because the

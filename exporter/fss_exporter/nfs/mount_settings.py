@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of the configuration that the mounts of a client need: addresses, services, costs and objectives."""
 
 from collections.abc import Mapping

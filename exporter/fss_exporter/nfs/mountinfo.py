@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse `/proc/<pid>/mountinfo`: the superblock and the server's address of each NFS mount point.
 
 Layout: proc_pid_mountinfo(5). A lone `-` ends the optional fields.

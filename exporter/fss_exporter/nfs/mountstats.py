@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parse `/proc/<pid>/mountstats`, the counters of the NFS client.
 
 Every used field must be present, as a number of at most 64 bits. The parser skips fields that a later kernel appends. A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read NFS mounts that only other mount namespaces have, such as a mount that a container made itself.
 
 The kernel shows mounts and counters by mount namespace. A process of the other namespace shows those of its own.

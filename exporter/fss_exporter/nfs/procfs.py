@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads mountinfo and mountstats from procfs. No mount point is ever touched: a dead server would hang the reader."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records of mountstats and mountinfo, in the kernel's own units.
 
 Field meanings: Linux `include/linux/nfs_iostat.h`, `include/linux/sunrpc/metrics.h` and `net/sunrpc/stats.c` (6.12).

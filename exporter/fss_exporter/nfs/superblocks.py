@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Join the records of mountstats to the mounts of mountinfo, by superblock.
 
 A record does not name a superblock. Mount point, device and file system type name the mount in both files. Mounts stacked

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop that reads the client's counters at a regular interval."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Totals since the exporter started, of each mount and of each address, and peaks by address.
 
 Every operation of the kernel's table has totals from the first sight of the mount, at zero. So a server that computes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tell from mountstats how long requests to each address have waited without any reply."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Seconds of each address by verdict: the agent judges each look of ten seconds once.
 
 A single tick of a second has too few requests for a mean, and a minute is long for a page.

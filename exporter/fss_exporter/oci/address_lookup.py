@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look up address and host name of each mount target, each private IP and subnet once, because both never change."""
 
 from collections.abc import Callable, Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calls to OCI: a budget for all regions and loops, counters of the poller about the poller, and a log of failures."""
 
 import logging

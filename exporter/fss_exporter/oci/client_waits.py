@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turn the waiting time of this host's clients into points for OCI's alarms. Pure.
 
 Waits are posted only for a minute in which requests waited, so a healthy fleet posts little.

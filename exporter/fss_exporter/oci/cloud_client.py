@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calls of the poller in one region, with frozen records as answers.
 
 `oci.client.SdkClient` implements the calls with the OCI SDK. A fake in memory implements the calls for unit tests. Every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the poller of a region should see, and what it sees, as rows of the catalogue. Pure."""
 
 from collections.abc import Iterator

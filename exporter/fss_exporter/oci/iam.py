@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The policy statement that each API operation needs, for the message of a refused call.
 
 Source: the policy references of File Storage (2025-03-04), Monitoring, Core Services and IAM. OCI answers 404 both for "no

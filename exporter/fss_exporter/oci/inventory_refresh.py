@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The inventory of one region: list all resources, look up addresses, and publish the result as a frozen state.
 
 A failed listing keeps the earlier records, reports the operation as failed, and lets the age grow. Resources appear before

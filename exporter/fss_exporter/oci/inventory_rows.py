@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The inventory as rows of the catalogue. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert the dimensions of a stream to the labels of a series. Pure.
 
 The key of a stream consists of OCIDs and dimension values only, and so never depends on a lookup. The names in labels come

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Let one of several equal pollers lead, by a file in a directory that they share.
 
 The file has the name of the leader, a number that grows, and what the leader polls once that is known. The leader writes the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The minutes that are counted already, and what they add up to, by OCID and metric. Pure.
 
 A ledger lives longer than inventories, labels and settings. A resource that is missing in one listing, or that gets another

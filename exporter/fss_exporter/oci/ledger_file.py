@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keep the ledger of a region in a file, so that a restart loses no minute and counts none twice.
 
 The file is replaced as a whole after each poll and before the result of the poll is published. Counters in the file are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The load of each mount target in the newest minutes: mean and largest minute of five. Pure.
 
 A single minute is no peak, and the first minutes of an exporter are none. So there is no load before five minutes are known.

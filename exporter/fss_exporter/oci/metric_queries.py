@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Query Monitoring in one region: each metric of the tenancy, once a poll in each scope.
 
 A failure costs one metric. A metric with a failed query keeps the points, and the next window reaches further back, so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every metric of OCI Monitoring that the poller knows: the query, the owner of a stream, and the exported metric. Pure.
 
 Names, dimensions, units and statistics: "File System Metrics", "File Storage with Lustre metrics" and "Block Volume Metrics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Judge each minute of each mount target once, and keep the load of the newest minutes. One region.
 
 A minute is judged as soon as OCI has sent all that the verdict needs: the mount target itself, each stream of the file systems

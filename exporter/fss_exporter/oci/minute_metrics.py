@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The OCI metrics that verdicts, loads and estimates need minute by minute, by documented name."""
 
 from collections.abc import Mapping

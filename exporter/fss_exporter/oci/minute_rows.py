@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the minutes of mount targets amount to, as rows of the catalogue. Pure."""
 
 from collections.abc import Iterable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Estimate the IOPS of a mount target in one minute, from the metrics of the file systems behind the mount target. Pure.
 
 Requests by size and throughput only bound each other within one minute. A metric without any stream of a file system means that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits and objectives of one mount target: published or assumed figures, replaced by the configuration. Pure.
 
 The last figure found wins, in this order: shape or default, display name of the mount target, OCID of the mount target.

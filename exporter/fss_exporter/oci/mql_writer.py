@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queries in MQL, the Monitoring Query Language, as text. Names from outside cannot change the meaning of a query. Pure.
 
 Source: "Monitoring Query Language (MQL) Reference" of the OCI documentation, read 2026-09-05. The toolbox reads queries

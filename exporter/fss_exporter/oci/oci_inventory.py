@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frozen records of the resources in one region, and their join to an inventory. Pure.
 
 Every record of a listed resource begins with six equal fields: OCID, display name (the OCID without a name), OCID of the

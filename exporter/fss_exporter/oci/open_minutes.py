@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The points of each mount target in the minutes that are not judged, and what is missing in a minute. Pure."""
 
 from collections.abc import Container, Mapping, Set as AbstractSet

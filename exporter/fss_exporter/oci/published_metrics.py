@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What MQL cannot compute: shares of a ceiling, latency and success by requests, and waiting clients, as custom metrics. Pure.
 
 OCI's alarms can neither divide by a ceiling, nor weight one metric by another, nor see a client. Every point has the time stamp of its

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Post custom metrics to OCI Monitoring, so that a single alarm serves every shape and ceiling.
 
 Each point is posted once. Posting costs money and is off by default.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The extent of a query: the minutes to ask for, and the parts of a split query. Pure.
 
 An answer holds at most 2,000 streams and 100,000 points. The first guess of the parts comes from the inventory, every later

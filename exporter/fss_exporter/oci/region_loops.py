@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rounds of the loops `oci` and `oci_inventory` over the regions of one account. A round polls every region and publishes
 each region right after the poll, or refreshes each inventory that is due.
 

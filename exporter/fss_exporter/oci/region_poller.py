@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One poll of one region: query every metric, judge the minutes of mount targets, publish the result."""
 
 import logging

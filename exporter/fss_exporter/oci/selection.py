@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Select the compartments, tags and services that the poller watches, and the scopes of the queries. Pure."""
 
 from collections.abc import Iterable, Mapping

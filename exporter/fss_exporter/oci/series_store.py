@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One OCI metric of one region: the newest point of each series, and counters that count each minute once. Pure.
 
 An answer only adds. A series that is missing in an answer keeps the point until the point is too old. A late minute counts

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The state that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert the newest snapshots to metric families, without any call and without values above the maximum age."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From `--web.listen-address` or systemd to bound sockets, before anything else is started."""
 
 import errno

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Combine several collectors into a single collector that cannot fail. A failing collector does not affect the others."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The handler of `/runbook` and `/docs/NAME`: the documents of the installed version, as HTML.
 
 Alerts link to the runbook, and a host without internet has no other copy. markdown-it comes with `rich`, which every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Choose the format for a scraper, and write metric families in the format.
 
 The header promises exactly the written format: OpenMetrics version 1.0.0, else the text format. The negotiation of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The HTTP server: a thread for each connection, with h11 for the protocol, behind a few limits.
 
 docs/decisions/http-server.md gives the reasons. tests/web/with_attacks.py runs attacks.

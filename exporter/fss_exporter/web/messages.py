@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A request and a response between server and application."""
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Let one request at a time work on an expensive answer."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Basic authentication against bcrypt hashes. Neither the time of an answer nor the load reveals or breaks anything."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `process_*` metrics of every Prometheus exporter, read from procfs."""
 
 import os

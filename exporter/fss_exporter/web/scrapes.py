@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answer scrapes. Scrapes of the same format within a moment share one collection and one body."""
 
 import time

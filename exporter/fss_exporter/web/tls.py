@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Make the TLS context of connections from a web configuration."""
 
 import ipaddress

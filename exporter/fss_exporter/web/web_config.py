@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the file of `--web.config.file` with the rules of the Prometheus exporter-toolkit.
 
 Every key of https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md (read 2026-11-20) is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The present web configuration: TLS for new connections, and users, rate limit and headers for requests.
 
 A background loop checks the file and the certificates every second and reads changed files again. A wrong, empty or half

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assign the requests of the tables between two looks to owners, and check the counts against mountstats.
 
 Both count a call at the same moment, so counts at rest are equal. A table is read between two readings of mountstats. So

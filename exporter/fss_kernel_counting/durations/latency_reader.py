@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Look at the tables of durations, each time between two readings of mountstats that check the counts."""
 
 import logging

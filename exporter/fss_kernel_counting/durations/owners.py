@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find the mounts whose calls an RPC client of the kernel carries.
 
 Newer kernels (6.12, not 6.1) link each superblock to the RPC client: `/sys/fs/nfs/<major:minor>/nfs_client -> clnt-<number>`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Count the durations of requests, and add them up by mount target and class: rows of `rpc_stats_latency` by RPC client, procedure and power of two of microseconds.
 
 The kernel keeps the time of a call in whole microseconds. Class n of `.log2` holds the times above 2^(n-1) up to and with

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Assign the counts of one look at the tables to threads.
 
 A thread that reads, or that writes with O_DIRECT or O_SYNC, sends its own calls. Workers of the kernel send delayed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learn the control group of each process at its birth, so that the unit, pod and job of a short process are known afterwards.
 
 A process begins in the control group of its parent. Later the kernel can move the process. With CLONE_INTO_CGROUP, as newer systemd

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find pod, systemd unit and batch job in the path of a control group.
 
 Users make control groups of any name below `user.slice`, and a service below its own. So nothing inside of a user's slice

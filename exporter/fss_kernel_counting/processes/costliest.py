@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes or jobs with the highest cost of each address, in a bounded number of series, now and over time.
 
 Each address has N rows and the row `other`. Three rules keep every counter growing and `increase()` right:

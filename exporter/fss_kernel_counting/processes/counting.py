@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loads by process, look after look: triggers, places, attribution and identities put together."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find process, pod or unit, and user of a thread in the kernel's tables, with one look at `/proc`.
 
 The kernel uses thread numbers again, and a row keeps the name of the first thread with the number. A shell can also become

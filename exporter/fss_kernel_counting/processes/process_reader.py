@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The background loop that counts the load by process, and the metric families of the processes and jobs with the highest load."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One set-up of the triggers that count by thread, and looks at their tables. Each part fails for itself."""
 
 import logging

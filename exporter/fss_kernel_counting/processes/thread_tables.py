@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables that count by thread, from triggers to rows, and the join that names the writer behind delayed write-back.
 
 Every form was tried on Linux 6.1 and 6.12. docs/exact-mode.md lists the cost of each. A trigger counts READs and WRITEs by

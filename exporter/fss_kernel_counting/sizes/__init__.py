@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """READs and WRITEs by size, and their exact cost."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cost source of exact mode: the kernel's counts by size give the cost of READs and WRITEs."""
 
 import math

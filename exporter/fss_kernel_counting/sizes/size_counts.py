@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counts of the kernel's tables between two looks, and the checks against mountstats.
 
 Both count the same calls. Mountstats is read first and the tables a moment later. So the tables are ahead by the calls in

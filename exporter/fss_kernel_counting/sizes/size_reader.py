@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read mountstats in exact mode, together with the counts of the kernel's tables."""
 
 import logging

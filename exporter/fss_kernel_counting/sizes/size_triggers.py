@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Triggers that count READs and WRITEs by size, and lock calls. Conversion of the rows to transfers and calls.
 
 There are two forms for sizes. *Buckets* uses two tables: whole multiples of 32 KiB, and all other sizes, each by 32 KiB

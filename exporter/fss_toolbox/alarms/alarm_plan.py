@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare wanted and existing alarms, and list the creations, changes and deletions. Pure.
 
 An alarm with the pack's tags belongs to the pack. Other alarms only matter for a clash of names. The plan compares every

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Carry out a plan, and list the existing alarms.
 
 Three guards protect against parallel changes:

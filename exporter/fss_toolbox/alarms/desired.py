@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The wanted alarms: each template of the pack, filled in for the existing mount targets and ceilings.
 
 MQL can neither divide by a ceiling nor select by shape. With different ceilings, a template gives an alarm for each ceiling,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures for the placeholders of alarm templates, in the form of queries and texts. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence

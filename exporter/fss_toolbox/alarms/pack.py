@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The alarm pack: read and check the templates in `mql/templates`.
 
 A template is the body of a CreateAlarm request with `${PLACEHOLDERS}` for OCIDs and for the figures of `figures.py`. The files in

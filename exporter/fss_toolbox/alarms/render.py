@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Write alarms as JSON for the OCI CLI, and as Terraform's `oci_monitoring_alarm` in the layout of `terraform fmt`."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan and the results of the steps, as text for people."""
 
 import re

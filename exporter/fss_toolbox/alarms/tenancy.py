@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read a tenancy before a plan: mount targets, replications, spellings, known event types.
 
 A failed listing ends the run. With a part of the mount targets, the plan would delete the alarms of the others.

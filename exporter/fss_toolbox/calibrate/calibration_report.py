@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The result of a calibration: a table, a JSON document without names of the tenancy, and overrides for the
 configuration.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The results of a calibration by step, from the minutes of this host and the same minutes by OCI. Pure."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Run a calibration: work in whole minutes of this host's clock, and count the requests at the edge of each minute.
 
 Files of a step are made in a minute of their own, and so is the clean-up. The first and last seconds of a minute are quiet,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of a calibration: one kind of NFS request at a time, and the load, duration and money of all. Pure.
 
 A kind of request has a name such as `LOOKUP` or `READ 32 KiB`. The white paper's cost of a kind comes from the model. A

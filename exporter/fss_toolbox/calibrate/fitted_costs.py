@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute costs of single requests from minutes of work: least squares over all minutes, with uncertainty and verdict. Pure.
 
 A minute has the number of requests of each kind and the I/O operations that OCI counted. Kinds appear together (a CREATE

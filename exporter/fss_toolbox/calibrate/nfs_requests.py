@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Send requests of each kind on a real mount, and count the true number: from mountstats, and by size in exact mode."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lay the minutes of OCI over the minutes of this host. Pure.
 
 Documents disagree whether OCI names a minute by its end or by its start, and the clock of this host can be seconds off. So

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Query the minutes of one mount target from OCI Monitoring until every minute has arrived."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping

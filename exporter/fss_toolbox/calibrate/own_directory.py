@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The directory of a calibration on the mount: made with a mark, removed at the end, recognised after a kill -9."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The common flags of all `alarms` commands, with the scope of the alarms and the resources for the thresholds."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter alarms`: the OCI alarm pack, rendered, planned, applied and destroyed."""
 
 import sys

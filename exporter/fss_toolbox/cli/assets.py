@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter assets DIR`: write the rules, dashboards, alarms, units and documents of this version as plain files.
 
 In a checkout `assets/` links to the edited folders. A wheel contains the files.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter calibrate`: measure what each NFS request costs a mount target, and compare with the cost table."""
 
 from collections.abc import Callable, Sequence, Set as AbstractSet

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter clean`: remove what a killed agent with --nfs.exact has left in the kernel."""
 
 import click

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter demo`: the exporter on recorded clients and a loopback OCI region. No account, nothing left behind."""
 
 import shutil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter discover`: the mount targets of an account as a table, for service discovery, or as a configuration."""
 
 import time

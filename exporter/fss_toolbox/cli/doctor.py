@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
 
 from dataclasses import dataclass

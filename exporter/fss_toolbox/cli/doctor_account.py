@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The account's part of `doctor`: credentials, regions and their answers. The module needs the OCI SDK."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter fio`: what fio reports say about the mount targets they ran against."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter iostat`: what the NFS mounts of a client do, in the IOPS that count against a mount target."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Flags that several commands of the toolbox share, as records."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`fss-exporter top`: a full-screen view of mount targets against their ceilings, in the terminal."""
 
 import sys

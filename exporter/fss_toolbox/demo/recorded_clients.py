@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Play recorded NFS clients on a private procfs tree that looks like the kernel's.
 
 A recording holds the mountstats of a real Linux 6.1 client at work against a real server, about once a second. Playing adds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Charge a mount target of the demo region with what the NFS server of this host serves, by the server's own counters.
 
 The counters have no sizes. So the READs of a second have the mean size of that second, and the WRITEs as well. The server counts a call

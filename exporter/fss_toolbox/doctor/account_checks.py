@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks of an account: credentials, permissions, clock, metrics and undocumented behaviour of OCI Monitoring. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence

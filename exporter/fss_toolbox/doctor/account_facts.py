@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answers of an account, as input of the checks and of the record. Pure."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Call every operation that the poller uses, and query every metric once."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The record of `doctor --record`: what an account answered, as JSON without OCIDs, names or addresses. Pure.
 
 Issues quote the record. `doctor`, `calibrate` and `alarms` read the record with `--facts`.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check the mounts, the network to the mount targets, and directories of this client. Pure."""
 
 import re

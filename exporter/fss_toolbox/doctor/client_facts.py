@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The facts of this client, as input of the checks."""
 
 from collections.abc import Mapping

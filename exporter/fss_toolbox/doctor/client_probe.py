@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read the NFS mounts and settings of this client, connect to the mount targets, and count directories.
 
 Every probe has a deadline, and no probe touches a mount point in this process.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The findings of checks: severity, subject, text, fix and source, and how they are printed. `findings.toml` has the texts."""
 
 import tomllib

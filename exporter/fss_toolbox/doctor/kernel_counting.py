@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check what the kernel of this client can count: sizes for exact mode, and the load of each process. Nothing is changed."""
 
 from collections.abc import Iterator

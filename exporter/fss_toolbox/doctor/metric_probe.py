@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Query every metric once, and try undocumented behaviour of Monitoring."""
 
 from collections.abc import Callable, Iterator, Mapping

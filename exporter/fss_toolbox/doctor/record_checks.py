@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare what an account answers with an earlier record. Pure."""
 
 from collections.abc import Iterator

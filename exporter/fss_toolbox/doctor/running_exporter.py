@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Check the exporter on this host by `/metrics` and `/-/healthy`."""
 
 import re

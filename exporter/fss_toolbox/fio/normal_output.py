@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert fio's normal output, versions 2 and 3, to records. People paste this text.
 
 `name: (g=0): rw=..., bs=..., iodepth=32` announces a job. `name: (groupid=0, jobs=8): err= 0: pid=1` begins the report of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert a report of fio to records: JSON (fio 3.x) or normal output. Terse output is refused.
 
 fio prints warnings around the JSON. With `--status-interval` fio prints one document after the other, and in client mode

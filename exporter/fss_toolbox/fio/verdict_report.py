@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The verdict on a benchmark as tables, sentences and JSON (schema: docs/schemas/fio.json)."""
 
 from collections.abc import Callable, Iterator, Sequence

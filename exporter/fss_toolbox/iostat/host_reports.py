@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of `iostat` about this host, from its own counters."""
 
 import math

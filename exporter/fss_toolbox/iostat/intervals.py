@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The intervals of `iostat`: looks at the kernel's counters, at least one each second.
 
 A short tick mixes fewer sizes of READs and WRITEs. A process that lives shorter than a tick has no pod and no unit.

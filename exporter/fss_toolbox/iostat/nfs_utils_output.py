@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read saved output of `mountstats` and `nfsiostat`, the tools of nfs-utils, as records and as traffic.
 
 `mountstats` prints counts, payload bytes and means. So a record can be rebuilt, except for the bytes on the wire.

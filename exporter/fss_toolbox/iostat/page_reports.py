@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of `iostat` about the metrics of a running exporter."""
 
 import time

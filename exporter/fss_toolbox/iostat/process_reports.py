@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`iostat --by process`, `--by pod`, `--by unit` and `--by job`: show the present load by process, counted by the kernel."""
 
 import pwd

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differences between two copies of totals as rates."""
 
 from collections.abc import Mapping

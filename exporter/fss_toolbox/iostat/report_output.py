@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of `iostat` as tables and as JSON."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports of `iostat` about files that an operator names: saved readings of mountstats, and saved output of nfs-utils."""
 
 from dataclasses import dataclass, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Read saved mountstats files of one host, for example from a support bundle, and compute the difference of two files.
 
 The files contain no time. The `age:` of the mounts gives the time between two files in whole seconds. The module refuses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A report of `iostat`: traffic by mount, and the lines for mount targets, mounts, operations and classes."""
 
 from collections import Counter, defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answer of `plan` in sentences."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of options of `plan --compare`: shapes and Lustre sizes for one load, with price and date."""
 
 import tomllib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fleet of a Prometheus, for the ranked list of changes: mount targets and their clients in the busiest five minutes."""
 
 from collections import defaultdict

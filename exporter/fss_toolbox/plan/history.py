@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The flags of `plan` as one record, with a check of the combination."""
 
 from collections.abc import Mapping

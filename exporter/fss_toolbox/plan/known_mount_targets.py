@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mount targets and other places that a Prometheus knows of a week: name, place, shape and ceilings."""
 
 from collections import defaultdict

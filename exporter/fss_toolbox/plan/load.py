@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A workload to plan for: stated in flags, recorded by address, or the busiest moment of a history."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answer of `plan` about mount targets: tables with sentences below, and JSON."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The busiest five minutes of each mount target in a week, from a Prometheus.
 
 OCI knows the amount: the series of a poller have the load of all clients. Clients know the mix: only clients count by

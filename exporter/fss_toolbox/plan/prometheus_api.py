@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queries to the HTTP API of a Prometheus."""
 
 import json

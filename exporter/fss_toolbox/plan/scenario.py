@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A workload with mount targets and clients, and `--what-if NAME=VALUE`, which changes one value."""
 
 from collections.abc import Callable

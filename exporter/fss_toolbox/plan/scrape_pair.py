@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The workload between two saved scrapes of an agent, with sizes of READs and WRITEs if the agent counts sizes."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answer of `plan --service`: the capacity to buy of another storage service, or why no capacity helps."""
 
 import math

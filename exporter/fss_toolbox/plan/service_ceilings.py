@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a capacity of another storage service gives, whatever the load: the answer of `plan --service --capacity` alone."""
 
 from typing import Any, Final, NamedTuple

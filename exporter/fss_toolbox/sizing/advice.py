@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to change in a fleet of clients and mount targets, with the I/O operations that each change saves.
 
 Every advice has a figure and says how it was computed. An advice without saved I/O operations has another figure: a time or

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert a benchmark report into the traffic on the storage, and find the limit that set the pace.
 
 A benchmark knows the sizes of its requests. The cost is exact if every request has an equal size, and lies within bounds

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Find the first bound of a workload, the most that one mount target carries, and the number of mount targets needed.
 
 The ceiling with the highest use binds a mount target. Reads and writes add up by cost (white paper "OCI File Storage

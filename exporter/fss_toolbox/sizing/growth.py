@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How fast a load grows, and when it reaches a ceiling at this growth."""
 
 from collections.abc import Sequence

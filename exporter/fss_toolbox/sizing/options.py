@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ways to buy a ceiling for a load: more mount targets, a larger shape, or a Lustre file system."""
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute the capacity of another storage service to buy for a load, and the requests and clients that the load needs.
 
 Such a service counts each READ or WRITE once (`plain`). Requests in flight follow from rate and latency by Little's law.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A storage service as the operator chooses it."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cost of READs or WRITEs from a histogram of sizes."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The use of each resource of a mount target, or of another service, by a load."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The traffic of a stated workload, from rates and sizes, and the same mix with another load or other costs."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mount targets as one client sees them: its own traffic against the ceilings, which is a part of the load."""
 
 from collections.abc import Collection, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """This host as a source of `top`: its own counters, and the load by process while somebody looks at it."""
 
 import time

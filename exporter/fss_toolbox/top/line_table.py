@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table of `top` as a widget of Textual: only the lines on the screen are drawn.
 
 The `DataTable` of Textual measures every cell of new content, and jumps to its first row and back.

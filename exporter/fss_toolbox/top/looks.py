@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The thread of `top` that asks its source, so that keys answer while a host or a server does not."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metrics of a running exporter as a source of `top`: an agent, a poller, or both."""
 
 import re

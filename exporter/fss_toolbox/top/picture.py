@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
 from collections.abc import Iterable, Iterator, Mapping

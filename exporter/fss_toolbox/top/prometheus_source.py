@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fleet of a Prometheus as a source of `top`: mount targets as the poller knows them, and the clients behind each.
 
 A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a lower bound. An address that

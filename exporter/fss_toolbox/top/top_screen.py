@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `looks`."""
 
 import asyncio

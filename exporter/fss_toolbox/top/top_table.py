@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The lines of `top` as text: a pure function of picture, state of the view and width of the terminal.
 
 A style only repeats what the text says, so that the view reads the same without colour.

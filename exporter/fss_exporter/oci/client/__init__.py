@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The only package with types of the OCI SDK. Callers get frozen records, parsed JSON and this project's errors."""
 
 from fss_exporter.oci.client.credentials import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTTP transport for the SDK with two limits: a deadline for the whole answer, and a size of the decoded body.
 
 The read time-out of an HTTP library restarts with every byte, so a server that sends one byte a second could hold a call for

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Credentials for signing requests: an API key, a session token, or a principal of the platform."""
 
 import configparser

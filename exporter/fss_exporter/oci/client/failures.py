@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Translate errors of the SDK and of the libraries below into this project's errors. The foreign error stays the cause."""
 
 import re

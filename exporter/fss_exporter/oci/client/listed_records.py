@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert rows of the listings, parsed JSON, to frozen records. A row of an undocumented form costs only the row."""
 
 import re

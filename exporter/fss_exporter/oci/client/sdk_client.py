@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The poller's client on the OCI SDK: typed calls over a `Session`."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

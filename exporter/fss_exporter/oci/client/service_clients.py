@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small client in place of the SDK's generated clients, and the large answer of Monitoring as records.
 
 The client uses the SDK's base client, because a generated client loads every model of the service: 21 MiB resident (SDK 2.189)

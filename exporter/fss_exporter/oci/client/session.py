@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls in one region.
 
 Each attempt waits for the budget, is counted, and fails only with this project's errors. Three deviations from the SDK:

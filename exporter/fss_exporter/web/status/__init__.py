@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exporter's page at `/`, for people without Grafana.
 
 `overview.status_page` converts the metric families of one collection into the frozen rows of `rows`. `html.render` converts

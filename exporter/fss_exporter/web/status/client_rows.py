@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client side of the page: this host's mounts, from their traffic since an earlier look at the counters."""
 
 from collections import defaultdict

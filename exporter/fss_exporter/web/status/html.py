@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert the rows of the status page to HTML. No other module uses Jinja2 or formats numbers for people.
 
 Autoescape protects against hostile text from outside (display names, export paths, the search). The page has a single

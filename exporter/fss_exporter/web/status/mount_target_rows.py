@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of mount targets: figures of OCI against the ceilings."""
 
 from collections import defaultdict

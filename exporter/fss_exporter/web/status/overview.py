@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
 from collections import defaultdict

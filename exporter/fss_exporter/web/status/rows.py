@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The content of the status page as frozen rows, with numbers in base units and without text for a browser."""
 
 from dataclasses import dataclass

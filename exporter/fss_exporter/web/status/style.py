@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page's style sheet and script, and the header that limits a browser to both."""
 
 import base64

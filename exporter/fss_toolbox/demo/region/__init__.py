@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A loopback OCI region: HTTP, inventory, metrics, alarms and faults on demand."""
 
 from fss_toolbox.demo.region.demo_account import DemoAccount as DemoAccount

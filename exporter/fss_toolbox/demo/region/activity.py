@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The requests of each export minute by minute: a demand that rises and falls on command, and ceilings that cut it."""
 
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Monitoring (20180401), alarms: Create, Get, Update, Delete, List. The region keeps alarms and evaluates none."""
 
 import threading

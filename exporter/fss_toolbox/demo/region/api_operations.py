@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The operations of the region: `operations.yml` as pydantic models of query parameters and bodies, with a handler each.
 
 Unknown parameters and fields are refused, as the APIs do.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a real request costs a mount target of the demo: the white paper's table, or a table that a test keeps to itself.
 
 Nothing here uses the cost model of the exporter, so that `calibrate` can be tried against costs that it does not know.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A throw-away API key, and the configuration file that makes the SDK and the CLI use it."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The resources of a demo tenancy, and the requests that clients send to each export. All records are frozen.
 
 The cost of each request is written down in `tenancy.yml`. Nothing here uses the cost model of the exporter, so the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a parsed MQL expression yields over streams. Pure. Documented: "Monitoring Query Language (MQL) Reference".
 
 A point at minute t stands for the window of the interval that ends at t, (t - interval, t]. A stream without data in a

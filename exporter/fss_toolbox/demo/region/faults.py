@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Faults on demand: a kind, the operations that fail, and the number of answers.
 
     KIND[:OPERATION][,NAME=VALUE]...        429:SummarizeMetricsData,times=3

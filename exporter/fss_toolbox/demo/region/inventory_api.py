@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The inventory APIs over a tenancy: File Storage (20171215), Identity and Core Services (20160918), Lustre (20250228).
 
 `resources.yml` has the fields of each model of the API reference, with attributes of the tenancy's records to fill in.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A demo region: an HTTP service on the loopback interface that answers the SDK and the CLI as one OCI region.
 
 `/control` turns the knobs of a running region:

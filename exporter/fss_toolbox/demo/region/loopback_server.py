@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An HTTP server on the loopback interface that can be stopped in the middle of an answer."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The metric streams of a tenancy: one for each resource and each value of the further dimensions of a metric.
 
 `metrics.yml` is the table of metrics. OWNERS gives the resources that a metric is published for, VALUES the figure of a

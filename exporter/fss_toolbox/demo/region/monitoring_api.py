@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Monitoring (20180401), metrics: ListMetrics and SummarizeMetricsData."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The points that Monitoring holds at a moment: points of the tenancy, late or missing on demand."""
 
 from collections.abc import Iterator, Sequence

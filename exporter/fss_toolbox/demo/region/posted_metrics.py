@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Custom metrics: what PostMetricData takes, kept in memory. Documented: PostMetricData."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documented errors of an OCI API: HTTP status, code and message. Documented: "API Errors"."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The small tenancy of the demo, read from `tenancy.yml`, and a tenancy of any size to measure with."""
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE := # else each start of a command compiles all modules again
-RUN := PYTHONPATH=exporter $(BIN)/python
+RUN := PYTHONPATH=exporter:toolbox $(BIN)/python
 
 # every target that has a line in the help
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
@@ -72,7 +72,7 @@ lint-rules: ## the rules under pint, without a server (built with Go where it is
 	@tools/pint
 
 types: .venv/dev ## mypy --strict, tests included
-	@$(BIN)/mypy exporter/fss_exporter exporter/fss_toolbox exporter/fss_kernel_counting tests tools
+	@$(BIN)/mypy exporter/fss_exporter exporter/fss_kernel_counting toolbox/fss_toolbox tests tools
 
 contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
@@ -137,7 +137,7 @@ fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick
 	@$(RUN) -m tests.nfs.fuzz $(ARGS)
 
 metrics: .venv/dev ## write docs/metrics.md from the catalogue
-	@PYTHONPATH=exporter:. $(BIN)/python -m tools.metrics_page
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
 
 measured: .venv/dev ## the white paper's measured rows against the model
 	@$(RUN) -m tools.measured_rows
@@ -163,7 +163,7 @@ bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB o
 	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
 alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
-	@PYTHONPATH=exporter:. $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
 	@$(RUN) -m tools.dashboards
@@ -211,7 +211,7 @@ lock: .venv/dev ## resolve the dependencies again and write requirements/
 	@tools/lock
 
 clean: ## remove what the other targets made
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache exporter/*.egg-info
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info
 
 .PHONY: promtool3 servers check-tools
 promtool3: # of the second generation, built with Go

@@ -8,7 +8,8 @@ import grimp
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/architecture.md"
-ROOTS = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
+ROOTS = {"fss_exporter": "exporter", "fss_toolbox": "toolbox", "fss_kernel_counting": "exporter"}
+"""Each root, and the folder that it lies in."""
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
 CONFIGURATION = ("settings", "setting_types", "yaml_lines")
@@ -34,7 +35,7 @@ def room_of(module: str) -> str:
         return ""
     if root == "fss_exporter" and name in CONFIGURATION:
         name = "settings"
-    elif not (ROOT / "exporter" / root / name).is_dir():
+    elif not (ROOT / ROOTS[root] / root / name).is_dir():
         name = "ground" if root == "fss_exporter" else "modules"
     return f"{root}/{name}"
 

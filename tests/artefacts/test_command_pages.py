@@ -36,7 +36,7 @@ def test_the_page_of_doctor_has_every_check() -> None:
     named = set(re.findall(r"[\w-]+", " ".join(re.findall(r"^\| ([^`|]+) \|", page, re.MULTILINE)))) | {
         "exporter"
     }  # has a section
-    findings = tomllib.loads((ROOT / "exporter/fss_toolbox/doctor/findings.toml").read_text())
+    findings = tomllib.loads((ROOT / "toolbox/fss_toolbox/doctor/findings.toml").read_text())
     assert findings.keys() - {"sources"} - named == set()
 
 

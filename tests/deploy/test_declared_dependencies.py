@@ -8,7 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ROOT / "exporter"
+PACKAGES = (ROOT / "exporter", ROOT / "toolbox")
 OURS = {"fss_exporter", "fss_toolbox", "fss_kernel_counting"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -25,7 +25,7 @@ def imported() -> set[str]:
     """Distributions of all modules that some file of the package imports."""
     distributions = packages_distributions()
     modules = set()
-    for path in PACKAGES.rglob("*.py"):
+    for path in (path for folder in PACKAGES for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}

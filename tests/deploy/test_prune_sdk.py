@@ -44,7 +44,7 @@ def test_almost_every_service_of_the_sdk_goes_and_what_is_not_a_service_stays() 
 
 
 def test_the_package_opens_no_client_of_a_service() -> None:
-    sources = "".join(path.read_text() for path in (ROOT / "exporter").rglob("*.py"))
+    sources = "".join(path.read_text() for folder in ("exporter", "toolbox") for path in (ROOT / folder).rglob("*.py"))
     services = {folder.name for folder in PRUNE["unused"](installed_sdk())} | PRUNE["USED"]
     assert not services & {*re.findall(r"^ *(?:import|from) oci\.(\w+)", sources, re.MULTILINE)}
 

@@ -16,7 +16,7 @@ import yaml
 import fss_exporter
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ROOT / "exporter"
+PACKAGES = (ROOT / "exporter", ROOT / "toolbox")
 OURS = {"fss_exporter", "fss_toolbox", "fss_kernel_counting"}
 VERSION = fss_exporter.__version__
 
@@ -39,7 +39,7 @@ def test_the_image_has_the_version_of_the_package() -> None:
 def test_what_the_package_imports_is_declared() -> None:
     """Otherwise the wheel works here, where the tests' own dependencies are installed, and nowhere else."""
     imported = set()
-    for path in PACKAGES.rglob("*.py"):
+    for path in (path for folder in PACKAGES for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}

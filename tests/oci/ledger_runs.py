@@ -1,6 +1,6 @@
 """Minutes of two mount targets, counted while resources are missing in listings, minutes come late and the exporter restarts.
 
-`PYTHONPATH=exporter:. python -m tests.oci.ledger_runs` prints a table with what the counters have.
+`PYTHONPATH=exporter:toolbox:. python -m tests.oci.ledger_runs` prints a table with what the counters have.
 """
 
 from collections.abc import Mapping

@@ -69,7 +69,7 @@ class Terminal:
     def _run(self, *arguments: str, check: bool = True) -> str:
         environment = {
             **os.environ,
-            "PYTHONPATH": str(ROOT / "exporter"),
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "exporter"), str(ROOT / "toolbox"))),
             "TERM": "xterm-256color",
             "LC_ALL": "C.UTF-8",
         }

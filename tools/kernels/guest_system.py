@@ -134,9 +134,10 @@ def _add_product(system: Path, *, with_poller: bool) -> None:
         if with_poller:
             subprocess.run([ROOT / ".venv/bin/python", ROOT / "tools/prune_sdk.py", folder / "oci"], check=True)
         shutil.copy(libraries, stamp)
-    for package in ("fss_exporter", "fss_toolbox", "fss_kernel_counting"):
+    for source in ("exporter/fss_exporter", "exporter/fss_kernel_counting", "toolbox/fss_toolbox"):
+        package = Path(source).name
         shutil.rmtree(folder / package, ignore_errors=True)
-        shutil.copytree(ROOT / "exporter" / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     programs = folder / _GUEST.relative_to(ROOT)
     shutil.rmtree(programs, ignore_errors=True)
     shutil.copytree(_GUEST, programs, ignore=shutil.ignore_patterns("__pycache__"))

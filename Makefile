@@ -153,6 +153,9 @@ attacks: .venv/dev ## hostile HTTP clients against agents and a poller: memory, 
 kernels: .venv/dev ## agents on real kernels in QEMU, beside packets (root; an hour; CONTRIBUTING.md; ARGS="6.12 --quick" for one)
 	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod mke2fs && $(RUN) -m tools.kernels $(ARGS)
 
+unseen: .venv/dev ## the drawn workloads of tests/fixtures/unseen-6.12.md again, into build/ (root; QEMU; an hour; ARGS="--only 5+6" for two)
+	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod mke2fs && $(RUN) -m tools.kernels.unseen $(ARGS)
+
 bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
 	@$(RUN) tools/bench.py $(ARGS)
 

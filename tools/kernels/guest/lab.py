@@ -83,9 +83,9 @@ def start_server() -> None:
     run("rpc.statd", "--no-notify")
 
 
-def mount(address: str, export: str, place: str) -> None:
+def mount(address: str, export: str, place: str, options: str = "") -> None:
     Path(place).mkdir(parents=True, exist_ok=True)
-    run("mount", "-t", "nfs", "-o", "vers=3,proto=tcp,noacl", f"{address}:/export/{export}", place)
+    run("mount", "-t", "nfs", "-o", f"vers=3,proto=tcp,noacl{options}", f"{address}:/export/{export}", place)
 
 
 def exporter(*words: str) -> list[str]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.kernels.guest import failures, weight
+from tools.kernels.guest import failures, recording, weight
 from tools.kernels.guest.lab import (
     COUNTS,
     OPTIONS,
@@ -87,6 +87,10 @@ def main() -> None:
     say("kernel", os.uname().release)
     (OUT / "release").write_text(os.uname().release)
     start_server()
+    if _PARTS == ["recordings"]:
+        recording.record_all()
+        (OUT / "ended").touch()
+        return
     mount(A, "a", "/mnt/a")
     mount(B, "b", "/mnt/b")
     if not COUNTS:

@@ -82,7 +82,7 @@ deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can b
 	  $(BIN)/python -m pytest tests/deploy/with_helm.py || { \
 	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
 
-chart: .venv/dev ## after rules, dashboards or OCI metrics change: fill the Helm chart, render deploy/kubernetes, docs/scaling.md
+chart: .venv/dev ## after the chart, rules or OCI metrics change: render deploy/kubernetes, docs/scaling.md
 	@$(RUN) tools/cell_series.py
 	@$(RUN) -m tools.call_budget
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
@@ -168,9 +168,8 @@ bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB o
 alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
 
-dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards, and the chart's copies
+dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
 	@$(RUN) -m tools.dashboards
-	@$(BIN)/python tools/chart.py fill
 
 dashboard-check: .venv/dev ## draw every dashboard over recorded answers and judge what it shows (needs node)
 	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \

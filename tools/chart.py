@@ -1,9 +1,8 @@
-"""chart.py fill|render|check: keep the Helm chart and the plain manifests equal to what they are made from.
+"""chart.py render|check: keep the plain manifests and the compose file's Alertmanager equal to what they are made from.
 
-fill    copies rules/ and dashboards/ into the chart, because helm packages only the chart's own folder.
-render  fill, then write deploy/kubernetes/ from the chart.
-check   fail where fill or render would change a file, then helm lint, helm template and kubeconform for every
-        ci/*-values.yaml on the oldest and the newest Kubernetes.
+render  write deploy/kubernetes/ from the chart, and deploy/compose/alertmanager.yml from its page.
+check   fail where render would change a file, then helm lint, helm template and kubeconform for every ci/*-values.yaml
+        on the oldest and the newest Kubernetes, and the same rendering from the packed chart.
 """
 
 import hashlib
@@ -18,20 +17,9 @@ CHART = ROOT / "deploy/helm/fss-exporter"
 MANIFESTS = ROOT / "deploy/kubernetes"
 COMPOSE = ROOT / "deploy/compose"
 TOOLS = ROOT / ".tools"
-COPIED = {"rules": "*.yml", "dashboards": "*.json"}
 MANIFESTS_VALUES = CHART / "ci/manifests-values.yaml"
 RENDERED = ("namespace", "poller", "agent", "networkpolicy", "monitors", "prometheusrule")
 OLDEST, NEWEST = "1.27.0", "1.37.0"
-
-
-def copies() -> dict[Path, bytes]:
-    """Path in the chart to the content it has to have."""
-    copied = {
-        CHART / "files" / folder / source.name: source.read_bytes()
-        for folder, pattern in COPIED.items()
-        for source in sorted((ROOT / folder).glob(pattern))
-    }
-    return copied | {COMPOSE / "alertmanager.yml": alertmanager().encode()}
 
 
 def alertmanager() -> str:
@@ -43,13 +31,12 @@ def alertmanager() -> str:
 
 
 def fingerprint() -> str:
-    """One hash over everything the manifests are rendered from, so that a stale rendering shows without helm."""
+    """One hash over the chart without its rules and dashboards, so that a stale rendering shows without helm."""
     sources = [
         CHART / "Chart.yaml",
         CHART / "values.yaml",
         MANIFESTS_VALUES,
         *CHART.glob("templates/*.*"),
-        *CHART.glob("files/rules/*"),
     ]
     digest = hashlib.sha256()
     for source in sorted(sources):
@@ -80,17 +67,18 @@ def manifests() -> dict[Path, bytes]:
     return files
 
 
-def write(files: dict[Path, bytes], *folders: Path) -> None:
-    """Write the files, and remove what else lies in the folders they fill."""
-    for orphan in {path for folder in folders for path in folder.glob("*")} - set(files):
+def rendered() -> dict[Path, bytes]:
+    """Every file that render writes, with its content."""
+    return manifests() | {COMPOSE / "alertmanager.yml": alertmanager().encode()}
+
+
+def render() -> None:
+    """Write what is rendered, and remove what else lies in deploy/kubernetes."""
+    files = rendered()
+    for orphan in set(MANIFESTS.glob("*")) - set(files):
         orphan.unlink()
     for path, content in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-
-
-def fill() -> None:
-    write(copies(), *(CHART / "files" / folder for folder in COPIED))
 
 
 def stale(files: dict[Path, bytes]) -> list[str]:
@@ -98,19 +86,28 @@ def stale(files: dict[Path, bytes]) -> list[str]:
             if not path.is_file() or path.read_bytes() != content]  # fmt: skip
 
 
+def template(chart: Path, version: str, values: Path) -> str:
+    return helm("template", "fss-exporter", str(chart), "--namespace", "fss-exporter",
+                "--kube-version", version, "--values", str(values))  # fmt: skip
+
+
 def check() -> None:
-    outdated = stale(copies()) + stale(manifests())
+    outdated = stale(rendered())
     if outdated:
         sys.exit(f"not up to date: {', '.join(outdated)}; run: make chart")
     with tempfile.TemporaryDirectory() as scratch:
+        # The rules and dashboards of the folder are links. The package has to hold what they point to.
+        helm("package", str(CHART), "--destination", scratch)
+        (packed,) = Path(scratch).glob("*.tgz")
         for values in [CHART / "values.yaml", *sorted(CHART.glob("ci/*-values.yaml"))]:
             helm("lint", "--strict", "--quiet", str(CHART), "--values", str(values))
             for version in (OLDEST, NEWEST):
-                rendered = Path(scratch) / f"{values.stem}-{version}.yaml"
-                rendered.write_text(helm("template", "fss-exporter", str(CHART), "--namespace", "fss-exporter",
-                                         "--kube-version", version, "--values", str(values)))  # fmt: skip
-                conform(version, rendered)
-        helm("package", str(CHART), "--destination", scratch)
+                text = template(CHART, version, values)
+                if text != template(packed, version, values):
+                    sys.exit(f"{values.name}: the packed chart renders something else than its folder")
+                manifest = Path(scratch) / f"{values.stem}-{version}.yaml"
+                manifest.write_text(text)
+                conform(version, manifest)
     conform(NEWEST, *MANIFESTS.glob("*.yaml"))
 
 
@@ -126,11 +123,8 @@ def conform(version: str, *files: Path) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["fill"]:
-            fill()
         case ["render"]:
-            fill()
-            write(manifests(), MANIFESTS)
+            render()
         case ["check"]:
             check()
         case _:

@@ -195,7 +195,7 @@ def test_a_cluster_with_the_operator_gets_its_objects_without_a_setting(tmp_path
 
 def test_the_dashboards_have_the_label_that_the_sidecar_of_grafana_looks_for(tmp_path: Path) -> None:
     maps = [document for document in documents(tmp_path, {}) if "-dashboard-" in document["metadata"]["name"]]
-    assert len(maps) == len(list((CHART / "files/dashboards").iterdir()))
+    assert len(maps) == len(list((CHART / "files/dashboards").glob("*.json")))
     assert {document["metadata"]["labels"]["grafana_dashboard"] for document in maps} == {"1"}
 
 

@@ -178,7 +178,7 @@ def annotations_without_subject(drawn: Drawn) -> list[str]:
 
 
 _VERDICTS = {"green", "yellow", "orange", "red", "palette-classic", "palette-classic-by-name", "thresholds"}
-_OF_A_VERDICT = re.compile("slow|failing|waiting")
+_OF_A_VERDICT = re.compile("slow|failing|hanging")
 
 
 def lines_in_colours_of_a_verdict(drawn: Drawn) -> list[str]:

@@ -318,7 +318,7 @@ def test_errors_of_operations_on_a_name_are_expected_and_errors_of_all_others_ar
 def test_stated_latency_objectives_are_exported_by_address_and_class() -> None:
     ticker = _ticked(reading())
     assert "fss_client_latency_objective_seconds" not in families(NfsCollector(ticker))
-    ticker.accounts.verdicts.stated = {"read": 0.02, "metadata_read": 0.005}
+    ticker.accounts.states.stated = {"read": 0.02, "metadata_read": 0.005}
     exported = families(NfsCollector(ticker))
 
     assert exported["fss_client_latency_objective_seconds"] == [

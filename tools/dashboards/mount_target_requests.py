@@ -49,15 +49,15 @@ _CLIENT_LATENCY = graph(
 
 _VERDICTS = graph(
     "Clients by the verdict of their agents",
-    "How many clients are served, slow, failing or waiting, in the mean of five minutes. An agent calls a client slow if its requests take longer "
-    "than their objective. Slow or waiting clients spend the error budget.",
+    "How many clients are fine, slow, failing or hanging, in the mean of five minutes. An agent calls a client slow if its requests take longer "
+    "than their objective. Slow, failing or hanging clients spend the error budget.",
     Query(f'sum by (verdict) (address_verdict:fss_clients:mean5m{{verdict!="idle", {ADDRESS}}})', "{{verdict}}"),
     unit="none",
     decimals=1,
     stacked=True,
     overrides=[
         line(name, colour)
-        for name, colour in (("served", "blue"), ("slow", "orange"), ("failing", "red"), ("waiting", "dark-red"))
+        for name, colour in (("fine", "blue"), ("slow", "orange"), ("failing", "red"), ("hanging", "dark-red"))
     ],
 )
 

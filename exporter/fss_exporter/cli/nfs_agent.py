@@ -8,6 +8,7 @@ from fss_exporter.background import at_once
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.address_states import AddressStates
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings
@@ -15,7 +16,6 @@ from fss_exporter.nfs.other_namespaces import EveryNamespace
 from fss_exporter.nfs.procfs import HOST_PID, Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
-from fss_exporter.nfs.verdicts import AddressVerdicts
 
 _STOP_SECONDS = 7.0  # a removal that takes longer is left to its thread, and the next start removes the rest
 
@@ -39,7 +39,7 @@ class NfsAgent:
             flags.series_retention_s,
             most_mounts=flags.max_mounts,
             overrides=mounts.overrides,
-            verdicts=AddressVerdicts(mounts.latency_objectives),
+            states=AddressStates(mounts.latency_objectives),
         )
         read = self._new_reader() if self._counting is None else self._counting.read
         self.ticker = Ticker(read, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
@@ -72,7 +72,7 @@ class NfsAgent:
 
     def judge_by(self, latency_objectives: Mapping[str, float]) -> None:
         """Judge the latency of requests by these objectives from the next look on, in seconds by class."""
-        self.ticker.accounts.verdicts.stated = latency_objectives
+        self.ticker.accounts.states.stated = latency_objectives
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""

@@ -165,7 +165,7 @@ def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
         NetworkAddress(sample.labels["network"], sample.labels["address"]): sample.value
         for addresses in judged
         for sample in addresses.samples
-        if sample.labels["verdict"] == "waiting"
+        if sample.labels["verdict"] == "hanging"
     }
 
 

@@ -15,11 +15,11 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.nfs.address_states import AddressStates
 from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals, Peaks
 from fss_exporter.nfs.unanswered import Unanswered
-from fss_exporter.nfs.verdicts import AddressVerdicts
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
@@ -88,7 +88,7 @@ class Accounts:
         retention_s: seconds that the totals of a mount are kept after the umount.
         most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
         overrides: measured costs in place of the white paper's table.
-        verdicts: judge of the time of each address.
+        states: judge of the time of each address.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Accounts:
         *,
         most_mounts: int | None = None,
         overrides: CostOverrides = NO_OVERRIDES,
-        verdicts: AddressVerdicts | None = None,
+        states: AddressStates | None = None,
     ) -> None:
         self.costs: CostSource = costs or EstimatedCosts()
         self.overrides = overrides
@@ -108,7 +108,7 @@ class Accounts:
         self.superblocks: tuple[Superblock, ...] = ()
         self.unanswered = Unanswered()
         self.peaks = Peaks()
-        self.verdicts = verdicts or AddressVerdicts()
+        self.states = states or AddressStates()
         self._retention_s = retention_s
         self._most_mounts = most_mounts
         self._baselines: dict[str, _Baseline] = {}
@@ -142,7 +142,7 @@ class Accounts:
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
         mounted = {known.superblock.key.address for known in self._baselines.values()}
-        self.verdicts.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
+        self.states.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
         self.last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None, changes: list[TransferChange]) -> float:
@@ -187,7 +187,7 @@ class Accounts:
         """Add the change of one operation. Return how many completed."""
         now = superblock.record.operations[name]
         operations = target.add(old, now)
-        self.verdicts.add(superblock.key.address, name, old, now, payload_bytes)
+        self.states.add(superblock.key.address, name, old, now, payload_bytes)
         if (sent := now.sent_bytes - old.sent_bytes) > 0:
             self.wire.sent_bytes += sent
         if (received := now.received_bytes - old.received_bytes) > 0:

@@ -14,6 +14,7 @@ from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.state import State
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
@@ -144,7 +145,7 @@ class NfsCollector:
         return new
 
     def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Family]:
-        stated = self._ticker.accounts.verdicts.stated
+        stated = self._ticker.accounts.states.stated
         if stated:
             addresses = sorted({superblock.key.address for superblock in superblocks})
             objectives = (
@@ -206,6 +207,28 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
     peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()
     yield family("fss_client_peak_estimated_iops", (((network, address), iops) for address, iops in peaks.items()))
     yield family("fss_client_unanswered_seconds", (((network, address), wait) for address, wait in waits.items()))
+    yield from _states(network, accounts)
+
+
+def _states(network: str, accounts: Accounts) -> Iterator[Family]:
+    states, at = accounts.states.now, accounts.last_at or 0.0
+    yield family(
+        "fss_client_address_state", (((network, address), held.judgement.state) for address, held in states.items())
+    )
+    yield family(
+        "fss_client_address_state_age_seconds",
+        (((network, address), round(at - held.since)) for address, held in states.items()),
+    )
+    yield family(
+        "fss_client_address_state_evidence_ratio",
+        (
+            ((network, address, reason.state.word, reason.subject.name, reason.detail), round(ratio, 3))
+            for address, held in states.items()
+            if held.judgement.state is not State.FINE
+            for reason in held.judgement.reasons
+            if (ratio := reason.limit_ratio) is not None
+        ),
+    )
 
 
 def _about_ticks(results: TickResults) -> Iterator[Family]:

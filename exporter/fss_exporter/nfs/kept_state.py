@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from fss_exporter.model.client_verdict import VERDICTS
+from fss_exporter.model.client_state import VERDICTS
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts

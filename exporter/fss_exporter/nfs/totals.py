@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from fss_exporter.model.client_verdict import VERDICTS, Verdict
+from fss_exporter.model.client_state import VERDICTS, Verdict
 from fss_exporter.model.estimate import NO_COST, Bounds
 from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE
 from fss_exporter.model.service_table import CostRule

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping
 from tests.nfs.records import OPTIONS, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.address_states import AddressStates
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import join
 from fss_exporter.nfs.unanswered import MEMORY_OF_LAST_TRY_SECONDS
-from fss_exporter.nfs.verdicts import AddressVerdicts
 
 ADDRESS = "10.0.0.3"
 
 
 def judged(records: Iterable[str], stated: Mapping[str, float] | None = None) -> dict[str, float]:
     """Seconds by verdict after the records of one mount, one record a second. Verdicts without time are left out."""
-    accounts = Accounts(verdicts=AddressVerdicts(stated))
+    accounts = Accounts(states=AddressStates(stated))
     mounts = parse_mountinfo(mountinfo())
     for second, record in enumerate(records):
         accounts.apply(join(parse_mountstats(record), mounts), float(second))
@@ -51,11 +51,11 @@ def soft(second: int, *, tries: int) -> str:
 def test_an_address_begins_with_every_verdict_at_zero() -> None:
     accounts = Accounts()
     accounts.apply(join(parse_mountstats(mountstats({})), parse_mountinfo(mountinfo())), 0.0)
-    assert accounts.addresses[ADDRESS].seconds == dict.fromkeys(("served", "slow", "failing", "waiting", "idle"), 0.0)
+    assert accounts.addresses[ADDRESS].seconds == dict.fromkeys(("fine", "slow", "failing", "hanging", "idle"), 0.0)
 
 
-def test_work_within_the_objective_is_served() -> None:
-    assert judged(map(busy, range(61))) == {"served": 60.0}
+def test_work_within_the_objective_is_fine() -> None:
+    assert judged(map(busy, range(61))) == {"fine": 60.0}
 
 
 def test_no_work_is_idle() -> None:
@@ -70,18 +70,48 @@ def test_failing_requests_on_file_handles_are_failing() -> None:
     assert judged(busy(second, errors=5) for second in range(61)) == {"failing": 60.0}
 
 
-def test_a_hang_is_waiting_from_its_start() -> None:
-    assert judged(map(hanging, range(61))) == {"waiting": 60.0}
+def test_a_hang_is_hanging_from_its_start() -> None:
+    assert judged(map(hanging, range(61))) == {"hanging": 60.0}
 
 
-def test_a_soft_mount_that_pauses_between_its_tries_waits_all_the_time() -> None:
-    assert judged(soft(second, tries=100) for second in range(2401)) == {"waiting": 2400.0}
+def test_a_soft_mount_that_pauses_between_its_tries_hangs_all_the_time() -> None:
+    assert judged(soft(second, tries=100) for second in range(2401)) == {"hanging": 2400.0}
 
 
 def test_an_address_is_idle_again_ten_minutes_after_the_last_try_of_a_soft_mount() -> None:
     seconds = judged(soft(second, tries=1) for second in range(1201))
-    assert abs(seconds["waiting"] - MEMORY_OF_LAST_TRY_SECONDS) <= 20
-    assert seconds["waiting"] + seconds["idle"] == 1200.0
+    assert abs(seconds["hanging"] - MEMORY_OF_LAST_TRY_SECONDS) <= 20
+    assert seconds["hanging"] + seconds["idle"] == 1200.0
+
+
+def states_of(records: Iterable[str]) -> list[tuple[str, float]]:
+    """The state of the address after each record, one record a second, with its seconds. A tick without a state is left out."""
+    accounts = Accounts()
+    mounts = parse_mountinfo(mountinfo())
+    seen = []
+    for second, record in enumerate(records):
+        accounts.apply(join(parse_mountstats(record), mounts), float(second))
+        if state := accounts.states.now.get(ADDRESS):
+            seen.append((state.judgement.state.word, second - state.since))
+    return seen
+
+
+def test_a_hang_is_the_state_of_the_tick_that_finds_it_and_began_with_the_request() -> None:
+    seen = states_of(map(hanging, range(61)))
+    assert seen[0] == ("hanging", 5.0)
+    assert seen[-1] == ("hanging", 60.0)
+
+
+def test_a_state_lasts_since_its_first_look() -> None:
+    assert states_of(map(busy, range(61)))[-1] == ("fine", 50.0)
+
+
+def test_an_unmounted_address_has_no_state() -> None:
+    accounts = Accounts()
+    for second in range(21):
+        accounts.apply(join(parse_mountstats(busy(second)), parse_mountinfo(mountinfo())), float(second))
+    accounts.apply(join(parse_mountstats(""), parse_mountinfo("")), 21.0)
+    assert not accounts.states.now
 
 
 def test_time_without_a_mount_has_no_verdict() -> None:

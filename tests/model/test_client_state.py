@@ -1,17 +1,24 @@
 """How an address served one client for some seconds."""
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.model.client_verdict import (
+from fss_exporter.model.client_state import (
     LEAST_REQUESTS,
-    LEAST_WAIT_SECONDS,
     VERDICTS,
     AddressWork,
     ClassWork,
     default_objective,
-    verdict_on,
+    judge_client,
+    verdict_of,
 )
+from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
+
+
+def verdict_on(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool = True) -> str:
+    return verdict_of(judge_client(work, stated, has_defaults=has_defaults))
 
 
 def work(
@@ -24,38 +31,38 @@ def work(
 @pytest.mark.parametrize(
     ("seen", "verdict"),
     [
-        (work(), "served"),
+        (work(), "fine"),
         (work(0), "idle"),
         (AddressWork(), "idle"),
-        (work(0, wait=LEAST_WAIT_SECONDS), "waiting"),
-        (work(errors=100, wait=60.0), "waiting"),
-        (work(wait=LEAST_WAIT_SECONDS - 1), "served"),
-        (work(errors=1), "served"),
+        (work(0, wait=LEAST_WAIT_SECONDS), "hanging"),
+        (work(errors=100, wait=60.0), "hanging"),
+        (work(wait=LEAST_WAIT_SECONDS - 1), "fine"),
+        (work(errors=1), "fine"),
         (work(errors=2), "failing"),
         (work(rtt_ms=10), "slow"),
-        (work(rtt_ms=9), "served"),
+        (work(rtt_ms=9), "fine"),
         (work(rtt_ms=10, errors=2), "failing"),
     ],
 )
 def test_the_worst_of_what_was_seen_is_the_verdict(seen: AddressWork, verdict: str) -> None:
-    assert verdict_on(seen, {}, has_defaults=True) == verdict
+    assert verdict_on(seen, {}) == verdict
 
 
 def test_fewer_requests_than_one_a_second_are_neither_failing_nor_slow() -> None:
     few = LEAST_REQUESTS - 1
-    assert verdict_on(work(few, rtt_ms=5_000), {}, has_defaults=True) == "served"
-    assert verdict_on(work(few, errors=few), {}, has_defaults=True) == "served"
+    assert verdict_on(work(few, rtt_ms=5_000), {}) == "fine"
+    assert verdict_on(work(few, errors=few), {}) == "fine"
 
 
 def test_a_service_without_default_objectives_is_slow_only_beyond_a_stated_one() -> None:
     slow = work(rtt_ms=200)
-    assert verdict_on(slow, {}, has_defaults=False) == "served"
-    assert verdict_on(slow, {"read": 0.1}, has_defaults=False) == "served"
+    assert verdict_on(slow, {}, has_defaults=False) == "fine"
+    assert verdict_on(slow, {"read": 0.1}, has_defaults=False) == "fine"
     assert verdict_on(slow, {"metadata_read": 0.1}, has_defaults=False) == "slow"
 
 
 def test_a_stated_objective_replaces_the_default_one() -> None:
-    assert verdict_on(work(rtt_ms=40), {"metadata_read": 0.05}, has_defaults=True) == "served"
+    assert verdict_on(work(rtt_ms=40), {"metadata_read": 0.05}) == "fine"
 
 
 @pytest.mark.parametrize(
@@ -80,4 +87,4 @@ def test_the_default_objective_of_a_transfer_is_that_of_its_mean_size(
     requests=st.integers(0, 10**9), rtt_ms=st.integers(0, 10**6), errors=st.integers(0, 10**9), wait=st.floats(0, 1e6)
 )
 def test_every_work_has_a_verdict(requests: int, rtt_ms: int, errors: int, wait: float) -> None:
-    assert verdict_on(work(requests, rtt_ms=rtt_ms, errors=errors, wait=wait), {}, has_defaults=True) in VERDICTS
+    assert verdict_on(work(requests, rtt_ms=rtt_ms, errors=errors, wait=wait), {}) in VERDICTS

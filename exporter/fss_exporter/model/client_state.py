@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judge how an address served one client for some seconds. Pure.
+"""Judge how an address served one client for some seconds: hanging, failing, slow or fine. Pure.
 
-The agent judges, because only the agent knows each client and each second: rules then add up seconds, and need no means of means.
+The agent judges, because only the agent knows each client and each second: rules then add up seconds, and need no means of means. A
+host sees a part of the load only, so it says nothing about ceilings.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE
 from fss_exporter.model.server_estimate import BUCKETS
-from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, LATENCY_CRITICAL_RATIO, SUCCESS_WARNING_RATIO
+from fss_exporter.model.state import CLIENT_LATENCY, ERRORS, WAIT, Evidence, Judgement, judged
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, LEAST_WAIT_SECONDS
 
-Verdict = Literal["served", "slow", "failing", "waiting", "idle"]
+Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
 
-VERDICTS: Final[tuple[Verdict, ...]] = ("served", "slow", "failing", "waiting", "idle")
-
-LEAST_WAIT_SECONDS: Final = 5.0
-"""A request without any reply for this long waits. A shorter pause can be a lost packet. Decision of this project, November 2026."""
+VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "slow", "failing", "hanging", "idle")
+"""The words of a client's states, with `idle` for a fine time without requests."""
 
 LEAST_REQUESTS: Final = 10
 """Fewer requests are too few for a share of errors or a mean. In a look of ten seconds this is one request a second."""
@@ -51,29 +52,39 @@ class AddressWork:
         return sum(work.requests for work in self.classes.values())
 
 
-def verdict_on(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool) -> Verdict:
-    """Return the verdict, the worst first.
+def judge_client(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool) -> Judgement:
+    """Judge what one client asked of one address.
 
     Args:
         work: what the client asked for.
         stated: latency objectives of the configuration, seconds by class.
         has_defaults: whether the default objectives hold, as for OCI File Storage. Other services can be slow on purpose.
     """
-    if work.longest_wait_seconds >= LEAST_WAIT_SECONDS:
-        return "waiting"
-    requests = work.requests
-    if requests == 0:
+    is_idle = work.requests == 0 and work.longest_wait_seconds < LEAST_WAIT_SECONDS
+    return judged(_evidence(work, stated, has_defaults=has_defaults), is_idle=is_idle)
+
+
+def verdict_of(judgement: Judgement) -> Verdict:
+    """Return the word under which the time of a client is counted."""
+    if judgement.is_idle:
         return "idle"
+    return next(verdict for verdict in VERDICTS if verdict == judgement.state.word)
+
+
+def _evidence(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool) -> Iterator[Evidence]:
+    yield Evidence(WAIT, _of_host(work.longest_wait_seconds))
+    requests = work.requests
     if requests < LEAST_REQUESTS:
-        return "served"
-    if work.unexpected_errors > (1 - SUCCESS_WARNING_RATIO) * requests:
-        return "failing"
+        return
+    yield Evidence(ERRORS, _of_host(work.unexpected_errors / requests))
     for name, of_class in work.classes.items():
         objective = stated.get(name) or (default_objective(name, of_class) if has_defaults else None)
-        is_enough = of_class.requests >= LEAST_REQUESTS
-        if objective and is_enough and of_class.mean_rtt_seconds >= LATENCY_CRITICAL_RATIO * objective:
-            return "slow"
-    return "served"
+        if objective and of_class.requests >= LEAST_REQUESTS:
+            yield Evidence(CLIENT_LATENCY, _of_host(of_class.mean_rtt_seconds / objective), name)
+
+
+def _of_host(value: float) -> KnownFigure:
+    return KnownFigure(value, FigureSource.HOST)
 
 
 def default_objective(name: str, work: ClassWork) -> float:

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a mount target, or of an address on one host. Pure.
+
+This module judges, and every view repeats its answer. The worst evidence decides, and no mean of good and bad evidence. Fine needs a
+fresh figure of everything that is judged. A lower bound can prove a bad state, and never proves that all is fine.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, Literal
+
+from fss_exporter.model.knowledge import Knowledge, KnownFigure
+from fss_exporter.model.thresholds import (
+    LATENCY_CRITICAL_RATIO,
+    LATENCY_WARNING_RATIO,
+    LEAST_WAIT_SECONDS,
+    SUCCESS_WARNING_RATIO,
+    WARNING_RATIO,
+)
+
+
+class State(IntEnum):
+    """A state. The values are exported, and a larger value is a worse state."""
+
+    FINE = 0
+    NOT_KNOWN = 1  # nothing fresh could tell
+    NEAR = 2  # at the warning of a ceiling or of a latency objective
+    SLOW = 3  # above a latency objective
+    FAILING = 4  # requests fail
+    HANGING = 5  # requests have no reply
+
+    @property
+    def word(self) -> str:
+        """The state as people read it."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Something that is judged.
+
+    Attributes:
+        name: what people call it.
+        unit: unit of its figures.
+        limits: figures from which on a state holds, the worst first.
+        runbook: heading in docs/runbook.md, as part of its address.
+        is_good_at_limit: whether a figure at the limit is still good.
+    """
+
+    name: str
+    unit: Literal["seconds", "ratio"]
+    limits: tuple[tuple[float, State], ...]
+    runbook: str
+    is_good_at_limit: bool = False
+
+    def state_of(self, value: float) -> State:
+        """Return the state that a figure proves. It is fine below all limits."""
+        for limit, state in self.limits:
+            if value > limit or (value == limit and not self.is_good_at_limit):
+                return state
+        return State.FINE
+
+
+WAIT: Final = Subject(
+    "requests without a reply", "seconds", ((LEAST_WAIT_SECONDS, State.HANGING),), "fssmounttargetdown"
+)
+ERRORS: Final = Subject(
+    "failed requests",
+    "ratio",
+    ((round(1 - SUCCESS_WARNING_RATIO, 9), State.FAILING),),
+    "fssmounttargetfailing",
+    is_good_at_limit=True,
+)
+LATENCY: Final = Subject(
+    "latency",
+    "ratio",
+    ((LATENCY_CRITICAL_RATIO, State.SLOW), (LATENCY_WARNING_RATIO, State.NEAR)),
+    "fssmounttargetslow",
+)
+CLIENT_LATENCY: Final = Subject("latency", "ratio", ((LATENCY_CRITICAL_RATIO, State.SLOW),), "fssclientslow")
+"""Latency of one class on one host, which is never near."""
+
+_NEAR: Final = ((WARNING_RATIO, State.NEAR),)
+IOPS: Final = Subject("IOPS", "ratio", _NEAR, "fssmounttargetiopshigh")
+READ_BANDWIDTH: Final = Subject("read bandwidth", "ratio", _NEAR, "fssmounttargetreadbandwidthhigh")
+WRITE_BANDWIDTH: Final = Subject("write bandwidth", "ratio", _NEAR, "fssmounttargetwritebandwidthhigh")
+CONNECTIONS: Final = Subject("connections", "ratio", _NEAR, "fssmounttargetconnectionshigh")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A figure that was judged.
+
+    Attributes:
+        subject: what was judged.
+        figure: the figure with source, age and coverage. None if there is none.
+        detail: which part of the subject, such as `READ up to 8 KiB`.
+        who: client, file system or operation, if known.
+        is_lower_bound: whether the truth may be larger than the figure.
+    """
+
+    subject: Subject
+    figure: KnownFigure | None
+    detail: str = ""
+    who: str = ""
+    is_lower_bound: bool = False
+
+    @property
+    def state(self) -> State:
+        """The state that this evidence alone proves."""
+        if self.figure is None or self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING):
+            return State.NOT_KNOWN
+        state = self.subject.state_of(self.figure.value)
+        return State.NOT_KNOWN if state is State.FINE and self.is_lower_bound else state
+
+    @property
+    def limit_ratio(self) -> float | None:
+        """The figure as a multiple of the limit of its state, or of the mildest limit. None without a figure."""
+        if self.figure is None:
+            return None
+        limits = {state: limit for limit, state in self.subject.limits}
+        return self.figure.value / limits.get(self.state, min(limits.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A state with its evidence.
+
+    Attributes:
+        evidence: what was judged, the worst first.
+        is_idle: whether nothing was asked and nothing waits. Idle is fine.
+    """
+
+    evidence: tuple[Evidence, ...]
+    is_idle: bool = False
+
+    @property
+    def state(self) -> State:
+        """The state of the worst evidence. Without any evidence the state is not known."""
+        if self.is_idle:
+            return State.FINE
+        return max((evidence.state for evidence in self.evidence), default=State.NOT_KNOWN)
+
+    @property
+    def reasons(self) -> tuple[Evidence, ...]:
+        """The evidence for the state."""
+        return tuple(evidence for evidence in self.evidence if evidence.state is self.state)
+
+
+def judged(evidence: Iterable[Evidence], *, is_idle: bool = False) -> Judgement:
+    """Judge evidence. The worst comes first, and among equals the one furthest beyond its limit."""
+    ordered = sorted(evidence, key=lambda one: (-one.state, -(one.limit_ratio or 0.0), one.subject.name, one.detail))
+    return Judgement(tuple(ordered), is_idle)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of each address on this host, and seconds by state: the agent judges each look of ten seconds once.
+
+A single tick of a second has too few requests for a mean, and a minute is long for a page. A hang is told with the tick that finds it.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from fss_exporter.model.client_state import AddressWork, ClassWork, judge_client, verdict_of
+from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, class_of
+from fss_exporter.model.state import Judgement, State
+from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
+from fss_exporter.nfs.records import OperationCounters
+from fss_exporter.nfs.totals import AddressTotals
+
+LOOK_SECONDS: Final = 10.0
+
+
+class AddressState(NamedTuple):
+    """The state of an address on this host."""
+
+    judgement: Judgement
+    since: float  # seconds of the clock at which the state began, as far as this agent saw
+
+
+class AddressStates:
+    """Collects the work of each address, judges each look, and adds its seconds to the totals of the address.
+
+    Attributes:
+        stated: latency objectives of the configuration in seconds by class. They can change between two looks.
+        now: the present state by address. An address has none before the end of its first look, unless it hangs.
+    """
+
+    def __init__(self, stated: Mapping[str, float] | None = None) -> None:
+        self.stated = stated or {}
+        self.now: dict[str, AddressState] = {}
+        self._work: dict[str, AddressWork] = defaultdict(AddressWork)
+        self._judged_until: float | None = None
+
+    def add(
+        self, address: str, operation: str, old: OperationCounters, now: OperationCounters, payload_bytes: int
+    ) -> None:
+        """Note the change of one operation on one mount. A counter that falls adds nothing."""
+        work = self._work[address]
+        of_class = work.classes.setdefault(class_of(operation), ClassWork())
+        of_class.requests += max(0, now.operations - old.operations)
+        of_class.rtt_ms += max(0, now.rtt_ms - old.rtt_ms)
+        of_class.payload_bytes += payload_bytes
+        if operation not in FAIL_IN_ORDINARY_WORK:
+            work.unexpected_errors += max(0, (now.errors or 0) - (old.errors or 0))
+
+    def end_tick(
+        self, waits: Mapping[str, float], mounted: Collection[str], totals: Mapping[str, AddressTotals], at: float
+    ) -> None:
+        """End a tick, `at` seconds of a monotonic clock. A look that is full is judged.
+
+        Args:
+            waits: seconds without any reply by address.
+            mounted: addresses with a mount now. Others have no time and no state.
+            totals: totals by address.
+            at: time of the tick.
+        """
+        self.now = {address: state for address, state in self.now.items() if address in mounted}
+        for address, seconds in waits.items():
+            if seconds:
+                work = self._work[address]
+                work.longest_wait_seconds = max(work.longest_wait_seconds, seconds)
+        if self._judged_until is None:
+            self._judged_until = at
+        seconds = at - self._judged_until
+        if seconds < LOOK_SECONDS:
+            for address in self._hanging(waits, mounted):
+                self._judge(address, totals[address], at)
+            return
+        for address in mounted:
+            judgement = self._judge(address, totals[address], at)
+            totals[address].seconds[verdict_of(judgement)] += seconds
+        self._work.clear()
+        self._judged_until = at
+
+    def _hanging(self, waits: Mapping[str, float], mounted: Collection[str]) -> Iterator[str]:
+        return (address for address in mounted if waits.get(address, 0.0) >= LEAST_WAIT_SECONDS)
+
+    def _judge(self, address: str, total: AddressTotals, at: float) -> Judgement:
+        """Judge the work of a look so far, and return the judgement."""
+        has_defaults = total.io_operations is not None  # only a service with a cost table has default objectives
+        work = self._work[address]
+        judgement = judge_client(work, self.stated, has_defaults=has_defaults)
+        before = self.now.get(address)
+        since = at if before is None or before.judgement.state is not judgement.state else before.since
+        if judgement.state is State.HANGING:
+            since = min(since, at - work.longest_wait_seconds)
+        self.now[address] = AddressState(judgement, since)
+        return judgement

@@ -24,10 +24,10 @@ class Measured(NamedTuple):
     megabytes: int
 
 
-# White paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Test Results.
+# White paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Test Results. One printed total contradicts its own row.
 _IOPS_AND_MEGABYTES = {
     (32 * KIB, "read"): ((25_018, 819), (50_115, 1_640), (100_226, 3_279), (195_554, 6_402)),
-    (1024 * KIB, "read"): ((937, 983), (1_929, 2_016), (3_923, 3_960), (7_594, 7_918)),
+    (1024 * KIB, "read"): ((937, 983), (1_929, 2_016), (3_820, 3_960), (7_594, 7_918)),
     (32 * KIB, "write"): ((12_580, 412), (25_151, 824), (50_321, 1_648), (100_599, 3_295)),
     (1024 * KIB, "write"): ((761, 799), (1_523, 1_598), (3_046, 3_196), (6_093, 6_392)),
 }
@@ -58,6 +58,13 @@ def modelled(row: Measured) -> Modelled:
     return Modelled(operations, load.payload * answer.attainable / 1e6, answer.binds.resource)
 
 
+def worst() -> float:
+    """The largest relative error of the model, of IOPS or MB/s."""
+    pairs = [(modelled(row), row) for row in MEASURED]
+    errors = [own.iops / row.iops - 1 for own, row in pairs] + [own.megabytes / row.megabytes - 1 for own, row in pairs]
+    return max(map(abs, errors))
+
+
 def table() -> Iterator[str]:
     """The lines of the table."""
     yield "| size | direction | mount targets | IOPS of fio, measured | model | off by | MB/s, measured | model | off by | binds |"
@@ -77,6 +84,8 @@ def table() -> Iterator[str]:
             own.binds,
         )
         yield f"| {' | '.join(cells)} |"
+    yield ""
+    yield "For reads of 1,024 KiB through four mount targets the paper prints 3,923 IOPS in total, and 955 for each, which is 3,820."
 
 
 if __name__ == "__main__":

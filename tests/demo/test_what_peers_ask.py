@@ -106,6 +106,29 @@ def test_the_cli_can_repeat_a_creation_with_its_retry_token(region: Region) -> N
     assert first == again != other
 
 
+@pytest.mark.parametrize(
+    ("selector", "streams"),
+    [
+        ('resourceType = "mounttarget"', 1),
+        ('resourceType = "mountTarget"', 1),
+        ('resourceType =~ "MOUNT*"', 1),
+        ('resourceType = "filesystem"', 0),
+    ],
+)
+def test_the_white_paper_s_own_query_finds_its_mount_target(region: Region, selector: str, streams: int) -> None:
+    query = f'MountTargetIOPS[5m]{{{selector}, resourceId = "{region.tenancy.named("mt-home")}"}}.max()'
+    body = {
+        "namespace": "oci_filestorage",
+        "query": query,
+        "startTime": rfc3339((region.minute - 30) * 60),
+        "endTime": rfc3339(region.minute * 60),
+    }
+    where = f"compartmentId={region.tenancy.id}&compartmentIdInSubtree=true"
+    _, answer = asked(region, f"/20180401/metrics/actions/summarizeMetricsData?{where}", body)
+
+    assert len(answer) == streams
+
+
 def test_each_stream_of_a_filesystem_names_its_mount_target(region: Region) -> None:
     every = region.store.listed(region.tenancy.compartment_ids, region.minute * 60, first_only=False)
 

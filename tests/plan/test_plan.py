@@ -237,6 +237,13 @@ class TestConnections:
         out = " ".join(ask("plan", "--reads", "5", "--clients", "200", "--nconnect", "16").out.split())
         assert "200 clients x nconnect 16 = 3,200. One mount target takes 100,000, so 6,250 such clients" in out
 
+    def test_both_ceilings_of_encrypted_connections_are_said(self) -> None:
+        out = " ".join(ask("plan", "--reads", "5", "--clients", "70", "--tls").out.split())
+        assert (
+            "encrypted connections: 70. One mount target takes 4,096 (the white paper states 64 clients with TLS" in out
+        )
+        assert "Windows with stunnel: 64 connections)" in out
+
     def test_connections_are_not_called_clients_where_nobody_states_several_for_each_client(self) -> None:
         """A recorded load has the connections that OCI counted. How many clients hold them is not known."""
         out = " ".join(ask("plan", "--reads", "5", "--clients", "90000").out.split())
@@ -257,7 +264,7 @@ def test_concurrency_drives_a_mix_of_operations() -> None:
     [
         (
             "80ms",
-            "at most 12.5 a second. White paper: do not mount across regions: run the program on an instance near",
+            "White paper: do not mount across regions: run the program on an instance near the data. For a migration, copy between an instance in each region (instance streaming, fpsync)",
         ),
         ("5ms", "another availability domain"),
         ("300us", ""),

@@ -29,6 +29,10 @@ class TestJobs:
         assert answer["job_seconds"] / 60 == pytest.approx(39, rel=0.001)
         assert answer["iops"]["point"] / answer["job_seconds"] == pytest.approx(1300, rel=0.001)
         assert answer["what_if"][0]["job_seconds"] / 60 == pytest.approx(15, rel=0.001)
+        assert answer["iops"]["point"] / answer["what_if"][0]["job_seconds"] == pytest.approx(3380, rel=0.001)
+        assert (39 * 60 * 1300, 15 * 60 * 5100) == (3_042_000, 4_590_000), (
+            "the paper's runs, which docs/commands/plan.md says"
+        )
         out = " ".join(ask("plan", *flags).out.split())
         assert "time: 39.0 min, set by latency x concurrency: 325 operations/s, 1,300 IOPS on average" in out
         assert "partar for tar, parcp for cp, parrm for rm" in out

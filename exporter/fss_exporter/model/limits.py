@@ -2,15 +2,15 @@
 """Ceilings of a mount target.
 
 Sources:
-    White paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not an
-    SLA"): IOPS and the bandwidth of the standard shape. The paper prints one bandwidth. The project takes the figure for
+    White paper "OCI File Storage Performance Characteristics", version 2.0, August 2023, Table 1 ("provisioned, not a
+    guaranteed SLA"): IOPS and the bandwidth of the standard shape. The paper prints one bandwidth. The project takes the figure for
     reads and again for writes.
     Service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
     100,000 client connections.
     Service documentation "Updating Mount Target Performance", read in November 2026: default service limits of each shape,
     and 30 days as the least time of a high performance shape.
-    Service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections. The white
-    paper of 2023 states 64 encrypted clients.
+    Service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections, and 64 for
+    Windows with stunnel. The white paper of 2023 states 64 encrypted clients.
 
 A ceiling without a published figure is None and yields no series. The service documentation also prints 1 Gbit/s of reads
 for the standard shape. The measurements of the white paper contradict 1 Gbit/s, so the white paper's figure stays.

@@ -110,14 +110,16 @@ def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterato
             continue
         if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < scenario.target:
             continue
-        paper = "64 clients with TLS" if use.resource == capacity.ENCRYPTED_CONNECTIONS else "100,000 clients"
+        is_encrypted = use.resource == capacity.ENCRYPTED_CONNECTIONS
+        paper = "64 clients with TLS" if is_encrypted else "100,000 clients"
+        windows = "; Windows with stunnel: 64 connections" if is_encrypted else ""
         several, such = "", ""
         if clients.nconnect > 1:
             several = f"{clients.count:,} clients x nconnect {clients.nconnect} = "
             such = f", so {use.limit // clients.nconnect:,.0f} such clients"
         yield (
             f"{use.resource}: {several}{clients.connections:,}. One mount target takes {use.limit:,.0f}{such} (the white paper"
-            f" states {paper}, the service's metric counts connections)"
+            f" states {paper}, the service's metric counts connections{windows})"
         )
 
 

@@ -203,8 +203,8 @@ def distance_advice(round_trip_seconds: float) -> str:
     """Return the advice of the white paper (version 2.0, August 2023) for this distance. Empty for a short distance."""
     if round_trip_seconds > OTHER_REGION_SECONDS:
         return (
-            "do not mount across regions: run the program on an instance near the data, or stream the desktop of such an"
-            " instance to the user"
+            "do not mount across regions: run the program on an instance near the data. For a migration, copy between an instance"
+            " in each region (instance streaming, fpsync)"
         )
     if round_trip_seconds > FAR_SECONDS:
         return "keep clients and mount target in the same availability domain"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from math import ceil
-from typing import Any
+from typing import Any, Final
 
 from fss_exporter.errors import MqlError
 from fss_toolbox.demo.region import refusal
@@ -184,6 +184,10 @@ class MonitoringApi:
         return range(first + -first % step, last, step)
 
 
+_OF_TWO_SPELLINGS: Final = "resourceType"
+"""The white paper writes the value `mounttarget`, and Oracle's script `mountTarget`. Whether OCI ignores case is not known."""
+
+
 def _wildcard(pattern: str) -> Callable[[str], bool]:
     """`*` stands for any run of characters, `|` for or. Nothing else is special."""
     literal = re.sub(r"[][?]", lambda match: f"[{match[0]}]", pattern)
@@ -192,11 +196,11 @@ def _wildcard(pattern: str) -> Callable[[str], bool]:
 
 
 def _selects(selector: Selector) -> Callable[[Mapping[str, str]], bool]:
-    name, value = selector.dimension, selector.value
-    if selector.operator == "=":
-        return lambda dimensions: dimensions.get(name) == value
-    fits = _wildcard(value)
-    return lambda dimensions: name in dimensions and fits(dimensions[name])
+    name = selector.dimension
+    spelled: Callable[[str], str] = str.lower if name == _OF_TWO_SPELLINGS else str
+    value = spelled(selector.value)
+    fits = value.__eq__ if selector.operator == "=" else _wildcard(value)
+    return lambda dimensions: name in dimensions and fits(spelled(dimensions[name]))
 
 
 def _metric(stream: MetricStream) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from tests.cli.prompt import ROOT
 from tests.processes import wait_for
 
 from fss_exporter.cli.serve import ServeFlags, parts_of, waiting_seconds
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.web.collecting import Source
 
 COST = "cost_model: {operations: {LOOKUP: {io_operations: %s, date: 2026-11-01, source: test}}}\n"
@@ -29,6 +29,54 @@ def test_a_changed_cost_model_takes_a_restart_with_and_without_the_agent(
     config.write_text(f"oci: {{}}\n{COST % 3}")
     with pytest.raises(UsageError, match="cost_model has changed, which takes a restart"):
         parts[0].reload()
+
+
+def test_the_default_file_may_come_and_go_while_the_agent_runs(tmp_path: Path) -> None:
+    config = tmp_path / "agent.yml"
+    flags = ServeFlags(default_config_file=config, procfs=tmp_path, metadata_url="")
+    assert flags.configuration() is None
+    settings, agent, *_ = parts_of(flags)
+
+    config.write_text("latency_objectives: {metadata: 5ms}\n")
+    for part in (settings, agent):
+        part.reload()
+    read = flags.configuration()
+    assert read is not None
+    assert read.latency_objectives.given
+
+    config.unlink()
+    settings.reload()
+    assert flags.configuration() is None
+
+
+def test_an_address_map_that_comes_with_the_default_file_takes_a_restart(tmp_path: Path) -> None:
+    config = tmp_path / "agent.yml"
+    settings, *_ = parts_of(ServeFlags(default_config_file=config, procfs=tmp_path, metadata_url=""))
+    config.write_text("address_map: {192.168.255.9: 10.80.2.20}\n")
+    with pytest.raises(UsageError, match=r"agent.yml: address_map has changed, which takes a restart"):
+        settings.reload()
+
+
+def test_a_file_that_is_asked_for_wins_over_the_default_file(tmp_path: Path) -> None:
+    default, asked = tmp_path / "agent.yml", tmp_path / "other.yml"
+    default.write_text("rubbish")
+    asked.write_text("latency_objectives: {metadata: 5ms}\n")
+    read = ServeFlags(default_config_file=default, config_file=asked).configuration()
+    assert read is not None
+    assert read.latency_objectives.given
+
+
+@pytest.mark.parametrize("kind", ["wrong", "folder", "dangling link"])
+def test_a_default_file_that_is_there_and_cannot_be_used_is_a_mistake(kind: str, tmp_path: Path) -> None:
+    config = tmp_path / "agent.yml"
+    if kind == "wrong":
+        config.write_text("rubbish: 1\n")
+    elif kind == "folder":
+        config.mkdir()
+    else:
+        config.symlink_to("nowhere")
+    with pytest.raises(ConfigError, match=r"agent\.yml"):
+        ServeFlags(default_config_file=config).configuration()
 
 
 def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from tests.cli.prompt import logging_put_back
@@ -109,3 +110,27 @@ def test_what_a_library_says_about_itself_is_left_out_even_when_debugging(stream
 
     (line,) = stream.getvalue().splitlines()
     assert "worth knowing" in line
+
+
+@pytest.mark.parametrize("form", logs.FORMATS)
+def test_the_journal_gets_the_priority_of_each_line(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log"
+    with logging_put_back(), log.open("w") as stream:
+        status = log.stat()
+        monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+        logs.configure("debug", form, stream)
+        for level in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL):
+            logging.getLogger("fss_exporter.nfs").log(level, "a line")
+    assert [line[:3] for line in log.read_text().splitlines()] == ["<7>", "<6>", "<4>", "<3>", "<3>"]
+
+
+@pytest.mark.parametrize("journal", ["", "rubbish", "1:1"])
+def test_a_log_that_is_redirected_away_from_the_journal_has_no_priorities(
+    journal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JOURNAL_STREAM", journal)
+    log = tmp_path / "log"
+    with logging_put_back(), log.open("w") as stream:
+        logs.configure("info", "logfmt", stream)
+        logging.getLogger("fss_exporter.nfs").error("a line")
+    assert log.read_text().startswith("ts=")

@@ -93,6 +93,15 @@ def test_the_agent_has_no_network_but_the_listener_it_is_given() -> None:
     assert "\nListenStream=10949\n" in (UNITS / "fss-exporter-agent.socket").read_text()
 
 
+def test_each_unit_reads_the_settings_of_its_own_edition() -> None:
+    assert (
+        "--config.default-file=/etc/fss-exporter/agent.yml" in dict(settings("fss-exporter-agent"))["ExecStart"].split()
+    )
+    assert (
+        "--config.file=/etc/fss-exporter/fss-exporter.yml" in dict(settings("fss-exporter-poller"))["ExecStart"].split()
+    )
+
+
 def test_every_instance_of_exact_mode_is_removed_after_an_agent_that_was_killed(tmp_path: Path) -> None:
     (after,) = (value for key, value in settings("fss-exporter-agent") if key == "ExecStopPost")
     assert after == "-/opt/fss-exporter/bin/fss-exporter clean"

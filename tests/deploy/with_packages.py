@@ -153,6 +153,30 @@ def test_the_installed_deb_runs_and_its_removal_leaves_only_settings_and_links(
     assert left_of_the_package(scratch) == set()
 
 
+def test_a_purge_takes_the_settings_of_its_own_edition_and_no_others(deb: Path, scratch: Path) -> None:
+    dpkg(scratch, "--install", deb)
+    kept = {f"etc/fss-exporter/{name}" for name in ("fss-exporter.yml", "web.yml")}
+    kept.add("etc/systemd/system/multi-user.target.wants/fss-exporter-poller.service")
+    for path in (*kept, "etc/fss-exporter/agent.yml"):
+        (scratch / path).touch()
+    dpkg(scratch, "--remove", "fss-exporter-agent")
+    dpkg(scratch, "--purge", "fss-exporter-agent")
+    assert left_of_the_package(scratch) == kept
+
+
+def test_a_purge_leaves_the_settings_of_a_package_with_its_own_python_that_took_the_place(
+    deb: Path, packages: Path, scratch: Path
+) -> None:
+    (own,) = packages.glob("fss-exporter-agent-with-python_*.deb")
+    dpkg(scratch, "--install", deb)
+    (scratch / "etc/fss-exporter/agent.yml").touch()
+    dpkg(scratch, "--remove", "fss-exporter-agent")
+    dpkg(scratch, "--install", own)
+    dpkg(scratch, "--purge", "fss-exporter-agent")
+    assert is_on(scratch)
+    assert {SETTINGS, "etc/fss-exporter/agent.yml"} <= left_of_the_package(scratch)
+
+
 def test_the_first_installation_switches_the_agent_on_and_removed_and_installed_again_it_is_on(
     deb: Path, scratch: Path
 ) -> None:

@@ -146,6 +146,11 @@ class Garbled(OfHosts):
 
 
 @dataclass(frozen=True)
+class ReloadRefused(OfHosts):
+    """Somebody reloads agents with a mistake in their configuration, and at the end without it."""
+
+
+@dataclass(frozen=True)
 class Stalled(OfHosts):
     """The loop of agents stands still, and agents go on answering scrapes."""
 

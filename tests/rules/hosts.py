@@ -16,8 +16,10 @@ from tests.rules.kernel_mount import RTT_MS, KernelMount
 from fss_exporter.catalogue import text
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.errors import ConfigError
 from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.web.application import Reloading
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.demo.region.tenancies import REGION
 
@@ -30,6 +32,9 @@ _OfTargets = TypeVar("_OfTargets", bound=faults.OfTargets)
 
 class _Exporter(Protocol):
     """What Prometheus scrapes on a host."""
+
+    def configure(self, *, has_mistake: bool) -> None:
+        """Read another configuration."""
 
     def tick(self) -> None:
         """Read the counters."""
@@ -51,7 +56,21 @@ class _Agent:
         )
         mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
         self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=wall_clock)
-        self._collectors = Collectors({"nfs": self._agent.collector}, self._agent.loops, clock)
+        self._has_mistake = False
+        self._reload = Reloading([self._read])
+        self._collectors = Collectors(
+            {"nfs": self._agent.collector}, self._agent.loops, clock, last_reload=lambda: self._reload.is_successful
+        )
+
+    def _read(self) -> Callable[[], None]:
+        if self._has_mistake:
+            raise ConfigError("agent.yml", ("line 1: rubbish",))
+        return lambda: None
+
+    def configure(self, *, has_mistake: bool) -> None:
+        if has_mistake != self._has_mistake:
+            self._has_mistake = has_mistake
+            self._reload()
 
     def tick(self) -> None:
         self._agent.ticker.tick()
@@ -67,6 +86,9 @@ class _NodeExporter:
         (procfs / "self").symlink_to("1")
         flags = ("--collector.mountstats", f"--path.procfs={procfs}")
         self._url = undo.enter_context(node_exporter(procfs, *flags)) + "/metrics"
+
+    def configure(self, *, has_mistake: bool) -> None:
+        """There is no configuration."""
 
     def tick(self) -> None:
         """There is no loop."""
@@ -151,6 +173,8 @@ class Host:
                 self._exporter = _NodeExporter(self._root, self._undo)
             else:
                 self._exporter = _Agent(self._root, self._clock, self._wall, self._settings)
+        if self._exporter:
+            self._exporter.configure(has_mistake=self._fault(faults.ReloadRefused, minute) is not None)
         if self._exporter and not self._fault(faults.Stalled, minute):
             self._exporter.tick()
 

@@ -22,6 +22,7 @@ from tests.rules.faults import (
     PollerDown,
     PollerStalled,
     Published,
+    ReloadRefused,
     Repeating,
     Retransmitting,
     ScrapedRarely,
@@ -622,6 +623,18 @@ MONITORING = (
         Site(hosts=5, pollers=0),
         (Unreadable(),),
         (page("FssMonitoringBlind", 20),),
+    ),
+    Incident(
+        "two of ten agents refuse a changed configuration for half an hour",
+        Site(),
+        (ReloadRefused(0, 30, hosts=2),),
+        (ticket("FssConfigurationRefused", 15, "2 exporter(s) of job fss-agent", "for example host-"),),
+        in_make_test=True,
+    ),
+    Incident(
+        "an agent refuses a configuration that is corrected within five minutes",
+        Site(minutes=30),
+        (ReloadRefused(0, 5, hosts=1),),
     ),
     Incident(
         "the loop of an agent stands still",

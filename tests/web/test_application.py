@@ -149,6 +149,7 @@ def test_a_reload_that_hangs_is_answered_and_the_next_one_does_not_hang() -> Non
     go.set()
 
     assert all("a reload hangs while it reads a file" in each for each in hanging)
+    assert not reloading.is_successful
     wait_for(lambda: reloading() == "", "a reload that does not hang")
 
 
@@ -166,11 +167,15 @@ def test_nothing_is_put_in_force_unless_the_settings_of_all_parts_are_right(capl
 
     reloading = Reloading([web, oci])
 
+    states = [reloading.is_successful]
     assert reloading() == "kept the old configuration: fss-exporter.yml: oci: nonsense"
+    states.append(reloading.is_successful)
     assert put == []
     assert "configuration read again" not in caplog.text
     assert reloading() == ""
+    states.append(reloading.is_successful)
     assert put == ["web", "oci"]
+    assert states == [True, False, True]
 
 
 def test_an_unexpected_error_costs_that_reload_only(caplog: pytest.LogCaptureFixture) -> None:

@@ -116,3 +116,10 @@ def test_the_version_is_there_whatever_else_fails() -> None:
 
     assert build.samples[0].labels["version"] == __version__
     assert build.samples[0].value == 1
+
+
+def test_a_refused_reload_shows_and_an_exporter_that_never_reloads_has_no_word_of_it() -> None:
+    name = "fss_exporter_config_last_reload_successful"
+    assert values(Collectors({}, last_reload=lambda: True))[name, ""] == 1
+    assert values(Collectors({}, last_reload=lambda: False))[name, ""] == 0
+    assert (name, "") not in values(Collectors({}))

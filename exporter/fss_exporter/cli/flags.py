@@ -60,13 +60,18 @@ class ConfigFlags:
         "--config.file", "Settings: credentials, tags, ceilings, addresses, services.", type=EXISTING_FILE
     )
 
+    @property
+    def settings_file(self) -> Path | None:
+        """The file that is read now. None for no file."""
+        return self.config_file
+
     def configuration(self) -> "Settings | None":
         """Return the configuration, or raise ConfigError for a wrong file. None without a file, which needs no YAML."""
-        if self.config_file is None:
+        if self.settings_file is None:
             return None
         from fss_exporter.settings import load  # noqa: PLC0415  # ditto
 
-        return load(self.config_file)
+        return load(self.settings_file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +123,7 @@ class AccountFlags(ConfigFlags):
         """
         from fss_exporter.settings import load  # noqa: PLC0415  # an agent without a configuration has no YAML
 
-        return load(self.config_file, self.overrides()).of_accounts(self.accounts)
+        return load(self.settings_file, self.overrides()).of_accounts(self.accounts)
 
     def settings_of_account(self) -> "Settings":
         """Return the settings of the only account, for a command that asks one account. Errors are those of `settings`.

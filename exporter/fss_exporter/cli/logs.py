@@ -3,6 +3,7 @@
 
 import json
 import logging
+import os
 import select
 import sys
 import traceback
@@ -14,14 +15,22 @@ FORMATS = ("logfmt", "json")
 PACKAGES = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
 """Those whose loggers have the level that the user chose."""
 _LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
+_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}
+"""Of sd-daemon(3). Anything else is an error, 3."""
 
 
 class _Lines(logging.Formatter):
-    def __init__(self, *, as_json: bool) -> None:
+    def __init__(self, *, as_json: bool, to_journal: bool) -> None:
         super().__init__()
         self._as_json = as_json
+        self._to_journal = to_journal
 
     def format(self, record: logging.LogRecord) -> str:
+        # The journal takes the number away, and `journalctl --priority err` then finds the errors.
+        priority = f"<{_PRIORITIES.get(record.levelno, 3)}>" if self._to_journal else ""
+        return priority + self._line(record)
+
+    def _line(self, record: logging.LogRecord) -> str:
         fields = {
             "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": _LEVEL_NAMES.get(record.levelname, record.levelname.lower()),
@@ -85,10 +94,20 @@ def _is_writable(stream: TextIO) -> bool:
     return bool(poll.poll(0))
 
 
+def _is_journal(stream: TextIO) -> bool:
+    """Whether systemd has connected the stream to the journal, by JOURNAL_STREAM of systemd.exec(5)."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):  # a stream in memory, or a closed one
+        return False
+    return os.environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
 def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     """Send the log to stderr, or to `stream`, with one of `LEVELS` in one of `FORMATS`."""
-    handler = _NeverWaits(stream or sys.stderr)
-    handler.setFormatter(_Lines(as_json=form == "json"))
+    stream = stream or sys.stderr
+    handler = _NeverWaits(stream)
+    handler.setFormatter(_Lines(as_json=form == "json", to_journal=_is_journal(stream)))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # Messages of libraries below a warning are about the libraries, and may hold secrets of the exporter.

@@ -163,7 +163,8 @@ def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) 
     documents = Documents()
 
     def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Family]]:
-        return turns.of(Collectors({name: source for name, source in sources.items() if source is not None}, loops))
+        present = {name: source for name, source in sources.items() if source is not None}
+        return turns.of(Collectors(present, loops, last_reload=lambda: reload.is_successful))
 
     return build(
         telemetry_path=telemetry_path,

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +26,7 @@ from fss_exporter.web.collecting import Source
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
 
+_LOG = logging.getLogger(__name__)
 _NEED_RESTART = {"address_map": "address_map has", "services": "services have", "cost_model": "cost_model has"}
 
 
@@ -33,6 +36,9 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
 
     log_level: str = flag("--log.level", "Least severe lines of the log.", "info", type=click.Choice(logs.LEVELS))
     log_format: str = flag("--log.format", "Format of the log lines.", "logfmt", type=click.Choice(logs.FORMATS))
+    default_config_file: Path | None = flag(
+        "--config.default-file", "Settings to read without --config.file. The file may be missing."
+    )
     collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
     collect_oci: bool = flag("--collector.oci/--no-collector.oci", "Poll OCI Monitoring.", default=False)
     poll_interval: float | None = flag(
@@ -62,7 +68,17 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
 
     def configuration(self) -> "Settings | None":
         """Return the file with the flags on top, or raise ConfigError. None for an agent without a file, which needs no YAML."""
-        return self.settings() if self.config_file is not None or self.collect_oci or self.publish else None
+        return self.settings() if self.settings_file is not None or self.collect_oci or self.publish else None
+
+    @property
+    def settings_file(self) -> Path | None:
+        """The file that is read now. The default file may come and go while the exporter runs."""
+        default = (
+            None
+            if self.default_config_file is None or _is_missing(self.default_config_file)
+            else self.default_config_file
+        )
+        return self.config_file or default
 
     def check(self) -> None:
         """Refuse wrong flags with a UsageError before anything runs."""
@@ -98,6 +114,8 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
     """
     signals = runtime.Signals()  # first: a signal during the start waits until the start ends
     flags.check()
+    if flags.default_config_file is not None:
+        _LOG.info("settings of %s", flags.settings_file or f"no file: {flags.default_config_file} is not there")
     runtime.serve(parts_of(flags), flags, signals, on_listening=on_listening)
 
 
@@ -110,8 +128,9 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
         fresh = flags.configuration()
         for name, changed in _NEED_RESTART.items():
             is_used = flags.collect_nfs or name == "cost_model"
-            if is_used and getattr(fresh, name, None) != getattr(settings, name, None):
-                raise UsageError(f"{flags.config_file}: {changed} changed, which takes a restart")
+            if is_used and _given(fresh, name) != _given(settings, name):
+                where = flags.settings_file or flags.default_config_file
+                raise UsageError(f"{where}: {changed} changed, which takes a restart")
         return lambda: None
 
     parts = [Part("settings", None, reload=refuse_changes)]
@@ -122,6 +141,23 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
     if settings and settings.cost_model.operations:
         parts.append(Part("cost_model", CostModelSource(settings.cost_model.overrides.rows)))
     return parts
+
+
+def _given(settings: "Settings | None", name: str) -> object:
+    """Return a section of the configuration. None if it is empty, as without a file."""
+    section = getattr(settings, name, None)
+    return getattr(section, "operations", section) or None
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether nothing is there. A path that cannot be looked at is there, so that its reading says why."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:

@@ -127,22 +127,31 @@ class Reloading:
     Args:
         parts: read the settings of a part. Only when all are right, any is put in force.
         seconds: that a reload may take. The exporter then answers without it.
+
+    Attributes:
+        is_successful: whether the last reload put its settings in force. True before the first.
     """
 
     def __init__(self, parts: Sequence[Reload], seconds: float = _RELOAD_SECONDS) -> None:
         self._parts = parts
         self._turn = threading.Lock()  # a signal and a client may ask at the same time
         self._reading = OneWithin(seconds, "a reload")
+        self.is_successful = True
 
     def __call__(self) -> str:
         """Return the mistakes, or an empty text."""
         with self._turn:
-            try:
-                return self._reading.run(self._read)
-            except SourceError:
-                return _logged(_HANGS)
-            except RuntimeError as error:  # the system allows no further thread
-                return _kept(str(error))
+            mistake = self._reload()
+            self.is_successful = not mistake
+        return mistake
+
+    def _reload(self) -> str:
+        try:
+            return self._reading.run(self._read)
+        except SourceError:
+            return _logged(_HANGS)
+        except RuntimeError as error:  # the system allows no further thread
+            return _kept(str(error))
 
     def _read(self) -> str:
         try:

@@ -83,7 +83,7 @@ def _bind(flag_value: str, host: str, port: int) -> socket.socket:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
             listening = socket.create_server(where, family=family)
     except OSError as failure:
-        raise UsageError(f"{_FLAG}={flag_value}: {_explain(failure)}") from failure
+        raise UsageError(f"{_FLAG}={flag_value}: {_refusal(port, failure)}") from failure
     except UnicodeError as failure:  # the name has an empty label, or one of more than 63 characters
         raise UsageError(f"{_FLAG}={flag_value}: not the name of a host") from failure
     return listening
@@ -101,10 +101,20 @@ def _bind_everywhere(port: int) -> socket.socket:
 
 _REASONS = {
     errno.EADDRINUSE: "another process listens there. Stop it or give another port",
-    errno.EACCES: "not permitted. Give a port above 1023",
-    errno.EPERM: "not permitted. Give a port above 1023",
     errno.EADDRNOTAVAIL: "not an address of this host",
 }
+
+
+def _refusal(port: int, failure: OSError) -> str:
+    """Return why a port could not be opened. For ports above 1023 the number is right, and something guards the ports."""
+    if failure.errno not in {errno.EACCES, errno.EPERM}:
+        return _explain(failure)
+    if failure.errno == errno.EACCES and 0 < port < 1024:
+        return "not permitted. Give a port above 1023"
+    return (
+        f"the host refuses port {port} to this service. Under systemd add SocketBindAllow=tcp:{port} with"
+        " `systemctl edit`. SELinux may refuse it too: see `ausearch -m avc`"
+    )
 
 
 def _explain(failure: OSError) -> str:

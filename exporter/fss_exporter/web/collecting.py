@@ -77,6 +77,7 @@ class Collectors:
         sources: by the value of the `collector` label.
         loops: the background loops, in the order of the output.
         clock: seconds that never go back, as of the loops.
+        last_reload: whether the last reload was successful. None for an exporter that does not reload.
     """
 
     def __init__(
@@ -84,10 +85,12 @@ class Collectors:
         sources: Mapping[str, Source],
         loops: Sequence[Worker] = (),
         clock: Callable[[], float] = time.monotonic,
+        last_reload: Callable[[], bool] | None = None,
     ) -> None:
         self._sources = sources
         self._loops = loops
         self._clock = clock
+        self._last_reload = last_reload
         self._log_once = LogOnce(_LOG, clock=clock)
 
     def collect(self) -> Iterator[Family]:
@@ -116,6 +119,8 @@ class Collectors:
         yield success
         yield duration
         yield from _of_loops(beats)
+        if self._last_reload is not None:
+            yield family("fss_exporter_config_last_reload_successful", [((), float(self._last_reload()))])
         running = __version__, REVISION, ".".join(map(str, sys.version_info[:3]))
         yield family("fss_exporter_build_info", [(running, 1.0)])
         yield from process.families()

@@ -16,13 +16,14 @@ help: ## list the targets
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
 
-test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="tests/nfs -n0" for a few, one by one)
+test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="tests/fss_toolbox/fio -n0" for a few, one by one)
 	@$(MAKE) --no-print-directory -j 2 servers $(if $(ARGS),.venv/dev,.venv/compiled)
 	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
-UNIT := tests/background tests/catalogue tests/model tests/fio tests/nfs tests/oci/test_series_store.py tests/test_*.py
-LONGER := $(addprefix --deselect ,tests/nfs/test_fuzz.py tests/nfs/exact/test_generated_tables.py \
-	tests/test_services_as_documented.py tests/test_tables.py::test_a_terminal_gets_colour_unless_it_wants_none)
+UNIT := $(addprefix tests/fss_exporter/,background catalogue model nfs oci/test_series_store.py test_*.py) tests/fss_kernel_counting \
+	tests/fss_toolbox/fio tests/fss_toolbox/sizing tests/fss_toolbox/test_*.py tests/test_*.py
+LONGER := $(addprefix --deselect ,tests/fss_exporter/nfs/test_fuzz.py tests/fss_kernel_counting/test_generated_tables.py \
+	tests/test_services_as_documented.py tests/fss_toolbox/test_tables.py::test_a_terminal_gets_colour_unless_it_wants_none)
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
@@ -40,7 +41,7 @@ test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; in
 	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py tests/deploy/with_release.py $(ARGS)
 
 test-memory: .venv/dev ## the memory of six hours of an agent, of an hour of a poller, and under attack (a minute)
-	@$(BIN)/python -m pytest tests/e2e/with_memory.py tests/nfs/with_churn_memory.py tests/web/with_attacks.py $(ARGS)
+	@$(BIN)/python -m pytest tests/e2e/with_memory.py tests/fss_exporter/nfs/with_churn_memory.py tests/fss_exporter/web/with_attacks.py $(ARGS)
 
 test-browser: .venv/dev ## the status page in a real browser, and its accessibility
 	@tools/ensure-tools chromium && $(BIN)/python -m pytest tests/e2e/with_status_page.py tests/e2e/with_accessibility.py $(ARGS)
@@ -49,7 +50,7 @@ test-dashboards: .venv/dev servers ## every query of every dashboard, in a real 
 	@$(BIN)/python -m pytest tests/e2e/with_dashboards.py $(ARGS)
 
 test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
-	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/top/with_terminal.py $(ARGS)
+	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/fss_toolbox/top/with_terminal.py $(ARGS)
 
 check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev check-tools
@@ -112,7 +113,7 @@ release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb,
 	@tools/release
 
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
-	@$(BIN)/python -m pytest --timeout 600 tests/oci/with_oci_cli.py $(ARGS)
+	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
 
 test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
 	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
@@ -131,10 +132,10 @@ cost-rules: .venv/dev ## recording rules with the cost_model of a configuration 
 	@$(RUN) -m tools.cost_rules $(ARGS)
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
-	@$(RUN) -m tests.accuracy $(ARGS)
+	@$(RUN) -m tools.accuracy $(ARGS)
 
 fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick and scrape (twenty minutes; ARGS="--inputs 10000")
-	@$(RUN) -m tests.nfs.fuzz $(ARGS)
+	@$(RUN) -m tests.fss_exporter.nfs.fuzz $(ARGS)
 
 metrics: .venv/dev ## write docs/metrics.md from the catalogue
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
@@ -143,7 +144,7 @@ measured: .venv/dev ## the white paper's measured rows against the model
 	@$(RUN) -m tools.measured_rows
 
 golden: .venv/dev ## write the golden measured scrape, after an intended change
-	@$(RUN) -m tests.nfs.golden
+	@$(RUN) -m tools.golden
 
 bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables
 
@@ -166,7 +167,7 @@ bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB o
 	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
 
 alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tests.rules.alerts_tried $(ARGS)
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.alerts_tried $(ARGS)
 
 dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
 	@$(RUN) -m tools.dashboards
@@ -187,10 +188,10 @@ dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into bui
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages
 	@$(RUN) -m tools.saved_help
-	@$(RUN) -m tests.calibrate.demo_tables --write
+	@$(RUN) -m tools.demo_tables --write
 
 calibrate-demo: .venv/dev ## fss-exporter calibrate in the demo region, with a right and a wrong cost table
-	@$(RUN) -m tests.calibrate.demo_tables
+	@$(RUN) -m tools.demo_tables
 
 alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
 	@$(RUN) -m tools.alarm_files

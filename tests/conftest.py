@@ -14,7 +14,7 @@ from tests.scheduling import LongestFirst, turn
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from tests.demo.sdk import Clients
+    from tests.fss_toolbox.demo.sdk import Clients
     from tests.region import Account, Region, Tenancy
     from tests.region.in_memory import InMemoryRegion
 
@@ -123,6 +123,6 @@ def region(regions: "Callable[..., Region]") -> "Region":
 @pytest.fixture
 def sdk(region: "Region") -> "Clients":
     """The SDK's clients of the region."""
-    from tests.demo.sdk import clients
+    from tests.fss_toolbox.demo.sdk import clients
 
     return clients(region)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.nfs.exact.kernel import ROOT, Playback
+from tests.fss_kernel_counting.kernel import ROOT, Playback
 
 from fss_exporter.catalogue import Family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES

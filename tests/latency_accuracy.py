@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.nfs.exact.kernel import ROOT, Playback
+from tests.fss_kernel_counting.kernel import ROOT, Playback
 
 from fss_exporter.model.operations import class_of
 from fss_exporter.nfs.mountinfo import parse_mountinfo

@@ -20,7 +20,7 @@ from fss_exporter.cli.main import run
 from fss_exporter.oci import calls
 from fss_exporter.oci.calls import CallBudget
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "tests/fixtures/recordings/kernel-6.1"
 
 

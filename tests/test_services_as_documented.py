@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ask
+from tests.prompt import RECORDINGS, ask
 from tests.rules.pack import CORE_FILES, groups_of, promtool
 
 from fss_exporter.model.limits import Limits

@@ -1,6 +1,6 @@
 """`make accuracy`: the estimate against the packets, one line for each recorded workload.
 
-`python -m tests.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table by kind of
+`python -m tools.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table by kind of
 workload into docs/cost-model.md.
 """
 
@@ -30,7 +30,7 @@ ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsyn
 _ROOT = Path(__file__).parent.parent
 DOCUMENT = _ROOT / "docs" / "cost-model.md"
 """The page with the table by kind of workload."""
-BEGIN = "<!-- accuracy: python -m tests.accuracy --write -->"
+BEGIN = "<!-- accuracy: python -m tools.accuracy --write -->"
 END = "<!-- /accuracy -->"
 
 TARGET_ERROR = 0.03

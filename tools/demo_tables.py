@@ -15,11 +15,11 @@ from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.calibrate.fake_kernel import MeteredClock, calibrated_in, hidden_costs, is_inside, true_cost
-from tests.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.clock import NOW
-from tests.demo.sdk import clients
-from tests.oci.world import reach
+from tests.fss_exporter.oci.world import reach
+from tests.fss_toolbox.calibrate.fake_kernel import MeteredClock, calibrated_in, hidden_costs, is_inside, true_cost
+from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
+from tests.fss_toolbox.demo.sdk import clients
 from tests.region import Region, shared_account, small
 
 from fss_exporter.oci.calls import CallBudget
@@ -33,7 +33,7 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.cli.calibrate import show_rows
 from fss_toolbox.demo.region.charges import ChargeTable
 
-PAGE = Path(__file__).parents[2] / "docs" / "commands" / "calibrate.md"
+PAGE = Path(__file__).parents[1] / "docs" / "commands" / "calibrate.md"
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
 WRONG: Mapping[str, float] = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
 """Three costs that are not the table's 8, 2 and 33."""

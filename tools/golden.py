@@ -16,7 +16,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+FIXTURES = Path(__file__).parents[1] / "tests" / "fixtures"
 GOLDEN = FIXTURES / "golden" / "client.prom"
 CLAIMS = (
     Claim("apsara-nas", "capacity", 10_000 * 1024**3, address="10.80.3.30"),

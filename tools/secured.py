@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import bcrypt
-from tests.web.certificates import Authority
+from tests.fss_exporter.web.certificates import Authority
 from tools.attackers import USERS, Target
 
 PASSWORD = "the right one"  # noqa: S105  # of a test

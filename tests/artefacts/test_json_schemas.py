@@ -4,8 +4,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ROOT, ask
 from tests.json_schema import problems, schema_of
+from tests.prompt import RECORDINGS, ROOT, ask
 
 FIO = ROOT / "tests/fixtures/fio"
 MIXED = (RECORDINGS / "k_mixed/before.txt", RECORDINGS / "k_mixed/after.txt")

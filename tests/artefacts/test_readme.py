@@ -6,9 +6,9 @@ from pathlib import Path
 
 import promql_parser
 import yaml
-from tests.accuracy import DOCUMENT, OUT_OF_REACH, mean_error, measure
 from tests.for_each import for_each
 from tests.recordings import load_blind, load_live
+from tools.accuracy import DOCUMENT, OUT_OF_REACH, mean_error, measure
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.cli.serve import ServeFlags

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.fss_exporter.web.certificates import Authority
 from tests.processes import process, require, wait_for
-from tests.web.certificates import Authority
 
 CHECK = Path(__file__).parents[2] / "tools/healthcheck.py"
 

@@ -234,7 +234,7 @@ import fss_exporter, oci
 assert fss_exporter.__file__.startswith('/opt/') and oci.__file__.startswith('/opt/')
 sys.path.append('/srv')
 import pytest
-sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', '-k', 'not generated_client', 'tests/oci']))
+sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', '-k', 'not generated_client', 'tests/fss_exporter/oci']))
 PY""",
         scratch=True,
         timeout_s=1800,

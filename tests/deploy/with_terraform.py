@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import ROOT, ask
 from tests.processes import require
+from tests.prompt import ROOT, ask
 
 from fss_exporter.model.limits import SHAPES
 from fss_toolbox import mql

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.clock import Clock
-from tests.oci.world import START
+from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
 POLLS_A_SAMPLE = 10

@@ -9,8 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from tests.nfs.fed_accounts import reading
-from tests.nfs.records import mountinfo, mountstats, write_procfs
+from tests.fss_exporter.nfs.fed_accounts import reading
+from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
 from tests.processes import Prometheus, exporter, prometheus, require, wait_for
 from tools.bench import free_port
 

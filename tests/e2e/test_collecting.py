@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.nfs.records import mountinfo, mountstats, write_procfs
+from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
 from tests.processes import Prometheus, exporter, process, prometheus, require, wait_for
 
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "collecting.md"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import bcrypt
 import pytest
+from tests.fss_exporter.web.certificates import Authority
 from tests.processes import Prometheus, exporter, prometheus, require, wait_for
-from tests.web.certificates import Authority
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.web_config_reload import WebConfigReload

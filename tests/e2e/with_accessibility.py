@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.browser import measured
+from tests.fss_exporter.web.pages import mount, mount_target, page_of
 from tests.processes import require
-from tests.web.pages import mount, mount_target, page_of
 
 from fss_exporter.web.status.html import render
 

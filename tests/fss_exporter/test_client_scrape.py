@@ -4,8 +4,8 @@ from copy import deepcopy
 
 import pytest
 from tests.exposition_text import written
-from tests.nfs.fed_accounts import KEY, reading
-from tests.nfs.records import mountstats
+from tests.fss_exporter.nfs.fed_accounts import KEY, reading
+from tests.fss_exporter.nfs.records import mountstats
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.collector import NfsCollector

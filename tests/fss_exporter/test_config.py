@@ -11,7 +11,7 @@ from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.settings import Settings, load
 
-EXAMPLE = Path(__file__).parents[1] / "deploy" / "fss-exporter.example.yml"
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "fss-exporter.example.yml"
 
 
 @pytest.fixture

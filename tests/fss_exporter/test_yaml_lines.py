@@ -9,7 +9,7 @@ from typing import Any, Union, get_args, get_origin
 import pytest
 import yaml
 from pydantic import BaseModel
-from tests.cli.prompt import ask
+from tests.prompt import ask
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.settings import Settings, load

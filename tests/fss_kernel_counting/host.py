@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.nfs.exact.kernel import ROOT, Kernel
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
+from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.catalogue import Family

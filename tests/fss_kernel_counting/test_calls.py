@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.nfs.exact.host import Host, assert_true_to_the_unit, ready, work
-from tests.nfs.exact.kernel import Kernel
+from tests.fss_kernel_counting.host import Host, assert_true_to_the_unit, ready, work
+from tests.fss_kernel_counting.kernel import Kernel
 
 from fss_exporter.addresses import AddressMap
 

@@ -3,8 +3,8 @@
 import math
 
 from tests.exposition_text import written
-from tests.nfs.exact.host import Host, Mount
-from tests.nfs.exact.kernel import Kernel
+from tests.fss_kernel_counting.host import Host, Mount
+from tests.fss_kernel_counting.kernel import Kernel
 
 from fss_exporter.catalogue import EXACT
 from fss_exporter.model.operations import READ, WRITE

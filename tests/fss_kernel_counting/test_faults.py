@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
-from tests.nfs.exact.kernel import ROOT
+from tests.fss_kernel_counting.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
+from tests.fss_kernel_counting.kernel import ROOT
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_kernel_counting.tracefs import OF_SIZES

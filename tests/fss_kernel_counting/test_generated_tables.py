@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 
 from hypothesis import given, settings, strategies as st
-from tests.nfs.exact.host import EVENTS, KIB, SIZES, Host, Mount, exact, ready
-from tests.nfs.exact.kernel import ROOT, Kernel, Trigger
+from tests.fss_kernel_counting.host import EVENTS, KIB, SIZES, Host, Mount, exact, ready
+from tests.fss_kernel_counting.kernel import ROOT, Kernel, Trigger
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_kernel_counting.tracefs import OF_SIZES

@@ -4,9 +4,9 @@ import errno
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import ask
-from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
-from tests.nfs.processes.busy_host import BusyHost
+from tests.fss_kernel_counting.kernel import BY_PROCESS, ROOT, Kernel
+from tests.fss_kernel_counting.processes.busy_host import BusyHost
+from tests.prompt import ask
 
 from fss_exporter.cli.counting_plug import remove_remains
 from fss_exporter.cli.nfs_agent import NfsAgent

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.nfs.exact.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
-from tests.nfs.exact.kernel import BEFORE_5_6, ROOT, Kernel
+from tests.fss_kernel_counting.host import EVENTS, KIB, Host, Mount, assert_true_to_the_unit, exact, ready, work
+from tests.fss_kernel_counting.kernel import BEFORE_5_6, ROOT, Kernel
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.operations import READ

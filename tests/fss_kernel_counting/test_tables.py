@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.nfs.exact.kernel import Trigger
+from tests.fss_kernel_counting.kernel import Trigger
 
 from fss_kernel_counting.hist_tables import HistParser, HistRow, Lost, Table, grown
 

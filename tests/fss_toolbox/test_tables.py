@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
-from tests.cli.prompt import ROOT
+from tests.prompt import ROOT
 
 from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tests.clock import Clock
-from tests.nfs.records import mountinfo, write_procfs
+from tests.fss_exporter.nfs.records import mountinfo, write_procfs
 from tests.processes import get, node_exporter
 from tests.rules import faults
 from tests.rules.kernel_mount import RTT_MS, KernelMount

@@ -682,7 +682,7 @@ INCIDENTS: tuple[Incident, ...] = (
 NOT_TRIED = {
     "FssAddressesAmbiguous": "the demo region has one network, and no two mount targets with one address",
     "FssAgentsMissing": "needs a week of agents",
-    "FssCollectorErrors": "no fault brings an unexpected error. tests/background does, and reads the metric",
+    "FssCollectorErrors": "no fault brings an unexpected error. tests/fss_exporter/background does, and reads the metric",
     "FssMountTargetCeilingForecast": "needs weeks of load",
     "FssReplicationAgeMissing": "needs a day of a replication",
 }

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tests.nfs.records import OPERATIONS, OPTIONS
+from tests.fss_exporter.nfs.records import OPERATIONS, OPTIONS
 
 A_SECOND = {"READ": 20, "WRITE": 8, "GETATTR": 20, "LOOKUP": 8, "ACCESS": 4}
 """Requests a second of a host in ordinary work."""

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from tests.background.test_fault_matrix import LOOPS
+from tests.fss_exporter.background.test_fault_matrix import LOOPS
 from tests.processes import require
 from tests.rules.notifications import BLOCK, CONFIGURATION, inhibits
 from tests.rules.pack import RULE_FILES, Rule, rules_of

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP server: a thread for each connection, with h11 for the protocol, behind a few limits.
 
-docs/decisions/http-server.md gives the reasons. tests/web/with_attacks.py runs attacks.
+docs/decisions/http-server.md gives the reasons. tests/fss_exporter/web/with_attacks.py runs attacks.
 """
 
 import _thread

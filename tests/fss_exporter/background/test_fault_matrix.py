@@ -12,12 +12,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.cli.prompt import ROOT
 from tests.exposition_text import written
+from tests.fss_exporter.web.serving import serving
 from tests.processes import PATIENCE_S, wait_for
-from tests.web.serving import serving
+from tests.prompt import ROOT
 
 import fss_exporter
+import fss_kernel_counting
+import fss_toolbox
 from fss_exporter.background import Worker, stalled_loops
 from fss_exporter.catalogue import Family, family
 from fss_exporter.cli import client_publishing
@@ -72,7 +74,8 @@ ENDS_WITH_AN_ANSWER = {"instance_metadata"}
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:
     names = set()
-    for path in Path(fss_exporter.__file__).parents[1].rglob("*.py"):
+    roots = [Path(package.__file__).parent for package in (fss_exporter, fss_kernel_counting, fss_toolbox)]
+    for path in (path for root in roots for path in root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Worker":
                 (name, *_) = node.args

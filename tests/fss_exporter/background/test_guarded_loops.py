@@ -1,6 +1,6 @@
 """The loops of the poller and of the web configuration: an unexpected error costs a round, a dead thread makes /-/healthy fail.
 
-The ticker's are in tests/nfs/test_guarded_ticks.py, those of each call of the poller in tests/oci/test_region_loops.py.
+The ticker's are in tests/fss_exporter/nfs/test_guarded_ticks.py, those of each call of the poller in tests/fss_exporter/oci/test_region_loops.py.
 """
 
 import logging

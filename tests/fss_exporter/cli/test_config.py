@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "fss-exporter.example.yml"
+EXAMPLE = Path(__file__).parents[3] / "deploy" / "fss-exporter.example.yml"
 
 
 def check(path: Path) -> "subprocess.CompletedProcess[str]":

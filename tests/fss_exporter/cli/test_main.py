@@ -5,7 +5,7 @@ import sys
 
 import click
 import pytest
-from tests.cli.prompt import ask
+from tests.prompt import ask
 
 from fss_exporter import __version__
 from fss_exporter.cli import main

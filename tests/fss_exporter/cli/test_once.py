@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import ask
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.processes import get, node_exporter, require
+from tests.prompt import ask
 
 from fss_exporter.catalogue.text import plain
 from fss_exporter.model.operations import FIXED_COSTS

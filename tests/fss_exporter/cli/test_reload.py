@@ -4,8 +4,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import ROOT
 from tests.processes import wait_for
+from tests.prompt import ROOT
 
 from fss_exporter.cli.serve import ServeFlags, parts_of, waiting_seconds
 from fss_exporter.errors import ConfigError, UsageError

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import Answer, ask_each
 from tests.for_each import for_each
 from tests.processes import PATIENCE_S, get, require, wait_for
+from tests.prompt import Answer, ask_each
 from tools.attacked import Stopwatch
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -133,7 +133,7 @@ def test_missing_exact_mode_is_reported_once_and_costs_are_estimated(tmp_path: P
 
 
 def test_the_load_by_process_that_cannot_be_counted_costs_nothing_else_and_says_why(tmp_path: Path) -> None:
-    shutil.copytree(Path(__file__).parents[1] / "fixtures/procfs/first", tmp_path / "proc")
+    shutil.copytree(Path(__file__).parents[2] / "fixtures/procfs/first", tmp_path / "proc")
     flags = ("--nfs.exact=auto", "--nfs.exact.processes=5", "--nfs.exact.writers", "--path.tracefs=/nowhere")
     with serve(tmp_path, *flags) as (_, url, log):
         refused = 'fss_nfs_process_part_failures_total{part="instance",reason="refused"} '

@@ -8,8 +8,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import logging_put_back
 from tests.processes import PATIENCE_S
+from tests.prompt import logging_put_back
 
 from fss_exporter.cli import logs
 

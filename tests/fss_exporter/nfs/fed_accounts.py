@@ -1,6 +1,6 @@
 """Accounts fed with a reading a second, put together from records, and what they counted."""
 
-from tests.nfs.records import mountinfo
+from tests.fss_exporter.nfs.records import mountinfo
 
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Iterator
 
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector

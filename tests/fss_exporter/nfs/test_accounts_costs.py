@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.nfs.fed_accounts import KEY, accounts, reading, total
-from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
+from tests.fss_exporter.nfs.records import OPTIONS, Names, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
 

@@ -1,8 +1,8 @@
 """Operations of a mount: every one has totals at zero from the first sight on, and errors where the kernel counts them."""
 
 import pytest
-from tests.nfs.fed_accounts import KEY, accounts, reading, total
-from tests.nfs.records import OPERATIONS, mountstats
+from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
+from tests.fss_exporter.nfs.records import OPERATIONS, mountstats
 
 from fss_exporter.model.operations import OPERATION_CLASSES, class_of
 

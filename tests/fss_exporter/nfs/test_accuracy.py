@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.accuracy import (
+from tests.mixes import errors
+from tests.recordings import METADATA, Recording, RecordingError, load_all, load_blind, load_live
+from tools.accuracy import (
     BLIND_TARGET_ERROR,
     DOCUMENT,
     MEAN_TARGET_ERROR,
@@ -15,8 +17,6 @@ from tests.accuracy import (
     mean_error,
     measure,
 )
-from tests.mixes import errors
-from tests.recordings import METADATA, Recording, RecordingError, load_all, load_blind, load_live
 
 from fss_exporter.model.operations import READ, WRITE
 
@@ -63,7 +63,7 @@ def test_the_recordings_hold_reads_writes_and_metadata() -> None:
 
 
 def test_the_documented_table_is_what_make_accuracy_prints() -> None:
-    assert documented() == DOCUMENT.read_text(), "write it anew: python -m tests.accuracy --write"
+    assert documented() == DOCUMENT.read_text(), "write it anew: python -m tools.accuracy --write"
 
 
 def test_the_worst_simulated_mix_is_the_documented_one() -> None:
@@ -109,7 +109,7 @@ class TestOtherRecordings:
 
     @pytest.fixture
     def recording(self, tmp_path: Path) -> Path:
-        source = Path(__file__).parents[1] / "fixtures" / "recordings" / "kernel-6.12" / "a_randread_4k"
+        source = Path(__file__).parents[2] / "fixtures" / "recordings" / "kernel-6.12" / "a_randread_4k"
         return Path(shutil.copytree(source, tmp_path / "mine" / "a_randread_4k"))
 
     def test_a_directory_that_does_not_exist_is_named(self, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ class TestOtherRecordings:
 
     def test_the_command_prints_one_line_and_no_traceback(self, tmp_path: Path) -> None:
         run = subprocess.run(
-            [sys.executable, "-m", "tests.accuracy", str(tmp_path)], capture_output=True, text=True, check=False
+            [sys.executable, "-m", "tools.accuracy", str(tmp_path)], capture_output=True, text=True, check=False
         )
         assert run.returncode == 1
         assert run.stderr == f"accuracy: {tmp_path}: no recording: a folder with truth.json and snaps.txt.gz for each\n"

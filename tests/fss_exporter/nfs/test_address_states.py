@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from tests.nfs.records import OPTIONS, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_states import AddressStates

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 
 import pytest
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import RETENTION_SECONDS, Accounts

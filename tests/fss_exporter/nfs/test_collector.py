@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.nfs.golden import GOLDEN, scrape
-from tests.nfs.records import OPTIONS, Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import OPTIONS, Names, mountinfo, mountstats
 from tests.processes import require
+from tools.golden import GOLDEN, scrape
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
 from fss_exporter.errors import SourceError

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.nfs.exact.host import Host, assert_true_to_the_unit, exact, ready, work
-from tests.nfs.fed_accounts import KEY, reading
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.fed_accounts import KEY, reading
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
+from tests.fss_kernel_counting.host import Host, assert_true_to_the_unit, exact, ready, work
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 
 from fss_exporter.nfs.accounts import Accounts

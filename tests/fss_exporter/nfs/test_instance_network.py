@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.local_server import instance_metadata
-from tests.nfs.records import mountinfo, mountstats
 from tests.processes import wait_for
 
 from fss_exporter.cli.nfs_agent import NfsAgent

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.nfs.records import mountstats
+from tests.fss_exporter.nfs.records import mountstats
 from tests.recordings import load_all
 
 from fss_exporter.nfs.mountstats import MountstatsParser, parse_mountstats

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.accounts import Accounts

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.processes import wait_for
 
 from fss_exporter.cli.nfs_agent import NfsAgent

@@ -1,7 +1,7 @@
 """Which service a mount is of, and what its operations count as there."""
 
 import pytest
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
 
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import TB, SeriesKey

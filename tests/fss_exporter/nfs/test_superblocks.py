@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.recordings import load_all
 
 from fss_exporter.addresses import AddressMap

@@ -10,7 +10,7 @@ from tests.processes import NEVER_S, PROMPT_S, wait_for
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import LARGEST_CPU_SHARE, Ticker
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EMPTY = Reading((), frozenset(), (), frozenset())
 
 

@@ -1,7 +1,7 @@
 """How long requests have waited for an address that answers none."""
 
 import pytest
-from tests.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.recordings import RECORDINGS, load
 
 from fss_exporter.nfs.mountinfo import parse_mountinfo

@@ -12,7 +12,7 @@ EXPORTS = 1000
 SCRIPT = """
 import os, sys
 from pathlib import Path
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from fss_exporter.catalogue.text import plain
 from fss_exporter.cli import runtime, serve
 from fss_exporter.cli.nfs_agent import NfsAgent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.clock import Clock
-from tests.oci.world import START, World
+from tests.fss_exporter.oci.world import START, World
 from tests.region import Region, Tenancy
 
 

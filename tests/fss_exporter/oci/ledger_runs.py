@@ -1,15 +1,15 @@
 """Minutes of two mount targets, counted while resources are missing in listings, minutes come late and the exporter restarts.
 
-`PYTHONPATH=exporter:toolbox:. python -m tests.oci.ledger_runs` prints a table with what the counters have.
+`PYTHONPATH=exporter:toolbox:. python -m tests.fss_exporter.oci.ledger_runs` prints a table with what the counters have.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.clock import NOON
-from tests.oci.fake_cloud import FakeCloud, mount_target
-from tests.oci.polled_region import PolledRegion
-from tests.oci.test_minute_judge import FIGURES
+from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
+from tests.fss_exporter.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.test_minute_judge import FIGURES
 
 from fss_exporter.errors import Unreachable
 from fss_exporter.oci.ledger import MINUTE

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass, field
 
 from tests.clock import NOON
-from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import FailureLog, SelfMetrics

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.clock import Clock
-from tests.oci.world import START
+from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
 from fss_exporter.catalogue import CLOUD

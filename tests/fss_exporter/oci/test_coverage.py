@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.oci.world import World
+from tests.fss_exporter.oci.world import World
 
 from fss_exporter.oci.iam import NEEDS
 

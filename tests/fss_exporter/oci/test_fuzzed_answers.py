@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from tests.oci.world import MOUNT_TARGETS, World
+from tests.fss_exporter.oci.world import MOUNT_TARGETS, World
 
 from fss_exporter.catalogue import text
 from fss_exporter.oci.client.service_clients import ServiceClient

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from oci.retry import retry
-from tests.oci.hostile_server import (
+from tests.fss_exporter.oci.hostile_server import (
     Respond,
     cut_gzip,
     drip_body,
@@ -22,7 +22,7 @@ from tests.oci.hostile_server import (
     new_page,
     same_page,
 )
-from tests.oci.world import MOUNT_TARGETS, World, reach
+from tests.fss_exporter.oci.world import MOUNT_TARGETS, World, reach
 from tests.processes import PROMPT_S
 from tests.region import Account
 

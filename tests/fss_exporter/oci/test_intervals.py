@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.oci.world import World
+from tests.fss_exporter.oci.world import World
 
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import UsageError

@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from tests.oci.fake_cloud import FakeCloud, mount_target
-from tests.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
+from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.address_lookup import AddressLookup

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.clock import NOON
-from tests.oci.fake_cloud import mount_target
-from tests.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
-from tests.oci.polled_region import PolledRegion
-from tests.oci.test_metric_poller import cloud
-from tests.oci.world import START, World
+from tests.fss_exporter.oci.fake_cloud import mount_target
+from tests.fss_exporter.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
+from tests.fss_exporter.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.test_metric_poller import cloud
+from tests.fss_exporter.oci.world import START, World
 from tests.processes import PROMPT_S
 from tests.region import Region
 

@@ -1,6 +1,6 @@
 """The names of metrics, in the spelling of the tenancy."""
 
-from tests.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.cloud_client import Scope

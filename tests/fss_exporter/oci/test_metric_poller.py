@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.clock import Clock
-from tests.oci.polled_region import Held
-from tests.oci.world import START, World
+from tests.fss_exporter.oci.polled_region import Held
+from tests.fss_exporter.oci.world import START, World
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
 

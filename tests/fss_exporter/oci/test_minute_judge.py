@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from tests.clock import NOON
-from tests.oci.fake_cloud import FakeCloud, mount_target
-from tests.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
+from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
 from fss_exporter.oci.minute_judge import TargetFigures

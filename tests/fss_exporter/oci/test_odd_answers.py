@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.oci.fake_cloud import FakeCloud, mount_target
+from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
 from fss_exporter.oci.calls import CallBudget, FailureLog

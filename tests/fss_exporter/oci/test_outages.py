@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 from tests.clock import NOON
-from tests.oci.fake_cloud import FakeCloud
-from tests.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.fake_cloud import FakeCloud
+from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from tests.oci.world import MOUNT_TARGETS, World
+from tests.fss_exporter.oci.world import MOUNT_TARGETS, World
 
 from fss_exporter.oci.metric_table import METRICS
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 import pytest
-from tests.oci.world import MOUNT_TARGETS, World
+from tests.fss_exporter.oci.world import MOUNT_TARGETS, World
 
 COUNTERS = {
     "fss_mount_target_io_operations_total": ("MountTargetIOPS", {}),

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from tests.clock import NOON, Clock
-from tests.demo.sdk import Clients, clients
-from tests.oci.fake_cloud import FakeCloud
-from tests.oci.test_minute_judge import REQUESTS, Figures, spoilt
-from tests.oci.world import reach
+from tests.fss_exporter.oci.fake_cloud import FakeCloud
+from tests.fss_exporter.oci.test_minute_judge import REQUESTS, Figures, spoilt
+from tests.fss_exporter.oci.world import reach
+from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small
 
@@ -32,7 +32,7 @@ from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
+PACK = pack.load(Path(__file__).parents[3] / "mql" / "templates" / "alarms")
 
 
 HERE = NetworkAddress("r", "10.0.0.7")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from tests.oci.polled_region import Held, PolledRegion
+from tests.fss_exporter.oci.polled_region import Held, PolledRegion
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import FssError, UsageError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.oci.world import World
+from tests.fss_exporter.oci.world import World
 from tests.region import large, small
 
 from fss_exporter.errors import ConfigError

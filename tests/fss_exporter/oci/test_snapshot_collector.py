@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
 from prometheus_client.parser import text_string_to_metric_families
 from tests.for_each import for_each
-from tests.oci.world import World
+from tests.fss_exporter.oci.world import World
 from tests.region import small
 
 from fss_exporter.catalogue import CATALOGUE, CLOUD

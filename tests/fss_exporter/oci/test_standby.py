@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import Clock
-from tests.oci.world import START
+from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
 from fss_exporter.cli.oci_polling import Cloud

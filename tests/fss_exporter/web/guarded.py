@@ -4,7 +4,7 @@ import base64
 from pathlib import Path
 
 import bcrypt
-from tests.web.serving import look_twice
+from tests.fss_exporter.web.serving import look_twice
 
 from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.web_config_reload import WebConfigReload

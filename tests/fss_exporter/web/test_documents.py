@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.web.pages import page_of
+from tests.fss_exporter.web.pages import page_of
 
 from fss_exporter.web.documents import Documents, anchor
 from fss_exporter.web.messages import Request
 from fss_exporter.web.status.html import render
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHIPPED = Documents()
 
 

@@ -10,8 +10,8 @@ from http.client import HTTPConnection
 from typing import Any
 
 import pytest
+from tests.fss_exporter.web.serving import serving
 from tests.processes import PATIENCE_S, wait_for
-from tests.web.serving import serving
 
 from fss_exporter.web.http_server import _Connection
 from fss_exporter.web.messages import Request, Response, text

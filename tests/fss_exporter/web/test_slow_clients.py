@@ -14,9 +14,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.fss_exporter.web.certificates import Authority
+from tests.fss_exporter.web.serving import Served, serving
 from tests.processes import NEVER_S, PATIENCE_S, PROMPT_S, wait_for
-from tests.web.certificates import Authority
-from tests.web.serving import Served, serving
 
 from fss_exporter.web.http_server import ServerLimits
 from fss_exporter.web.messages import Request, Response, text

@@ -1,7 +1,7 @@
 """What the status page says of a collection."""
 
 import pytest
-from tests.web.pages import NOW, families, fresh, last_known, mount, mount_target, only_row, page_of
+from tests.fss_exporter.web.pages import NOW, families, fresh, last_known, mount, mount_target, only_row, page_of
 
 from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO

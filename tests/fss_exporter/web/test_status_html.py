@@ -7,7 +7,7 @@ from base64 import b64encode
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
+from tests.fss_exporter.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
 
 from fss_exporter.catalogue import family
 from fss_exporter.model.knowledge import FigureSource, KnownFigure

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from tests.fss_exporter.web.certificates import Authority, Pair
+from tests.fss_exporter.web.serving import Served, look_twice, serving
 from tests.processes import NEVER_S, PATIENCE_S
-from tests.web.certificates import Authority, Pair
-from tests.web.serving import Served, look_twice, serving
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.http_server import ServerLimits

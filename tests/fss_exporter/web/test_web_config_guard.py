@@ -7,9 +7,9 @@ from pathlib import Path
 import bcrypt
 import pytest
 from tests.clock import Clock
+from tests.fss_exporter.web.guarded import HASH, OPEN, RIGHT, application, ask, write
+from tests.fss_exporter.web.serving import serving
 from tests.processes import PATIENCE_S, wait_for
-from tests.web.guarded import HASH, OPEN, RIGHT, application, ask, write
-from tests.web.serving import serving
 
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.web_config import RateLimit

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.web.certificates import Authority
-from tests.web.guarded import HASH, OPEN, RIGHT, application, ask, write
-from tests.web.serving import look_twice
+from tests.fss_exporter.web.certificates import Authority
+from tests.fss_exporter.web.guarded import HASH, OPEN, RIGHT, application, ask, write
+from tests.fss_exporter.web.serving import look_twice
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
+from tests.fss_exporter.web.certificates import Authority
 from tests.processes import require
-from tests.web.certificates import Authority
 
 from fss_exporter import regular_files
 from fss_exporter.web import application, http_server, one_at_a_time
@@ -15,7 +15,7 @@ from fss_exporter.web.http_server import ServerLimits
 from fss_exporter.web.web_config import WebConfiguration
 from fss_exporter.web.web_config_reload import WebConfigReload
 
-PAGE = (Path(__file__).parents[2] / "docs" / "web-configuration.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "web-configuration.md").read_text()
 EXAMPLE, SCRAPE = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 

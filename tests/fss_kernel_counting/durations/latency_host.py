@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.nfs.exact.host import Mount, reading_of
-from tests.nfs.exact.kernel import ROOT, Kernel
+from tests.fss_kernel_counting.host import Mount, reading_of
+from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading

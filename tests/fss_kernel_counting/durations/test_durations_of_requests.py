@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.nfs.exact.host import Mount
-from tests.nfs.exact.kernel import ROOT, Kernel
-from tests.nfs.exact.latency_host import CALLS, HERE, Call, LatencyHost, ready
+from tests.fss_kernel_counting.durations.latency_host import CALLS, HERE, Call, LatencyHost, ready
+from tests.fss_kernel_counting.host import Mount
+from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.accounts import Accounts

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.nfs.exact.kernel import BY_PROCESS, ROOT, Kernel
-from tests.nfs.processes.procfs import kthreadd, process
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
+from tests.fss_kernel_counting.kernel import BY_PROCESS, ROOT, Kernel
+from tests.fss_kernel_counting.processes.procfs import kthreadd, process
 
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.mountinfo import parse_mountinfo

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.nfs.processes.procfs import kthreadd, process
+from tests.fss_kernel_counting.processes.procfs import kthreadd, process
 
 from fss_kernel_counting.processes.attribution import Thread
 from fss_kernel_counting.processes.births import FamilyTree

@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from tests.nfs.exact.kernel import BY_PROCESS, Kernel
-from tests.nfs.processes.busy_host import KIB, WORKER, BusyHost
+from tests.fss_kernel_counting.kernel import BY_PROCESS, Kernel
+from tests.fss_kernel_counting.processes.busy_host import KIB, WORKER, BusyHost
 
 from fss_kernel_counting.hist_tables import Lost
 from fss_kernel_counting.processes.births import FamilyTree

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.nfs.processes.procfs import kthreadd, process
+from tests.fss_kernel_counting.processes.procfs import kthreadd, process
 
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
 from fss_kernel_counting.processes.births import FamilyTree

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
+from tests.fss_kernel_counting.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import NO_READING

@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.nfs.processes.texts import table, thread
+from tests.fss_kernel_counting.processes.texts import table, thread
 from tests.who_recordings import RECORDINGS
 
 from fss_kernel_counting.hist_tables import HistParser, HistRow, Lost

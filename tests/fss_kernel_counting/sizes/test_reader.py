@@ -2,8 +2,8 @@
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from tests.nfs.exact.host import COST, KIB, SIZES, Host, Mount, assert_true_to_the_unit, exact, ready, work
-from tests.nfs.exact.kernel import Kernel
+from tests.fss_kernel_counting.host import COST, KIB, SIZES, Host, Mount, assert_true_to_the_unit, exact, ready, work
+from tests.fss_kernel_counting.kernel import Kernel
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.operations import READ, WRITE

@@ -7,7 +7,7 @@ from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Target
 from fss_toolbox.alarms.figures import CEILING_ALARMS
 
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "alarms")
+PACK = pack.load(Path(__file__).parents[3] / "mql" / "templates" / "alarms")
 SCOPE = AlarmScope("ocid1.compartment.oc1..alarms", "ocid1.compartment.oc1..storage", ("ocid1.onstopic.oc1.fra.ops",))
 FIRST = "ocid1.mounttarget.oc1_fra.first"
 SECOND = "ocid1.mounttarget.oc1_fra.second"

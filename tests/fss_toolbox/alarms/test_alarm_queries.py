@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import NOW, Clock
-from tests.demo.sdk import Clients, clients
+from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, shared_account, small
 
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
@@ -14,7 +14,7 @@ from fss_exporter.oci.metric_table import SERVICE_METRICS
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
-MQL = Path(__file__).parents[2] / "mql"
+MQL = Path(__file__).parents[3] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
 ALARM_QUERIES = {
     f"{alarm.key} {name}": str(rule["query"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
+from tests.fss_toolbox.alarms.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits

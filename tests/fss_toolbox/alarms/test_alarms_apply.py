@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests.clock import Clock
-from tests.demo.sdk import Clients, clients
-from tests.oci.alarm_estate import PACK
-from tests.oci.world import reach
+from tests.fss_exporter.oci.world import reach
+from tests.fss_toolbox.alarms.alarm_estate import PACK
+from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, RegionLimits, shared_account, small
 
 from fss_exporter.errors import NotAuthorized

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from tests.clock import Clock
-from tests.demo.sdk import Clients, clients
-from tests.oci.test_alarms_apply import session_in
+from tests.fss_toolbox.alarms.test_alarms_apply import session_in
+from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
@@ -21,7 +21,7 @@ from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 from fss_toolbox.alarms.figures import SERVICE_CEILING_ALARMS, spell
 from fss_toolbox.alarms.tenancy import watched
 
-PACK = pack.load(Path(__file__).parents[2] / "mql" / "templates" / "other-services")
+PACK = pack.load(Path(__file__).parents[3] / "mql" / "templates" / "other-services")
 SERVICES = ("lustre", "block-volume")
 TENANCY = small()
 SCOPE = AlarmScope(TENANCY.id, TENANCY.id, TENANCY.topics, in_subtree=True, name="fss-other")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.oci.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
+from tests.fss_toolbox.alarms.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_toolbox.alarms import alarm_plan, pack, render, show
 from fss_toolbox.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal

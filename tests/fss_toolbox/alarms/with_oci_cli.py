@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import ROOT, ask
+from tests.prompt import ROOT, ask
 from tests.region import Region, small
 
 OCI = ROOT / ".venv-cli" / "bin" / "oci"

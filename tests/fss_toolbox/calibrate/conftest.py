@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.calibrate.simulated_client import FastClock
 from tests.clock import NOW
+from tests.fss_toolbox.calibrate.simulated_client import FastClock
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
-from tests.calibrate.fake_procfs import procfs_with_mount
-from tests.calibrate.simulated_client import UNCOUNTED, FastClock
-from tests.cli.prompt import Answer, ask
+from tests.fss_toolbox.calibrate.fake_procfs import procfs_with_mount
+from tests.fss_toolbox.calibrate.simulated_client import UNCOUNTED, FastClock
+from tests.prompt import Answer, ask
 from tests.region import Region
 
 from fss_exporter.model.operations import FIXED_COSTS, READ, WRITE

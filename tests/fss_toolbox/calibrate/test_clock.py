@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
-from tests.calibrate.demo_tables import idle_mount_target, minutes_of
-from tests.calibrate.simulated_client import FastClock, SimulatedClient
+from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.region import Region, small
+from tools.demo_tables import idle_mount_target, minutes_of
 
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
 from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock

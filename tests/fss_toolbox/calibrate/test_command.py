@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.calibrate.fake_procfs import procfs_with_mount
-from tests.cli.prompt import Answer, ask, call_without_pause
+from tests.fss_toolbox.calibrate.fake_procfs import procfs_with_mount
 from tests.processes import PATIENCE_S
+from tests.prompt import Answer, ask, call_without_pause
 from tests.region import Region
 
 from fss_toolbox.calibrate.calibration_steps import STEPS

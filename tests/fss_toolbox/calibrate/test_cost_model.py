@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cli.prompt import ask
+from tests.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 from tools.cost_rules import rendered
 
@@ -166,7 +166,7 @@ class TestRules:
         assert '(1.25 * node_mount:fss_transfers:rate5m{class="read"} or 2 * node_mount:' in rules["transfers"]
 
     def test_without_overrides_every_operation_keeps_its_cost(self) -> None:
-        shipped = _estimates((Path(__file__).parents[2] / "rules" / "node_exporter.yml").read_text())
+        shipped = _estimates((Path(__file__).parents[3] / "rules" / "node_exporter.yml").read_text())
         plain = _estimates(rendered("node_exporter.yml", NO_OVERRIDES))
         assert plain["transfers"] == shipped["transfers"]
         assert plain["metadata_write"].count("REMOVE|RENAME") == shipped["metadata_write"].count("REMOVE|RENAME") == 1

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.cli.prompt import ask
-from tests.plan.planned import by_part
+from tests.fss_toolbox.plan.planned import by_part
+from tests.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 
 from fss_exporter.cli.serve import CostModelSource
@@ -24,7 +24,7 @@ from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.scrape_text import read_scrape
 from fss_toolbox.sizing.workload import priced
 
-FIXTURES = Path(__file__).parents[1] / "fixtures"
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 NFSIOSTAT = FIXTURES / "nfs-utils" / "k_mixed" / "nfsiostat.txt"
 HOST = FIXTURES / "procfs" / "second"
 TWICE = "cost_model:\n  operations:\n" + "".join(

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.calibrate.fake_kernel import MeteredClock, calibrated_in, hidden_costs, is_inside, true_cost
-from tests.cli.prompt import call_without_pause
 from tests.clock import NOW
+from tests.fss_toolbox.calibrate.fake_kernel import MeteredClock, calibrated_in, hidden_costs, is_inside, true_cost
+from tests.prompt import call_without_pause
 from tests.region import Region
 
 from fss_toolbox.calibrate.calibration_steps import STEPS

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.calibrate.demo_tables import (
+from tests.clock import NOW
+from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
+from tests.region import Region, small
+from tools.demo_tables import (
     PAGE,
     PLAN,
     WRONG,
@@ -19,9 +22,6 @@ from tests.calibrate.demo_tables import (
     results,
     with_table,
 )
-from tests.calibrate.simulated_client import FastClock, SimulatedClient
-from tests.clock import NOW
-from tests.region import Region, small
 
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.cloud_client import MetricRequest, Point, Stream

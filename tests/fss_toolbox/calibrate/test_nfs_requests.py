@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.calibrate.fake_procfs import procfs_with_mount
+from tests.fss_toolbox.calibrate.fake_procfs import procfs_with_mount
 
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.procfs import Procfs

@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-from tests.cli.prompt import Answer, ask
+from tests.prompt import Answer, ask
 from tests.region import Region, small
 
-MQL = Path(__file__).parents[2] / "mql"
+MQL = Path(__file__).parents[3] / "mql"
 COMPARTMENTS = {compartment.name: compartment.id for compartment in small().compartments}
 STORAGE = COMPARTMENTS["storage"]
 TOPIC = small().topics[0]

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.alarms_operator import Operator
-from tests.cli.prompt import call_without_pause
+from tests.fss_toolbox.cli.alarms_operator import Operator
+from tests.prompt import call_without_pause
 from tests.region import Region, shared_account, small
 
 from fss_toolbox.doctor import client_checks

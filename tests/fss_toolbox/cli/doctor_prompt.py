@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.cli.prompt import Answer
+from tests.prompt import Answer
 
 Flags = tuple[str, ...]
 

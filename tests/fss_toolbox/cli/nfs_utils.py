@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-OUTPUTS = Path(__file__).parents[1] / "fixtures/nfs-utils"
+OUTPUTS = Path(__file__).parents[2] / "fixtures/nfs-utils"
 
 
 @dataclass(frozen=True)

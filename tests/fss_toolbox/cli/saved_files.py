@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.prompt import RECORDINGS, Answer, ask
+from tests.prompt import RECORDINGS, Answer, ask
 
 MIXED = RECORDINGS / "k_mixed"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.calibrate.fake_procfs import procfs_with_mount
-from tests.cli.doctor_prompt import findings
-from tests.cli.prompt import Answer, ask
+from tests.fss_toolbox.calibrate.fake_procfs import procfs_with_mount
+from tests.fss_toolbox.cli.doctor_prompt import findings
+from tests.prompt import Answer, ask
 from tests.region import Region, Tenancy, small
 
 from fss_toolbox.doctor.account_record import AccountRecord, read_record, record_json
@@ -146,7 +146,7 @@ def test_a_record_of_something_else_is_refused(account: AccountOf, arguments: tu
 def pack_with(query: str, folder: Path) -> Path:
     """A pack of one alarm."""
     shipped = Path("mql/templates/alarms/fss-mount-target-connections.json")
-    body = json.loads((Path(__file__).parents[2] / shipped).read_text())
+    body = json.loads((Path(__file__).parents[3] / shipped).read_text())
     body["freeformTags"]["fss-exporter-alarm"] = "mine"
     pack = folder / "pack"
     pack.mkdir()

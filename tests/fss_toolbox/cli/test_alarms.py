@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.alarms_operator import COMPARTMENTS, HOME, MQL, STORAGE, TOPIC, Operator
-from tests.cli.prompt import ask, ask_process
-from tests.demo.sdk import clients
+from tests.fss_toolbox.cli.alarms_operator import COMPARTMENTS, HOME, MQL, STORAGE, TOPIC, Operator
+from tests.fss_toolbox.demo.sdk import clients
 from tests.processes import NEVER_S, PROMPT_S, wait_for
+from tests.prompt import ask, ask_process
 from tests.region import small
 
 from fss_toolbox.alarms import pack

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.alarms_operator import HOME, STORAGE, Operator
-from tests.cli.prompt import ask
+from tests.fss_toolbox.cli.alarms_operator import HOME, STORAGE, Operator
+from tests.prompt import ask
 
 
 class TestBadInput:

@@ -5,10 +5,10 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
-from tests.cli.prompt import ask, ask_process
-from tests.demo.sdk import clients
-from tests.demo.test_command import running
+from tests.fss_toolbox.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
+from tests.fss_toolbox.demo.sdk import clients
+from tests.fss_toolbox.demo.test_command import running
+from tests.prompt import ask, ask_process
 
 
 class TestRender:

@@ -14,7 +14,7 @@ from fss_exporter.web.documents import Documents
 from fss_exporter.web.messages import Request
 from fss_toolbox.cli.assets import assets, shipped, write
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

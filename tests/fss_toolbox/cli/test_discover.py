@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.cli.prompt import ask, ask_process
+from tests.prompt import ask, ask_process
 from tests.region import Region, small
 
 from fss_exporter.addresses import NetworkAddress

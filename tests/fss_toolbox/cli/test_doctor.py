@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.doctor_prompt import Flags, findings
-from tests.cli.prompt import RECORDINGS, ask, ask_process
+from tests.fss_toolbox.cli.doctor_prompt import Flags, findings
 from tests.local_server import Quiet, instance_metadata, serving
 from tests.processes import PATIENCE_S
+from tests.prompt import RECORDINGS, ask, ask_process
 
 from fss_toolbox.doctor import client_checks, client_probe
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.doctor_prompt import Flags, findings
-from tests.cli.prompt import ROOT, ask
+from tests.fss_toolbox.cli.doctor_prompt import Flags, findings
+from tests.prompt import ROOT, ask
 from tests.region import Region, RegionLimits, large
 
 from fss_exporter.cli import account

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import ROOT, ask, ask_process
+from tests.prompt import ROOT, ask, ask_process
 
 REPORTS = ROOT / "tests/fixtures/fio"
 COMMAND = (sys.executable, "-m", "fss_exporter")

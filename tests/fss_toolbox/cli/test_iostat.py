@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ask, ask_process
-from tests.cli.saved_files import MIXED, compare, edited
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
+from tests.fss_toolbox.cli.saved_files import MIXED, compare, edited
+from tests.prompt import RECORDINGS, ask, ask_process
 
 
 def test_nfsv4_has_operations_but_no_estimate() -> None:

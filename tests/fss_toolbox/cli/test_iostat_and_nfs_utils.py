@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.cli.nfs_utils import NfsiostatMount, mountstats, nfsiostat
-from tests.cli.prompt import RECORDINGS, ask
+from tests.fss_toolbox.cli.nfs_utils import NfsiostatMount, mountstats, nfsiostat
+from tests.prompt import RECORDINGS, ask
 
 from fss_exporter.nfs.mountstats import parse_mountstats
 

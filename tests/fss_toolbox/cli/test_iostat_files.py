@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.cli.prompt import RECORDINGS, Answer, ask
-from tests.cli.saved_files import MIXED, compare, edited
+from tests.fss_toolbox.cli.saved_files import MIXED, compare, edited
+from tests.prompt import RECORDINGS, Answer, ask
 
 
 def refused(answer: Answer) -> str:

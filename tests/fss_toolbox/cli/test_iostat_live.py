@@ -12,10 +12,10 @@ from pathlib import Path
 import click
 import pytest
 from tests import processes
-from tests.cli.prompt import ROOT, ask, signals_put_back
-from tests.nfs.exact.host import Host
-from tests.nfs.exact.kernel import Kernel
-from tests.nfs.records import mountinfo, mountstats
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
+from tests.fss_kernel_counting.host import Host
+from tests.fss_kernel_counting.kernel import Kernel
+from tests.prompt import ROOT, ask, signals_put_back
 
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS
 from fss_exporter.nfs.superblocks import Reading

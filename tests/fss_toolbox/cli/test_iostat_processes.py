@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 from rich.console import Console
-from tests.cli.prompt import ask, signals_put_back
-from tests.nfs.processes.busy_host import HERE, KIB, BusyHost
+from tests.fss_kernel_counting.processes.busy_host import HERE, KIB, BusyHost
+from tests.prompt import ask, signals_put_back
 
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.procfs import Procfs

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.alarms_operator import STORAGE, Operator
-from tests.cli.prompt import Answer, ask, ask_each
-from tests.demo.sdk import clients
+from tests.fss_toolbox.cli.alarms_operator import STORAGE, Operator
+from tests.fss_toolbox.demo.sdk import clients
 from tests.local_server import Quiet, serving
+from tests.prompt import Answer, ask, ask_each
 
 from fss_exporter.cli import terminal
 from fss_toolbox.tables import as_json

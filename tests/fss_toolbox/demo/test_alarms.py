@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.clock import NOW, Clock
-from tests.demo.alarm_bodies import QUERY, alarm_details
-from tests.demo.sdk import MINUTE, Clients, clients, refused
+from tests.fss_toolbox.demo.alarm_bodies import QUERY, alarm_details
+from tests.fss_toolbox.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, small
 
 from fss_toolbox.demo.region.demo_tenancy import RequestMix, RequestRate

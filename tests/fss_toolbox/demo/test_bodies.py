@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from tests.clock import NOW
-from tests.demo.alarm_bodies import alarm_details
-from tests.demo.conformance import violations
-from tests.demo.sdk import Clients, clients
+from tests.fss_toolbox.demo.alarm_bodies import alarm_details
+from tests.fss_toolbox.demo.conformance import violations
+from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region
 
 

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-from tests.cli.prompt import ask, ask_each, ask_process
-from tests.processes import PATIENCE_S, get, require, wait_for
-
 import oci
+import pytest
+from tests.processes import PATIENCE_S, get, require, wait_for
+from tests.prompt import ask, ask_each, ask_process
 
 SHOWN = (
     "fss_client_peak_estimated_iops{",
@@ -158,7 +157,7 @@ def test_it_shows_other_services_with_load_and_ceilings(shown: Shown) -> None:
 def test_the_printed_query_is_a_series_that_the_rules_record() -> None:
     from fss_toolbox.cli.demo import UTILISATION
 
-    rules = (Path(__file__).parents[2] / "rules/load.yml").read_text("utf-8")
+    rules = (Path(__file__).parents[3] / "rules/load.yml").read_text("utf-8")
     assert f"record: {UTILISATION}\n" in rules
 
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.demo.sdk import MINUTE, Clients, refused
+from tests.fss_toolbox.demo.sdk import MINUTE, Clients, refused
 from tests.region import Region
 
 JSON = {"content-type": "application/json"}

@@ -1,7 +1,7 @@
 """What the region lists, through the SDK's own models: who is where, and how the parts join."""
 
 from tests.clock import Clock
-from tests.demo.sdk import Clients, refused
+from tests.fss_toolbox.demo.sdk import Clients, refused
 from tests.region import Region, small
 
 TENANCY = small()

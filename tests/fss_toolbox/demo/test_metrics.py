@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from tests.clock import NOW, Clock
-from tests.demo.minutes import at, between, points
-from tests.demo.sdk import MINUTE, Clients, clients, refused
+from tests.fss_toolbox.demo.minutes import at, between, points
+from tests.fss_toolbox.demo.sdk import MINUTE, Clients, clients, refused
 from tests.region import Region, RegionLimits, Tenancy, large, small
 
 from fss_toolbox.demo.region.metric_streams import published_metrics

@@ -6,13 +6,13 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.demo.sdk import MINUTE, Clients
-from tests.demo.test_control import ask
+from tests.fss_toolbox.demo.sdk import MINUTE, Clients
+from tests.fss_toolbox.demo.test_control import ask
 from tests.region import Region, small
 
 from fss_exporter.model.limits import STANDARD
 
-PAGE = (Path(__file__).parents[2] / "docs/commands/demo.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/commands/demo.md").read_text()
 CURLS = re.findall(r"^curl .*$", PAGE, re.MULTILINE)
 
 

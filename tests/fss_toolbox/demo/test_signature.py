@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from email.utils import formatdate
 
 import pytest
-from tests.demo.sdk import Clients, clients, refused
+from tests.fss_toolbox.demo.sdk import Clients, clients, refused
 from tests.processes import require
 from tests.region import Account, Region
 from tests.region.signed import Signed

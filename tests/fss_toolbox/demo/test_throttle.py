@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 from tests.clock import Clock
-from tests.demo.sdk import Clients, clients, refused
+from tests.fss_toolbox.demo.sdk import Clients, clients, refused
 from tests.region import Region
 from tests.region.throttle import CALLS_PER_SECOND, Throttle
 

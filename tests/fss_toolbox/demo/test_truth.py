@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from tests.clock import Clock
-from tests.demo.minutes import between, points
-from tests.demo.sdk import MINUTE, Clients
+from tests.fss_toolbox.demo.minutes import between, points
+from tests.fss_toolbox.demo.sdk import MINUTE, Clients
 from tests.region import Region
 
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations, write_io_operations

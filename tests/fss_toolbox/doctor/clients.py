@@ -12,7 +12,7 @@ from fss_toolbox.doctor.client_checks import check_mounts
 from fss_toolbox.doctor.client_facts import ClientFacts
 from fss_toolbox.doctor.findings import Finding, Severity
 
-_FOLDER = Path(__file__).parents[1] / "fixtures/recordings/kernel-6.1/k_mixed"
+_FOLDER = Path(__file__).parents[2] / "fixtures/recordings/kernel-6.1/k_mixed"
 KERNEL = "5.15.0-204.147.6.2.el8uek.x86_64"
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.doctor.clients import client
+from tests.fss_toolbox.doctor.clients import client
 
 from fss_toolbox.doctor.client_facts import Exactness
 from fss_toolbox.doctor.findings import Finding, Severity

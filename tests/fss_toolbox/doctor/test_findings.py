@@ -11,7 +11,7 @@ import fss_toolbox
 from fss_toolbox.doctor.findings import Severity, texts
 
 ROOT = Path(fss_toolbox.__file__).parent
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 TEXTS = {name: cases for name, cases in texts().items() if name != "sources"}
 KINDS = [f"{check}.{case}" for check, cases in TEXTS.items() for case in cases]
 CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (ROOT / folder).glob("*.py"))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from tests.doctor.clients import client
-from tests.nfs.exact.kernel import BY_PROCESS
+from tests.fss_kernel_counting.kernel import BY_PROCESS
+from tests.fss_toolbox.doctor.clients import client
 
 from fss_exporter.samples import Samples
 from fss_kernel_counting.processes.births import EVENTS

@@ -1,7 +1,7 @@
 """Checks of mounts."""
 
 import pytest
-from tests.doctor.clients import KERNEL, client, findings_of, reading, severities
+from tests.fss_toolbox.doctor.clients import KERNEL, client, findings_of, reading, severities
 
 from fss_exporter.nfs.superblocks import Reading
 from fss_toolbox.doctor.client_checks import check_mounts

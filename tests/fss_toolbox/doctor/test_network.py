@@ -1,7 +1,7 @@
 """Checks of the way to the mount targets, and of directories."""
 
 import pytest
-from tests.doctor.clients import client, severities
+from tests.fss_toolbox.doctor.clients import client, severities
 
 from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.model.limits import STANDARD, Limits

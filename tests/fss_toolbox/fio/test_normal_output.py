@@ -13,7 +13,7 @@ from fss_exporter.errors import UsageError
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.sizing.benchmark import Job
 
-REPORTS = Path(__file__).parents[1] / "fixtures/fio"
+REPORTS = Path(__file__).parents[2] / "fixtures/fio"
 NORMAL = (REPORTS / "normal.txt").read_text()
 HEAD = "a: (groupid=0, jobs=1): err= 0: pid=1\n"
 

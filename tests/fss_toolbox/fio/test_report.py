@@ -14,7 +14,7 @@ from fss_exporter.model.limits import STANDARD
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.sizing.benchmark import Job, Storage, judge
 
-REPORTS = Path(__file__).parents[1] / "fixtures/fio"
+REPORTS = Path(__file__).parents[2] / "fixtures/fio"
 
 
 def text_of(name: str) -> str:

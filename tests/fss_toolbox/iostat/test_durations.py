@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.nfs.exact.host import Mount
-from tests.nfs.exact.latency_host import HERE, Call, ready
+from tests.fss_kernel_counting.durations.latency_host import HERE, Call, ready
+from tests.fss_kernel_counting.host import Mount
 
 from fss_exporter.client_scrape import durations_between
 from fss_exporter.model.histograms import CallsByEdge, in_classes, quantile_edge

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import RECORDINGS
+from tests.prompt import RECORDINGS
 from tests.recordings import load
 
 from fss_exporter.errors import UsageError
@@ -17,7 +17,7 @@ from fss_toolbox.iostat.nfs_utils_output import (
 )
 from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
 
-OUTPUTS = Path(__file__).parents[1] / "fixtures" / "nfs-utils"
+OUTPUTS = Path(__file__).parents[2] / "fixtures" / "nfs-utils"
 SCENARIOS = ("k_mixed", "d4_randwrite_36k", "m_nconnect4")
 
 

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 from tests import processes
-from tests.calibrate.simulated_client import FastClock
-from tests.cli.prompt import ask
 from tests.clock import NOW
-from tests.demo.sdk import clients
-from tests.oci.polled_region import PolledRegion
-from tests.oci.world import reach
+from tests.fss_exporter.oci.polled_region import PolledRegion
+from tests.fss_exporter.oci.world import reach
+from tests.fss_toolbox.calibrate.simulated_client import FastClock
+from tests.fss_toolbox.demo.sdk import clients
+from tests.prompt import ask
 from tests.region import Region
 
 from fss_exporter.catalogue.text import plain

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import ask, ask_process
-from tests.plan.planned import planned, ratios
+from tests.fss_toolbox.plan.planned import planned, ratios
+from tests.prompt import ask, ask_process
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import SHAPES, Limits

@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from tests.cli.prompt import ask
+from tests.fss_toolbox.plan.planned import by_part
 from tests.json_schema import problems, schema_of
-from tests.plan.planned import by_part
+from tests.prompt import ask
 
 from fss_toolbox.cli import plan as command
 

@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests import processes
-from tests.cli.prompt import ask
 from tests.local_server import Quiet, serving
+from tests.prompt import ask
 
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import fetch

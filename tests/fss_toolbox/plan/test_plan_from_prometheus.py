@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 import pytest
 from tests import processes
-from tests.cli.prompt import Answer, ask
+from tests.fss_toolbox.plan.planned import by_part
 from tests.json_schema import problems, schema_of
-from tests.plan.planned import by_part
+from tests.prompt import Answer, ask
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.client_scrape import override_of

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ask
-from tests.plan.planned import MIXED, planned, ratios
+from tests.fss_toolbox.plan.planned import MIXED, planned, ratios
+from tests.prompt import RECORDINGS, ask
 
 
 class TestJobs:

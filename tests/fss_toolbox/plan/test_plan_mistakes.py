@@ -1,7 +1,7 @@
 """What `plan` refuses on the command line."""
 
 import pytest
-from tests.cli.prompt import ask
+from tests.prompt import ask
 
 
 @pytest.mark.parametrize(

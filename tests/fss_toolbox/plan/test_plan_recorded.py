@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ROOT, ask
-from tests.plan.planned import MIXED, planned, ratios
+from tests.fss_toolbox.plan.planned import MIXED, planned, ratios
+from tests.prompt import RECORDINGS, ROOT, ask
 
 
 def test_swapped_files_are_refused() -> None:

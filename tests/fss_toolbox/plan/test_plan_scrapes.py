@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import ask
 from tests.exposition_text import written
-from tests.nfs.exact.host import KIB, Host, Mount
+from tests.fss_kernel_counting.host import KIB, Host, Mount
+from tests.prompt import ask
 
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts

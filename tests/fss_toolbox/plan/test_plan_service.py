@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.prompt import RECORDINGS, ROOT, ask
 from tests.json_schema import problems, schema_of
+from tests.prompt import RECORDINGS, ROOT, ask
 
 from fss_exporter.model.service_table import SERVICES
 

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from tests.cli.prompt import ask
+from tests.prompt import ask
 
 
 def test_a_pipe_is_sent_to_iostat() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.for_each import for_each
-from tests.nfs.processes.busy_host import HERE, BusyHost
+from tests.fss_kernel_counting.processes.busy_host import HERE, BusyHost
 
 from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.errors import SourceError, UsageError
@@ -22,7 +22,7 @@ from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import known_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
 
-PROCFS = Path(__file__).parents[1] / "fixtures" / "procfs"
+PROCFS = Path(__file__).parents[2] / "fixtures" / "procfs"
 JUDGE = judge("standard", None)
 MOUNT = 'network="r",address="10.0.0.2",server="10.0.0.2",export="/a",service="oci-fss"'
 TARGET = 'tenancy="t",region="r",mount_target_id="ocid1.mt.a",mount_target="mt-a",network="r",address="10.0.0.2",shape="standard",state="ACTIVE"'

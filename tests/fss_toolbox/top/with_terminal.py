@@ -12,7 +12,7 @@ import pytest
 from tests.local_server import Quiet, serving
 from tests.processes import wait_for
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROMPT_S = 60.0
 COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3[0-7]|9[0-7]|4[0-7]|10[0-7]|[34]8;)[0-9;]*m")
 

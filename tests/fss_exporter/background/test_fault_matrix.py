@@ -74,7 +74,9 @@ ENDS_WITH_AN_ANSWER = {"instance_metadata"}
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:
     names = set()
-    roots = [Path(package.__file__).parent for package in (fss_exporter, fss_kernel_counting, fss_toolbox)]
+    roots = [
+        Path(folder) for package in (fss_exporter, fss_kernel_counting, fss_toolbox) for folder in package.__path__
+    ]
     for path in (path for root in roots for path in root.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Worker":

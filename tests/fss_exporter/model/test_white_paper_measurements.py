@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tools.measured_rows import MEASURED, table, worst
 
-COST_MODEL = Path(__file__).parents[2] / "docs" / "cost-model.md"
+COST_MODEL = Path(__file__).parents[3] / "docs" / "cost-model.md"
 
 
 def test_there_are_sixteen_rows() -> None:

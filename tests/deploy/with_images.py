@@ -51,6 +51,20 @@ until {health} 2>/dev/null; do kill -0 $server; sleep 0.1; done
 kill $server; wait $server
 """
 
+SCRAPED = """python - <<'PY'
+import time, urllib.request
+page, end = "", time.monotonic() + 60
+while time.monotonic() < end and not all(text in page for text in TEXTS):
+    time.sleep(0.1)
+    page = urllib.request.urlopen("http://127.0.0.1:10949/metrics").read().decode()
+print(page)
+PY"""
+
+
+def scraped(*texts: str) -> str:
+    """A script that prints /metrics once all texts stand there. The first collection or poll ends some time after the start."""
+    return SCRAPED.replace("TEXTS", repr(texts))
+
 
 def buildah(*arguments: str) -> str:
     return subprocess.run(
@@ -75,9 +89,18 @@ class Image:
     size_bytes: int
 
     def run(
-        self, script: str, *, uid: int = UNPRIVILEGED, scratch: bool = False, timeout_s: float = 120
+        self,
+        script: str,
+        *,
+        uid: int = UNPRIVILEGED,
+        scratch: bool = False,
+        host_processes: bool = False,
+        timeout_s: float = 120,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a shell script inside: read-only, no capability, no network but loopback; `scratch` adds a /tmp."""
+        """Run a shell script inside: read-only, no capability, no network but loopback.
+
+        `scratch` adds a /tmp, `host_processes` is `--pid host`.
+        """
         parts = {
             "TREE": str(self.tree),
             "CHECKOUT": str(ROOT),
@@ -87,7 +110,8 @@ class Image:
             "SCRIPT": script,
         }
         entered = f"{sys.executable} -c '{LOOPBACK_UP}'\n{ENTER}"
-        command = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-euc", entered)
+        apart = ("--mount", "--net") if host_processes else ("--mount", "--net", "--pid")
+        command = ("unshare", *apart, "--fork", "--kill-child", "bash", "-euc", entered)
         return subprocess.run(
             command, env=os.environ | parts, capture_output=True, text=True, check=False, timeout=timeout_s
         )
@@ -199,25 +223,15 @@ def test_the_agent_holds_neither_the_sdk_nor_the_demos_server(agent: Image) -> N
 
 
 def test_the_agent_reads_process_1_as_root_without_capabilities(agent: Image) -> None:
-    scrape = (
-        "python -c 'import urllib.request as u; print(u.urlopen(\"http://127.0.0.1:10949/metrics\").read().decode())'"
-    )
-    metrics = agent.served("fss-exporter serve --log.level=warn", scrape, uid=0)
+    scrape = scraped('fss_collector_success{collector="nfs"} 1.0')
+    metrics = agent.served("fss-exporter serve --log.level=warn", scrape, uid=0, host_processes=True)
     assert 'fss_collector_success{collector="nfs"} 1.0' in metrics
 
 
 def test_the_poller_polls_the_demo_region_inside(poller: Image) -> None:
     """The region, a poller with what was kept of the SDK, and what a scrape of it shows, on loopback alone."""
-    polled = """python - <<'PY'
-import time, urllib.request
-for attempt in range(300):
-    page = urllib.request.urlopen("http://127.0.0.1:10949/metrics").read().decode()
-    if 'fss_mount_target_info{address="10.' in page:
-        break
-    time.sleep(0.1)
-print(page)
-PY"""
-    metrics = poller.served("fss-exporter demo --listen-address=127.0.0.1:10949", polled, scratch=True)
+    scrape = scraped("\nfss_oci_poll_success{", 'fss_mount_target_info{address="10.', "\nfss_mount_target_iops{")
+    metrics = poller.served("fss-exporter demo --listen-address=127.0.0.1:10949", scrape, scratch=True)
     assert re.search(r"^fss_oci_poll_success\{.*\} 1\.0$", metrics, flags=re.MULTILINE)
     assert "\nfss_mount_target_iops{" in metrics
 

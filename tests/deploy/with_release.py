@@ -14,12 +14,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.deploy.packaged import packaged_files
 from tests.processes import get, process, wait_for
 
 import fss_exporter
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = [ROOT / name for name in ("exporter/fss_exporter", "exporter/fss_kernel_counting", "toolbox/fss_toolbox")]
 LEFT_BEHIND = shutil.ignore_patterns(
     ".git", ".venv*", ".tools", ".*cache", ".hypothesis", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
 )
@@ -70,19 +70,7 @@ def command(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-    walked = [
-        (Path(folder) / name).relative_to(package.parent)
-        for package in PACKAGES
-        for folder, _, names in os.walk(package, followlinks=True)
-        for name in names
-    ]
-    # Of the documents, the pages are packed that an exporter serves.
-    ours = {
-        str(path)
-        for path in walked
-        if "__pycache__" not in path.parts and ("documents" not in path.parts or path.suffix == ".md")
-    }
-    assert packed == ours
+    assert packed == packaged_files()
 
 
 def test_the_source_archive_holds_tests_docs_and_deployment(archives: Path) -> None:

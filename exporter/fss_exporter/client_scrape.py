@@ -14,9 +14,11 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES, SeriesKey
+from fss_exporter.model.state import StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import ServedCeilings, served_ceilings
+from fss_exporter.served_states import states_of_addresses
 
 _OPERATIONS: Final = "fss_client_operations_total"
 _REQUESTS: Final = "fss_client_requests_total"
@@ -70,6 +72,7 @@ class Scraped:
     ticked_at: float = 0.0
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
     ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
+    states: Mapping[str, StateNow] = field(default_factory=dict)  # how each address serves the agent's host
 
 
 def scrape_of(samples: Samples) -> Scraped:
@@ -98,6 +101,7 @@ def scrape_of(samples: Samples) -> Scraped:
         ticked_at=samples.by("fss_collector_last_success_timestamp_seconds", "collector").get(("nfs",), 0.0),
         network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
         ceilings=served_ceilings(samples),
+        states=states_of_addresses(samples),
     )
 
 

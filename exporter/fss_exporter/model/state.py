@@ -5,7 +5,7 @@ This module judges, and every view repeats its answer. The worst evidence decide
 fresh figure of everything that is judged. A lower bound can prove a bad state, and never proves that all is fine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, Literal
@@ -122,6 +122,23 @@ class Evidence:
         limits = {state: limit for limit, state in self.subject.limits}
         return self.figure.value / limits.get(self.state, min(limits.values()))
 
+    @property
+    def text(self) -> str:
+        """The figure in words, such as `no reply for 57 s` or `IOPS at 92 % of the ceiling`."""
+        if self.figure is None:
+            return f"nothing is known of {self.subject.name}"
+        value, of = self.figure.value, f" of {self.detail}" if self.detail else ""
+        least = "at least " if self.is_lower_bound else ""
+        match self.subject.name:
+            case WAIT.name:
+                return f"no reply for {value:.0f} s"
+            case ERRORS.name:
+                return f"{100 * value:.1f} % of requests fail"
+            case LATENCY.name:
+                return f"latency{of} at {100 * value:.0f} % of the objective"
+            case name:
+                return f"{name} at {least}{100 * value:.0f} % of the ceiling"
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -146,6 +163,32 @@ class Judgement:
     def reasons(self) -> tuple[Evidence, ...]:
         """The evidence for the state."""
         return tuple(evidence for evidence in self.evidence if evidence.state is self.state)
+
+
+SUBJECTS: Final[Mapping[str, Subject]] = {
+    subject.name: subject for subject in (WAIT, ERRORS, LATENCY, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
+}
+"""Every subject by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateNow:
+    """A state as a view shows it.
+
+    Attributes:
+        state: the state.
+        seconds: how long the state has lasted. None if unknown.
+        reasons: the evidence for a state that is not fine, the strongest first.
+        is_idle: whether nothing was asked.
+    """
+
+    state: State
+    seconds: float | None = None
+    reasons: tuple[Evidence, ...] = ()
+    is_idle: bool = False
+
+
+NOT_KNOWN: Final = StateNow(State.NOT_KNOWN)
 
 
 def judged(evidence: Iterable[Evidence], *, is_idle: bool = False) -> Judgement:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from fss_exporter.model.client_state import AddressWork, ClassWork, judge_client, verdict_of
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, class_of
-from fss_exporter.model.state import Judgement, State
+from fss_exporter.model.state import Judgement, State, StateNow
 from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.totals import AddressTotals
@@ -38,6 +38,7 @@ class AddressStates:
         self.now: dict[str, AddressState] = {}
         self._work: dict[str, AddressWork] = defaultdict(AddressWork)
         self._judged_until: float | None = None
+        self._at = 0.0  # time of the last tick
 
     def add(
         self, address: str, operation: str, old: OperationCounters, now: OperationCounters, payload_bytes: int
@@ -62,6 +63,7 @@ class AddressStates:
             totals: totals by address.
             at: time of the tick.
         """
+        self._at = at
         self.now = {address: state for address, state in self.now.items() if address in mounted}
         for address, seconds in waits.items():
             if seconds:
@@ -79,6 +81,19 @@ class AddressStates:
             totals[address].seconds[verdict_of(judgement)] += seconds
         self._work.clear()
         self._judged_until = at
+
+    def shown(self) -> dict[str, StateNow]:
+        """Return the present states by address, as a view shows them."""
+        at = self._at
+        return {
+            address: StateNow(
+                held.judgement.state,
+                at - held.since,
+                () if held.judgement.state is State.FINE else held.judgement.reasons,
+                held.judgement.is_idle,
+            )
+            for address, held in self.now.items()
+        }
 
     def _hanging(self, waits: Mapping[str, float], mounted: Collection[str]) -> Iterator[str]:
         return (address for address in mounted if waits.get(address, 0.0) >= LEAST_WAIT_SECONDS)

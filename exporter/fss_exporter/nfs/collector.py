@@ -14,7 +14,6 @@ from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
 from fss_exporter.catalogue import Family, family
 from fss_exporter.model.service_table import SeriesKey
-from fss_exporter.model.state import State
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
@@ -211,21 +210,20 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
 
 
 def _states(network: str, accounts: Accounts) -> Iterator[Family]:
-    states, at = accounts.states.now, accounts.last_at or 0.0
+    states = accounts.states.shown()
     yield family(
-        "fss_client_address_state", (((network, address), held.judgement.state) for address, held in states.items())
+        "fss_client_address_state", (((network, address), float(now.state)) for address, now in states.items())
     )
     yield family(
         "fss_client_address_state_age_seconds",
-        (((network, address), round(at - held.since)) for address, held in states.items()),
+        (((network, address), round(now.seconds or 0.0)) for address, now in states.items()),
     )
     yield family(
         "fss_client_address_state_evidence_ratio",
         (
             ((network, address, reason.state.word, reason.subject.name, reason.detail), round(ratio, 3))
-            for address, held in states.items()
-            if held.judgement.state is not State.FINE
-            for reason in held.judgement.reasons
+            for address, now in states.items()
+            for reason in now.reasons
             if (ratio := reason.limit_ratio) is not None
         ),
     )

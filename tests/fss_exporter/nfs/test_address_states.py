@@ -4,12 +4,17 @@ from collections.abc import Iterable, Mapping
 
 from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, mountstats
 
+from fss_exporter.model.state import State
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_states import AddressStates
+from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.superblocks import join
+from fss_exporter.nfs.superblocks import Reading, join
+from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.nfs.unanswered import MEMORY_OF_LAST_TRY_SECONDS
+from fss_exporter.samples import Samples
+from fss_exporter.served_states import states_of_addresses
 
 ADDRESS = "10.0.0.3"
 
@@ -121,3 +126,27 @@ def test_time_without_a_mount_has_no_verdict() -> None:
         there = join(parse_mountstats(busy(second)), parse_mountinfo(mountinfo()))
         accounts.apply(there if second <= 20 else nothing, float(second))
     assert sum(accounts.addresses[ADDRESS].seconds.values()) == 20.0
+
+
+class Hung:
+    """A kernel whose only request gets no reply."""
+
+    def __init__(self) -> None:
+        self.second = -1
+
+    def __call__(self) -> Reading:
+        self.second += 1
+        return join(parse_mountstats(hanging(self.second)), parse_mountinfo(mountinfo()))
+
+
+def test_a_hanging_address_stands_on_the_page_of_metrics_with_its_age_and_why() -> None:
+    kernel = Hung()
+    ticker = Ticker(kernel, 1.0, lambda: float(kernel.second))
+    for _ in range(31):
+        ticker.loop.run_once()
+    states = states_of_addresses(Samples(NfsCollector(ticker).collect()))
+    now = states[ADDRESS]
+
+    assert now.state is State.HANGING
+    assert now.seconds == 30.0
+    assert [reason.text for reason in now.reasons] == ["no reply for 30 s"]

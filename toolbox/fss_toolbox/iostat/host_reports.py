@@ -90,6 +90,7 @@ class HostTraffic:
             seconds=seconds,
             counted=self._estimated_seconds == self._estimated_before,
             unread=self.reading.unread,
+            states=self._accounts.states.shown(),
         )
         self._begin_interval()
         return report

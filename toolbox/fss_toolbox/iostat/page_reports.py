@@ -52,4 +52,5 @@ def report_between(source: str, old: Scraped, new: Scraped, seconds: float) -> R
         },
         network_bytes_per_second=new.network_bytes_per_second,
         ceilings=new.ceilings,
+        states=new.states,
     )

@@ -22,6 +22,7 @@ from fss_toolbox.iostat.traffic_report import (
     parts_of,
     targets_of,
 )
+from fss_toolbox.printed_states import sentence, state_document
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, NO_SHAPE, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
@@ -95,6 +96,9 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
     share, *more = (*_ceiling_lines(report, ceilings, order.sort), "")
     say(out, f"{said}. {share}" if share else said, "dim", hanging=2)
+    for target in targets_of(report, ceilings, order.sort):
+        if target.state.reasons:
+            say(out, f"{target.name} is {sentence(target.state)}", "bold red", hanging=2)
     for line in filter(None, more):
         say(out, line, "dim", hanging=2)
     network = network_use(report, order)
@@ -157,6 +161,7 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
         "mount_targets": [
             {
                 "address": target.name,
+                "state": state_document(target.state),
                 **_ceilings(target, ceilings),
                 **_figures(target),
                 **({} if order.by == "mount-target" else {_LISTS[order.by]: _listed(report, target, order)}),

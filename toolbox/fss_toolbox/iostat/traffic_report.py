@@ -10,6 +10,7 @@ from typing import Any
 from fss_exporter.model.histograms import CallsByEdge
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.state import NOT_KNOWN, State, StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.served_ceilings import ServedCeilings
@@ -38,6 +39,7 @@ class Report:
     network_bytes_per_second: float | None = None  # network of the host in each direction, from the agent
     # ceilings on the page of an exporter, by address
     ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)
+    states: Mapping[str, StateNow] = field(default_factory=dict)  # how each address serves the client
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class ReportLine:
     calls: CallsByEdge | None = None  # requests of a mount target, for the quantiles
     is_part: bool = False  # whether the line is below a mount target
     judged_by: JudgedBy = JudgedBy.SHAPE  # where the ceilings of a mount target come from
+    state: StateNow = NOT_KNOWN  # of a mount target, as this client sees it
 
     @property
     def every(self) -> OperationTraffic:
@@ -102,7 +105,7 @@ def lines_of(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Re
 
 
 def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
-    """Return a line for each mount target, in the order of `SORTS`."""
+    """Return a line for each mount target: those that hang, fail or are slow first, then in the order of `SORTS`."""
     mounts: dict[str, dict[SeriesKey, Traffic]] = defaultdict(dict)
     for key, traffic in report.traffic.items():
         mounts[key.address][key] = traffic
@@ -113,10 +116,13 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
             judged_by=ceilings.source(next(iter(own))),
+            state=report.states.get(address, NOT_KNOWN),
         )
         for address, own in mounts.items()
     ]
-    return sorted(targets, key=lambda target: SORTS[sort](target.name, target.traffic))
+    return sorted(
+        targets, key=lambda target: (-max(target.state.state, State.NEAR), SORTS[sort](target.name, target.traffic))
+    )
 
 
 def parts_of(report: Report, target: ReportLine, order: ReportOrder) -> list[ReportLine]:

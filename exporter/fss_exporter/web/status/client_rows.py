@@ -10,6 +10,7 @@ from fss_exporter.model.histograms import CallsByEdge, quantile_edge
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.state import NOT_KNOWN, StateNow
 from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.web.status.rows import AddressRow, MountRow, Quantity, Usage
@@ -47,9 +48,12 @@ def mount_rows(
 
 
 def address_rows(
-    samples: Samples, ceilings: Mapping[str, ServedCeilings], durations: Mapping[str, CallsByEdge]
+    samples: Samples,
+    ceilings: Mapping[str, ServedCeilings],
+    durations: Mapping[str, CallsByEdge],
+    states: Mapping[str, StateNow],
 ) -> tuple[AddressRow, ...]:
-    """Return the mounted addresses of this host, the busiest first.
+    """Return the mounted addresses of this host, the worst state first, then the busiest.
 
     A note says so if an unknown address is compared with a standard mount target. In exact mode a row has the upper edges
     of median and 99th percentile of durations, in seconds.
@@ -66,7 +70,12 @@ def address_rows(
         counts = durations.get(address, {})
         rows.append(
             AddressRow(
-                address, known.name if known else "", usage, quantile_edge(counts, 0.5), quantile_edge(counts, 0.99)
+                address,
+                known.name if known else "",
+                usage,
+                states.get(address, NOT_KNOWN),
+                quantile_edge(counts, 0.5),
+                quantile_edge(counts, 0.99),
             )
         )
-    return tuple(sorted(rows, key=lambda row: (-row.peak.value, row.address)))
+    return tuple(sorted(rows, key=lambda row: (-row.state.state, -row.peak.value, row.address)))

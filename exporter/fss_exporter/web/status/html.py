@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from fss_exporter import __version__
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
+from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
@@ -113,6 +114,14 @@ def amount(value: float, quantity: Quantity) -> str:
     return _OF_QUANTITY[quantity](value)
 
 
+_CLASSES: Final = {State.FINE: "fine", State.NOT_KNOWN: "unknown", State.NEAR: "warning"}
+
+
+def state_class(state: State) -> str:
+    """Return the class of a state in the style sheet. States that users feel are critical."""
+    return _CLASSES.get(state, "critical")
+
+
 def bar_width(value: float, usage: Usage) -> str:
     """Width in per cent of the bar: `value` against the ceiling of `usage`, at most the whole bar."""
     return f"{min(100.0, 100.0 * value / usage.limit):.1f}" if usage.limit else "0"
@@ -135,6 +144,7 @@ _ENVIRONMENT.filters.update(
     percent=percent,
     seconds=seconds,
     share=share,
+    state_class=state_class,
 )
 _ENVIRONMENT.globals.update(
     version=__version__,

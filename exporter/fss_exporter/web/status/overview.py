@@ -42,6 +42,7 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
             samples,
             {**_of_other_services(samples), **scrape.ceilings},
             durations_between(earlier.scrape, scrape),
+            scrape.states,
         ),
         mounts=client_rows.mount_rows(scrape, rates, costs),
         mount_count=len(rates),

@@ -9,6 +9,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import Knowledge, KnownFigure, best_known
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
+from fss_exporter.model.state import NOT_KNOWN, StateNow
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
 
@@ -130,6 +131,7 @@ class AddressRow:
     mount_target: str  # display name. Empty if this exporter does not poll OCI
     # busiest second of the last minute. The limit is the mount target's, or the standard shape's (see note)
     peak: Usage
+    state: StateNow = NOT_KNOWN  # as the agent of this host judges it
     # upper edges of the classes of median and 99th percentile of durations. None without requests or without exact mode
     p50_seconds: float | None = None
     p99_seconds: float | None = None

@@ -17,7 +17,15 @@ from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
 TWIN_TAG = "prometheus-alert"
-"""Tag of an alarm with the name of the Prometheus alert for the same fault."""
+"""Tag of an alarm with the Prometheus alert for the same fault, or with one for the warning and one for what is critical."""
+
+
+def twins(alarm: pack.Alarm) -> dict[str, str]:
+    """The Prometheus alert beside each rule of an alarm, by severity."""
+    names = alarm.body["freeformTags"][TWIN_TAG].split(", ")
+    severities = sorted((rule["severity"] for _, rule in alarm.rules()), reverse=True)
+    return dict(zip(severities, names if len(names) == len(severities) else names * len(severities), strict=True))
+
 
 FILES = sorted(file for folder in ("alarms", "other-services") for file in (MQL / folder).glob("*.json"))
 RUNBOOK = " docs/runbook.md#"
@@ -89,9 +97,8 @@ class TestEveryFile:
 class TestTexts:
     @each_alarm
     def test_link_to_the_runbook_of_the_twin(self, alarm: pack.Alarm) -> None:
-        twin = alarm.body["freeformTags"][TWIN_TAG]
         for _, rule in alarm.rules():
-            assert rule["body"].endswith(f"{RUNBOOK}{twin.lower()}")
+            assert rule["body"].endswith(f"{RUNBOOK}{twins(alarm)[rule['severity']].lower()}")
 
     @each_alarm
     def test_use_only_dimensions_the_query_keeps(self, alarm: pack.Alarm) -> None:
@@ -134,10 +141,8 @@ class TestReadme:
 
     @each_alarm
     def test_names_the_twin_of_every_alarm(self, alarm: pack.Alarm) -> None:
-        twin = alarm.body["freeformTags"][TWIN_TAG]
-        assert (
-            f"`{twin}`" in next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))[1]
-        )
+        cells = next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))
+        assert all(f"`{twin}`" in cells[1] for twin in twins(alarm).values())
 
     @each_alarm
     def test_says_after_how_many_minutes_an_alarm_notifies(self, alarm: pack.Alarm) -> None:
@@ -157,7 +162,13 @@ class TestReadme:
 
 def test_every_alarm_names_a_twin_that_is_among_the_prometheus_alerts() -> None:
     alerts = {rule.name for path in CORE_FILES for rule in rules_of(path) if rule.is_alert}
-    assert {alarm.body["freeformTags"][TWIN_TAG] for alarm in PACK} <= alerts
+    assert {twin for alarm in PACK for twin in twins(alarm).values()} <= alerts
+
+
+def test_a_warning_of_latency_and_a_page_of_latency_have_twins_of_their_own() -> None:
+    wanted = {"WARNING": "FssMountTargetLatencyHigh", "CRITICAL": "FssMountTargetSlow"}
+    slow = [alarm for alarm in PACK if alarm.key in {"mount-target-slow", "published-slow"}]
+    assert [twins(alarm) for alarm in slow] == [wanted, wanted]
 
 
 def test_every_alarm_carries_the_same_fields_in_the_same_order() -> None:

@@ -69,6 +69,8 @@ class Slow(OfTargets):
 
     milliseconds: float = 100.0
     side: Side = "both"  # who sees it
+    kind: str = ""  # `Read`, `Write` or `Metadata` as OCI alone sees it. Empty for all
+    file_system: int | None = None  # number among those of a mount target, as OCI alone sees it. None for all
 
 
 @dataclass(frozen=True)

@@ -51,14 +51,19 @@ _Fault = TypeVar("_Fault", bound=faults.Fault)
 
 
 def tenancy(
-    mount_targets: int, *, publishes_iops: bool = True, has_extras: bool = False, shares: bool = False
+    mount_targets: int,
+    file_systems: int = 1,
+    *,
+    publishes_iops: bool = True,
+    has_extras: bool = False,
+    shares: bool = False,
 ) -> Tenancy:
-    """Return mount targets that are all alike.
+    """Return mount targets that are all alike, with so many file systems each.
 
     With `has_extras`, mount targets have LDAP, Kerberos and quotas, and there are a replication and block volumes. With `shares`,
     all mount targets export one file system.
     """
-    plain, demo = large(mount_targets, 1), small()
+    plain, demo = large(mount_targets, file_systems), small()
     links = tuple(replace(link, requests=MIX) for link in plain.links)
     if shares:
         links = tuple(replace(link, file_system_id=links[0].file_system_id) for link in links)
@@ -132,6 +137,8 @@ class IncidentRegion(InMemoryRegion):
         super().__init__(targets, account=account, now=now, calls_per_second={})
         self._faults, self._start, self._hung_share = of_incident, start, hung_share
         self._number = {target.id: number for number, target in enumerate(targets.mount_targets)}
+        each = len(targets.links) // max(len(targets.mount_targets), 1)
+        self._system = {link.file_system_id: at % each for at, link in enumerate(targets.links)}
         self._number |= {link.file_system_id: self._number[link.mount_target_id] for link in targets.links}
         assert isinstance(self._activity, IncidentActivity)
         assert isinstance(self.store, IncidentPoints)
@@ -209,6 +216,7 @@ class IncidentRegion(InMemoryRegion):
                 fault
                 for fault in self._on(faults.Slow, minute)
                 if fault.side != "clients" and fault.hits_target(number)
+                if fault.kind in metric and fault.file_system in (None, self._system.get(stream.resource_id))
             ]
             value = slow[0].milliseconds / 1000 if slow else value
         if metric == "MountTargetHealth":

@@ -200,7 +200,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "one client of ten sees 100 ms", Site(), (Slow(0, 50, hosts=1, side="clients"),), (ticket("FssClientSlow", 30),)
     ),
     Incident(
-        "40 ms where 50 ms are promised",
+        "35 ms where 50 ms are promised",
         Site(
             host_settings=HostSettings(
                 latency_objectives=dict.fromkeys(("read", "write", "metadata_read", "metadata_write"), 0.05)
@@ -213,7 +213,51 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 }
             },
         ),
-        (Slow(milliseconds=40),),
+        (Slow(milliseconds=35),),
+    ),
+    Incident("requests at 79 % of the latency objective", Site(), (Slow(milliseconds=7.9),)),
+    Incident(
+        "requests at 80 % of the latency objective",
+        Site(minutes=120),
+        (Slow(0, 30, milliseconds=8),),
+        (
+            ticket(
+                "FssMountTargetLatencyHigh",
+                12,
+                f"{FIRST} answers metadata of file system fs-00000-0 in 80% of their latency objective",
+            ),
+        ),
+        in_make_test=True,
+    ),
+    Incident(
+        "requests at 101 % of the latency objective",
+        Site(before=180, minutes=120),
+        (Slow(0, 30, milliseconds=10.1),),
+        (page("FssMountTargetSlow", 14),),
+    ),
+    Incident(
+        "requests at 90 % of the latency objective for an hour, and then at 150 %",
+        Site(before=60, minutes=180),
+        (Slow(0, 60, milliseconds=9), Slow(60, 90, milliseconds=15)),
+        (ticket("FssMountTargetLatencyHigh", 12), page("FssMountTargetSlow", 74)),
+    ),
+    Incident(
+        "requests at 150 % of the latency objective for an hour, and then at 90 %",
+        Site(before=60, minutes=180),
+        (Slow(0, 60, milliseconds=15), Slow(60, milliseconds=9)),
+        (page("FssMountTargetSlow", 14),),
+    ),
+    Incident(
+        "79 and 85 % of the latency objective in turn, for four hours",
+        Site(minutes=240),
+        (Slow(every=20, lasting=10, milliseconds=8.5), Slow(10, every=20, lasting=10, milliseconds=7.9)),
+        (ticket("FssMountTargetLatencyHigh", 12),),
+    ),
+    Incident(
+        "READs of one of three file systems take 60 ms for three hours, as OCI alone sees",
+        Site(file_systems=3, before=60, minutes=180),
+        (Slow(milliseconds=60, kind="Read", file_system=1, side="oci"),),
+        (page("FssMountTargetSlow", 14, "fs-00000-1"),),
     ),
     Incident(
         "a cron job makes requests slow for two minutes each half hour, for four hours",

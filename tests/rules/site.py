@@ -43,6 +43,7 @@ class Site:
         hosts: with an agent each. Host n mounts mount target n modulo `mount_targets`, and the following ones.
         mount_targets: of one region.
         mounts: mount targets that a host mounts.
+        file_systems: behind each mount target, each with the same requests.
         pollers: that poll the region.
         minutes: after the start of the incident.
         before: minutes of ordinary work before the incident starts. Tickets about error budgets look at six hours.
@@ -59,6 +60,7 @@ class Site:
     hosts: int = 10
     mount_targets: int = 1
     mounts: int = 1
+    file_systems: int = 1
     pollers: int = 1
     minutes: int = 60
     before: int = 30
@@ -282,7 +284,11 @@ def _pollers(
     if not site.pollers:
         return []
     targets = tenancy(
-        site.mount_targets, publishes_iops=site.publishes_iops, has_extras=site.has_extras, shares=site.shares
+        site.mount_targets,
+        site.file_systems,
+        publishes_iops=site.publishes_iops,
+        has_extras=site.has_extras,
+        shares=site.shares,
     )
     region = IncidentRegion(targets, of_incident, start=start, now=clock, hung_share=_hung_share(site, of_incident))
     regions.add(region)

@@ -18,7 +18,6 @@ from tools.dashboards.panels import (
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     BUDGET_STEPS,
-    CLASSES,
     DATA_AGE_STEPS,
     IN_REGION,
     MOUNT_TARGET,
@@ -131,7 +130,7 @@ _STATS = [
     ),
     stat(
         "Slowest",
-        "Latency of the slowest class of requests as share of its objective, as OCI measures it, and the mount target. 100 % is the objective.",
+        "Latency of the slowest kind of requests to one file system as share of its objective, as OCI measures it, and the mount target. 100 % is the objective.",
         Query(f"topk(1, {_each('fss_mount_target_latency_objective_ratio')})", "{{mount_target}}"),
         unit="percentunit",
         steps=OBJECTIVE_STEPS,
@@ -342,18 +341,17 @@ def _nearest(title: str, what: str, resource: str) -> Panel:
     )
 
 
-_CLASS_LATENCY = f"fss_mount_target_latency_objective_ratio{{{IN_REGION}}}"
+_KIND_LATENCY = f"fss_mount_target_latency_objective_ratio{{{IN_REGION}}}"
 _LATENCY = graph(
     "Latency as share of its objective: top $top",
-    "Mean latency by class of requests as share of its objective, as OCI measures it. Above 100 % with a busy mount target: treat the "
-    "ceiling first. Above 100 % with an idle one: look at the status page of OCI.",
+    "The slowest reads, writes and metadata operations as share of their objective, mean of five minutes, as OCI measures it. Above 100 % with a "
+    "busy mount target: treat the ceiling first. Above 100 % with an idle one: look at the status page of OCI.",
     Query(
-        f"max by ({MOUNT_TARGET}, class) ({nearest_here(_CLASS_LATENCY, 'region, mount_target_id, class')})",
-        "{{mount_target}}, {{class}}",
+        f"max by ({MOUNT_TARGET}, kind) ({nearest_here(_KIND_LATENCY, 'region, mount_target_id, kind')})",
+        "{{mount_target}}, {{kind}}",
     ),
     unit="percentunit",
     steps=OBJECTIVE_STEPS,
-    renames=CLASSES,
 )
 
 

@@ -72,7 +72,7 @@ _STATS = [
     ),
     _now(
         "Latency",
-        "Latency of the slowest class of requests as share of its objective, as OCI measures it. No data: no requests, or OCI tells nothing.",
+        "Latency of the slowest kind of requests to one file system as share of its objective, mean of five minutes, as OCI measures it. No data: no requests, or OCI tells nothing.",
         f"max(fss_mount_target_latency_objective_ratio{{{THIS}}})",
         OBJECTIVE_STEPS,
     ),

@@ -2,13 +2,13 @@
 """Judge one minute of one mount target: was it good or bad for its users, or is that unknown?
 
 The figures are what the server publishes for one minute. A minute with less than one request a second is good, because it
-hurt nobody, and because a mean of few requests says little.
+hurt nobody, and because a mean of few requests says little. For the same reason a kind of requests counts from one request a second.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, SUCCESS_WARNING_RATIO
 
@@ -17,32 +17,41 @@ Verdict = Literal["good", "bad", "unknown"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("good", "bad", "unknown")
 """Every verdict on a minute."""
 
-LEAST_REQUESTS = 1.0  # Requests a second of a minute that is judged by its figures
+LEAST_REQUESTS = 1.0  # Requests a second of a minute, or of a kind of requests, that is judged by its figures
 
 _KNOWN_SHARE: Final = 0.99  # least share of requests with a known latency
 
 
-@dataclass(frozen=True, slots=True)
-class KindOfRequests:
-    """The requests of one kind and size to one file system in one minute."""
+class RequestKind(NamedTuple):
+    """What has one latency objective and one latency: READs or WRITEs of one size, or all metadata operations."""
 
-    file_system: str
-    operation_class: str  # one of `OPERATION_CLASSES`
+    file_system: str  # OCID. Empty for all file systems of the mount target together
+    name: str  # `read`, `write` or `metadata`
+    size: str  # as OCI names it. Empty for metadata
+
+
+@dataclass(frozen=True, slots=True)
+class RequestStream:
+    """The requests of one stream to one file system in one minute."""
+
+    kind: RequestKind
     rate: float  # requests a second
     latency: float | None  # mean seconds; None without a figure
     objective: float  # seconds that are still good
 
-    @property
-    def ratio(self) -> float | None:
-        """Latency as a multiple of the objective. None without a latency."""
-        return None if self.latency is None else self.latency / self.objective
+
+class Served(NamedTuple):
+    """Requests whose latency is known."""
+
+    rate: float  # requests a second
+    weighted: float  # rate times the latency as a multiple of the objective
 
 
 @dataclass(frozen=True, slots=True)
 class MountTargetMinute:
     """What is known of one minute of one mount target."""
 
-    requests: tuple[KindOfRequests, ...] | None  # None if it is unknown whether there were requests
+    requests: tuple[RequestStream, ...] | None  # None if it is unknown whether there were requests
     success: float | None  # share of successful requests, 0 to 1; None without a figure
 
     @property
@@ -61,7 +70,7 @@ def availability(minute: MountTargetMinute) -> Verdict:
 
 
 def latency(minute: MountTargetMinute) -> Verdict:
-    """Judge the latency of a minute, weighted by requests, of all file systems together and of each file system."""
+    """Judge the latency of a minute by the worst kind of requests."""
     if minute.is_idle:
         return "good"
     if minute.requests is None or not _is_known(minute.requests):
@@ -71,40 +80,50 @@ def latency(minute: MountTargetMinute) -> Verdict:
 
 
 def latency_ratio(minute: MountTargetMinute) -> float | None:
-    """Return the latency of a minute as a multiple of the objectives, weighted by requests.
+    """Return the latency of the worst kind of requests as a multiple of its objective. None without a kind that counts."""
+    return max(mean_ratios((by_kind(minute),)).values(), default=None)
 
-    The larger of all file systems together and each file system with at least `LEAST_REQUESTS`. None without such requests.
+
+def by_kind(minute: MountTargetMinute) -> Mapping[RequestKind, Served]:
+    """Return the requests of each kind, to each file system and to all file systems together."""
+    rates: dict[RequestKind, float] = defaultdict(float)
+    weighted: dict[RequestKind, float] = defaultdict(float)
+    for request in minute.requests or ():
+        if request.latency is not None:
+            for kind in (request.kind, request.kind._replace(file_system="")):
+                rates[kind] += request.rate
+                weighted[kind] += request.rate * request.latency / request.objective
+    return {kind: Served(rate, weighted[kind]) for kind, rate in rates.items()}
+
+
+def mean_ratios(minutes: Sequence[Mapping[RequestKind, Served]]) -> Mapping[RequestKind, float]:
+    """Return the latency of each kind over some minutes as a multiple of the objective, weighted by requests.
+
+    Only kinds with `LEAST_REQUESTS` a second or more on the mean of the minutes.
     """
-    requests = minute.requests or ()
-    systems = _groups((request.file_system, request) for request in requests).values()
-    means = (_mean_ratio(group) for group in (requests, *systems) if _rate(group) >= LEAST_REQUESTS)
-    return max((mean for mean in means if mean is not None), default=None)
+    kinds = {kind for minute in minutes for kind in minute}
+    none = Served(0.0, 0.0)
+    ratios = {}
+    for kind in kinds:
+        served = [minute.get(kind, none) for minute in minutes]
+        rate = sum(part.rate for part in served)
+        if rate >= LEAST_REQUESTS * len(minutes):
+            ratios[kind] = sum(part.weighted for part in served) / rate
+    return ratios
 
 
-def latency_ratios(minute: MountTargetMinute) -> Mapping[str, float]:
-    """Return the same for each class of operations that has requests with a known latency."""
-    by_class = _groups((request.operation_class, request) for request in minute.requests or ())
-    means = {name: _mean_ratio(group) for name, group in by_class.items()}
-    return {name: mean for name, mean in means.items() if mean is not None}
+def worst_kinds(ratios: Mapping[RequestKind, float]) -> Mapping[RequestKind, float]:
+    """Return the worst kind of READs, of WRITEs and of metadata. One file system wins over all of them together."""
+    worst: dict[str, RequestKind] = {}
+    for kind in sorted(ratios, key=lambda kind: (round(ratios[kind], 9), kind)):
+        worst[kind.name] = kind
+    return {kind: ratios[kind] for kind in worst.values()}
 
 
-def _rate(requests: Iterable[KindOfRequests]) -> float:
+def _rate(requests: Iterable[RequestStream]) -> float:
     return sum(request.rate for request in requests)
 
 
-def _is_known(requests: Sequence[KindOfRequests]) -> bool:
+def _is_known(requests: Sequence[RequestStream]) -> bool:
     """Return whether the latency of nearly all requests is known."""
     return _rate(request for request in requests if request.latency is not None) >= _KNOWN_SHARE * _rate(requests)
-
-
-def _mean_ratio(requests: Iterable[KindOfRequests]) -> float | None:
-    known = [(group.rate, ratio) for group in requests if (ratio := group.ratio) is not None]
-    total = sum(rate for rate, _ in known)
-    return sum(rate * ratio for rate, ratio in known) / total if total else None
-
-
-def _groups(named: Iterable[tuple[str, KindOfRequests]]) -> Mapping[str, list[KindOfRequests]]:
-    groups: dict[str, list[KindOfRequests]] = defaultdict(list)
-    for name, group in named:
-        groups[name].append(group)
-    return groups

@@ -7,17 +7,16 @@ behind the mount target that OCI sent lately, and for a minute with requests the
 """
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from fss_exporter.model import minute_verdict
 from fss_exporter.model.estimate import Bounds
-from fss_exporter.model.minute_verdict import VERDICTS, KindOfRequests, MountTargetMinute
-from fss_exporter.model.operations import READ, WRITE, class_of
+from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, RequestKind, RequestStream, Served
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
-from fss_exporter.oci.load_history import KEPT_SECONDS, LoadHistory, Resource, ResourceLoad
+from fss_exporter.oci.load_history import KEPT_SECONDS, LOAD_MINUTES, LoadHistory, Resource, ResourceLoad
 from fss_exporter.oci.minute_metrics import (
     CONNECTIONS,
     ESTIMATED_FROM,
@@ -64,9 +63,9 @@ class Judged:
     """The newest judged minute with requests. `minute` is the end, epoch seconds."""
 
     minute: int
-    # latency as a multiple of the objectives, weighted by requests, of the slowest file system or of all. None while idle
-    latency_ratio: float | None
-    latency_ratios: Mapping[str, float]  # the same by class of operations
+    latency_ratio: float | None  # of the worst kind of requests, as a multiple of its objective. None while idle
+    # mean of five minutes of the worst READs, WRITEs and metadata operations. Empty while idle
+    latency_ratios: Mapping[RequestKind, float]
     success: float | None  # share of successful requests. None while idle
 
 
@@ -89,6 +88,9 @@ class _TargetState:
     estimated: Minutes | None = None  # estimated minutes. None while there is nothing to estimate
     estimate: Estimate | None = None
     judged: Judged | None = None
+    latencies: dict[int, Mapping[RequestKind, Served]] = field(
+        default_factory=dict
+    )  # of the newest minutes, by their end
 
 
 class MinuteJudge:
@@ -229,12 +231,17 @@ class MinuteJudge:
             return
         for objective, verdict_of in OBJECTIVES.items():
             account.totals[_joined(objective, verdict_of(known))] += 1
+        if known.requests is not None:
+            state.latencies[minute] = minute_verdict.by_kind(known)
         if state.judged is None or state.judged.minute < minute:
+            oldest = minute - LOAD_MINUTES * MINUTE
+            state.latencies = {end: kinds for end, kinds in state.latencies.items() if end > oldest}
             busy = known.requests is not None and not known.is_idle
+            ratios = minute_verdict.mean_ratios(tuple(state.latencies.values())) if busy else {}
             state.judged = Judged(
                 minute,
                 minute_verdict.latency_ratio(known),
-                minute_verdict.latency_ratios(known) if busy else {},
+                minute_verdict.worst_kinds(ratios),
                 known.success if busy else None,
             )
 
@@ -253,7 +260,7 @@ class MinuteJudge:
                 del page[key]
 
 
-def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], float]) -> Iterator[KindOfRequests]:
+def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], float]) -> Iterator[RequestStream]:
     for (metric, *place), rate in values.items():
         if metric not in LATENCY_OF:
             continue
@@ -262,9 +269,8 @@ def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], 
         size = "" if metric == METADATA else dimension
         objective = objectives.get((kind, size))
         if objective is not None:
-            operation = {READS: READ, WRITES: WRITE}.get(metric, dimension.upper())
             latency = values.get((LATENCY_OF[metric], *place))
-            yield KindOfRequests(system, class_of(operation), rate, latency, objective)
+            yield RequestStream(RequestKind(system, kind, size), rate, latency, objective)
 
 
 def _joined(objective: str, verdict: str) -> str:

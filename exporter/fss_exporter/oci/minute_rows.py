@@ -33,10 +33,10 @@ def minute_rows(
     yield (
         "fss_mount_target_latency_objective_ratio",
         [
-            ((*labels, name), ratio)
+            ((*labels, kind.name, kind.size, kind.file_system, _name(inventory, kind.file_system)), ratio)
             for labels, _, figures in known
             if figures.judged and figures.judged.minute >= oldest
-            for name, ratio in figures.judged.latency_ratios.items()
+            for kind, ratio in figures.judged.latency_ratios.items()
         ],
     )
     yield from _load_rows(known, settings, now)
@@ -52,6 +52,11 @@ def minute_rows(
     yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in estimates]
     yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in estimates]
     yield "fss_mount_target_estimated_iops_upper_bound", [(labels, iops.upper) for labels, iops in estimates]
+
+
+def _name(inventory: Inventory, file_system: str) -> str:
+    known = inventory.file_systems.get(file_system)
+    return known.name if known else ""
 
 
 def _load_rows(known: Iterable[_Known], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:

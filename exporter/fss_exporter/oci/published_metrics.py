@@ -38,7 +38,7 @@ PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_W
 
 _TITLES: Final[Mapping[str, str]] = {
     **{name: f"{name}, share of the ceiling" for name in _UTILIZATION.values()},
-    _LATENCY: "Latency as a multiple of the objective, weighted by requests",
+    _LATENCY: "Latency of the slowest kind of requests as a multiple of the objective",
     _SUCCESS: "Share of successful requests",
     CLIENT_WAITING: "Share of the minute in which requests of a client waited for a reply",
     AGENT_POSTS: "1 if the agent can post",

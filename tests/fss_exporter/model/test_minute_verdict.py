@@ -7,21 +7,24 @@ from hypothesis import given, strategies as st
 
 from fss_exporter.model.minute_verdict import (
     VERDICTS,
-    KindOfRequests,
     MountTargetMinute,
+    RequestKind,
+    RequestStream,
     availability,
+    by_kind,
     latency,
     latency_ratio,
-    latency_ratios,
+    mean_ratios,
+    worst_kinds,
 )
 
 
-def requests(rate: float, ratio: float | None, system: str = "a", operation_class: str = "read") -> KindOfRequests:
+def requests(rate: float, ratio: float | None, system: str = "a", name: str = "read", size: str = "") -> RequestStream:
     """Requests with a latency that is a multiple of an objective of 10 ms."""
-    return KindOfRequests(system, operation_class, rate, None if ratio is None else ratio * 0.01, 0.01)
+    return RequestStream(RequestKind(system, name, size), rate, None if ratio is None else ratio * 0.01, 0.01)
 
 
-def minute(*kinds: KindOfRequests, success: float | None = 1.0) -> MountTargetMinute:
+def minute(*kinds: RequestStream, success: float | None = 1.0) -> MountTargetMinute:
     return MountTargetMinute(kinds, success)
 
 
@@ -38,7 +41,7 @@ def test_a_minute_at_the_objective_is_slow(ratio: float, verdict: str) -> None:
 
 
 def test_one_slow_read_a_minute_beside_500_fast_ones_a_second_is_good() -> None:
-    assert latency(minute(requests(500, 0.3), requests(1 / 60, 40.0, operation_class="metadata_read"))) == "good"
+    assert latency(minute(requests(500, 0.3), requests(1 / 60, 40.0, name="metadata"))) == "good"
 
 
 def test_one_slow_file_system_makes_the_minute_slow_although_the_mean_is_good() -> None:
@@ -61,10 +64,40 @@ def test_a_minute_with_one_request_a_second_is_judged() -> None:
     assert (availability(busy), latency(busy)) == ("bad", "bad")
 
 
+def test_one_slow_kind_makes_the_minute_slow_although_the_mean_is_good() -> None:
+    assert latency(minute(requests(900, 0.3), requests(100, 1.5, name="write"))) == "bad"
+    assert latency(minute(requests(900, 0.3, size="small"), requests(1, 1.5, size="large"))) == "bad"
+    assert latency(minute(requests(900, 0.3), requests(0.9, 1.5, name="write"))) == "good", "too few for a verdict"
+
+
+def test_a_kind_that_is_rare_in_each_file_system_counts_over_all_of_them() -> None:
+    rare = minute(*(requests(0.5, 2.0, system=system) for system in "abc"))
+    assert latency(rare) == "bad"
+    assert worst_kinds(mean_ratios((by_kind(rare),))) == {RequestKind("", "read", ""): pytest.approx(2.0)}
+
+
+def ratios(*minutes: MountTargetMinute) -> dict[str, float]:
+    return {kind.name: ratio for kind, ratio in worst_kinds(mean_ratios(tuple(map(by_kind, minutes)))).items()}
+
+
 def test_requests_without_a_latency_do_not_thin_the_latency_of_the_others() -> None:
-    assert latency_ratios(minute(requests(100, 2.0), requests(300, None))) == {"read": pytest.approx(2.0)}
-    assert latency_ratios(minute(requests(0, 2.0), requests(300, None))) == {}
-    assert latency_ratios(MountTargetMinute(None, None)) == {}
+    assert ratios(minute(requests(100, 2.0), requests(300, None))) == {"read": pytest.approx(2.0)}
+    assert ratios(minute(requests(0, 2.0), requests(300, None))) == {}
+    assert ratios(MountTargetMinute(None, None)) == {}
+    assert ratios() == {}
+
+
+def test_minutes_are_weighted_by_requests_and_rare_ones_do_not_count() -> None:
+    assert ratios(minute(requests(300, 0.5)), minute(requests(100, 1.5))) == {"read": pytest.approx(0.75)}
+    assert ratios(minute(requests(4, 0.5)), *[minute()] * 3) == {"read": pytest.approx(0.5)}
+    assert ratios(minute(requests(4, 0.5)), *[minute()] * 4) == {}
+
+
+@given(st.integers(1, 5), st.floats(0.1, 10))
+def test_a_kind_names_its_file_system_although_all_file_systems_are_equally_slow(systems: int, ratio: float) -> None:
+    equal = minute(*(requests(7.7, ratio, system=str(number)) for number in range(systems)))
+    ((kind, _),) = worst_kinds(mean_ratios((by_kind(equal),))).items()
+    assert kind.file_system
 
 
 def test_a_minute_whose_requests_are_unknown_is_unknown() -> None:
@@ -78,16 +111,19 @@ def test_the_latency_of_one_request_in_a_hundred_may_be_missing() -> None:
     assert latency(minute(requests(98, 0.5), requests(2, None))) == "unknown"
 
 
-def test_classes_are_weighted_by_requests() -> None:
-    judged = minute(requests(300, 0.5), requests(100, 1.5), requests(1, 4.0, operation_class="write"), requests(0, 9.0))
-    assert latency_ratios(judged) == {"read": pytest.approx(0.75), "write": pytest.approx(4.0)}
-    assert latency_ratio(judged) == pytest.approx((150 + 150 + 4) / 401)
+def test_metadata_of_a_file_system_are_one_kind_and_sizes_are_kinds_of_their_own() -> None:
+    metadata = (requests(300, 0.5, name="metadata"), requests(100, 1.5, name="metadata"))
+    reads = (requests(5, 0.2, size="small"), requests(1, 0.9, size="large"), requests(9, 0.1, "b", size="large"))
+    assert worst_kinds(mean_ratios((by_kind(minute(*metadata, *reads)),))) == {
+        RequestKind("a", "metadata", ""): pytest.approx(0.75),
+        RequestKind("a", "read", "large"): pytest.approx(0.9),
+    }
+    assert latency_ratio(minute(*metadata, *reads)) == pytest.approx(0.9)
 
 
 _ANY = st.builds(
-    KindOfRequests,
-    st.sampled_from("ab"),
-    st.sampled_from(["read", "write"]),
+    RequestStream,
+    st.builds(RequestKind, st.sampled_from("ab"), st.sampled_from(["read", "write"]), st.just("")),
     st.floats(0, 1e6),
     st.one_of(st.none(), st.floats(0, 1e3)),
     st.floats(1e-4, 10),

@@ -170,11 +170,22 @@ def test_new_objectives_count_from_the_next_minute_on() -> None:
     assert region.run(10).counted("latency") == {"good": 10, "bad": 10}
 
 
-def test_latency_is_shown_by_class_as_a_multiple_of_the_objective() -> None:
-    seen = Figures().run(3).seen.judged
+def ratios(region: Figures) -> dict[str, float]:
+    """The shown latencies by kind."""
+    seen = region.seen.judged
     assert seen is not None
-    assert seen.latency_ratios == {"read": pytest.approx(0.4), "metadata_read": pytest.approx(0.2)}
-    assert seen.latency_ratio == pytest.approx((400 * 0.4 + 100 * 0.2) / 500)
+    return {kind.name: ratio for kind, ratio in seen.latency_ratios.items()}
+
+
+def test_latency_is_shown_by_kind_as_a_multiple_of_the_objective_on_the_mean_of_five_minutes() -> None:
+    region = Figures(spoilt(range(20, 23), FileSystemReadAverageLatencybySize=0.009)).run(3)
+    assert ratios(region) == {"read": pytest.approx(0.4), "metadata": pytest.approx(0.2)}
+    (kind, *_) = region.seen.judged.latency_ratios  # type: ignore[union-attr]  # `ratios` looked
+    assert kind.file_system
+    assert ratios(region.run(17))["read"] == pytest.approx((0.4 * 4 + 0.9) / 5)
+    assert region.seen.judged.latency_ratio == pytest.approx(0.9)  # type: ignore[union-attr]
+    assert ratios(region.run(2))["read"] == pytest.approx((0.4 * 2 + 0.9 * 3) / 5)
+    assert ratios(region.run(5))["read"] == pytest.approx(0.4)
 
 
 def test_the_first_poll_knows_the_load_of_five_minutes() -> None:

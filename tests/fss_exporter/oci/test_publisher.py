@@ -355,7 +355,7 @@ def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
         (snapshot,) = region.poll.board.regions
         return {point.name: point.value for point in points_of(snapshot, Settings())}
 
-    assert posted(busy)["LatencyRatio"] == pytest.approx(0.36)
+    assert posted(busy)["LatencyRatio"] == pytest.approx(0.4)
     assert posted(busy)["SuccessRatio"] == 1.0
     assert posted(busy)["IopsUtilization"] == pytest.approx(0.4)
     assert posted(idle).keys() == {"IopsUtilization", "ReadUtilization", "WriteUtilization", "ConnectionsUtilization"}

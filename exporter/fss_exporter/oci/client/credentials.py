@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+import oci
 from oci.exceptions import ClientError
 from oci.regions import REGIONS_SHORT_NAMES
 
-import oci
 from fss_exporter.errors import Unreachable, UsageError
 from fss_exporter.settings import Oci
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import oci
 import pytest
 from circuitbreaker import CircuitBreakerMonitor
 from oci.exceptions import ClientError
@@ -17,7 +18,6 @@ from tests.fss_exporter.oci.world import reach
 from tests.processes import NEVER_S, PROMPT_S
 from tests.region import Account, Region
 
-import oci
 from fss_exporter.background import EndLoop
 from fss_exporter.errors import (
     BrokenAnswer,

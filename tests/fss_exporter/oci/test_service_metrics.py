@@ -7,12 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import oci
 import pytest
 from tests.clock import Clock
 from tests.fss_exporter.oci.world import START, World
 from tests.region import Account, Region, small
 
-import oci
 from fss_exporter.oci.client import listed_records, read_credentials
 from fss_exporter.oci.client.service_clients import ServiceClient
 from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import oci
 import pytest
 from oci.circuit_breaker import NoCircuitBreakerStrategy
 from oci.retry import NoneRetryStrategy
 from tests.clock import NOW
 from tests.region import Account, Region
-
-import oci
 
 MINUTE = int(NOW // 60)
 

@@ -11,11 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import oci
 import pytest
 from tests.processes import PATIENCE_S, get, require, wait_for
 from tests.prompt import ask, ask_each, ask_process
-
-import oci
 
 SHOWN = (
     "fss_client_peak_estimated_iops{",

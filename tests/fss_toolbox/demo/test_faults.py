@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import oci
 import pytest
 from hypothesis import given, strategies as st
 from tests.clock import Clock
@@ -15,7 +16,6 @@ from tests.processes import NEVER_S, PROMPT_S
 from tests.region import Region
 from tests.region.strict import KINDS
 
-import oci
 from fss_exporter.errors import UsageError
 from fss_toolbox.demo.region.faults import Fault
 

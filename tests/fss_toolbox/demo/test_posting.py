@@ -3,13 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import oci
 import pytest
 from tests.clock import NOW, Clock
 from tests.fss_toolbox.demo.alarm_bodies import alarm_details
 from tests.fss_toolbox.demo.minutes import between, points
 from tests.fss_toolbox.demo.sdk import MINUTE, Clients, refused
-
-import oci
 
 
 def stream(sdk: Clients, **changes: Any) -> dict[str, Any]:

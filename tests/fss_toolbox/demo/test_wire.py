@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
+import oci
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.fss_toolbox.demo.sdk import Clients, clients, refused
 from tests.region import Region, RegionLimits, large
 from tests.region.signed import Signed
 
-import oci
 from fss_toolbox.demo.region.refusal import Refusal
 from fss_toolbox.demo.region.wire import paged
 

@@ -276,7 +276,7 @@ def test_a_poll_that_hangs_holds_up_neither_health_nor_scrapes_nor_the_end(tmp_p
         assert get(f"{running.url}/-/healthy") == "fss-exporter is healthy.\n"
         with pytest.raises(urllib.error.HTTPError, match="503") as waiting:
             get(f"{running.url}/-/ready")
-        assert waiting.value.read() == b"fss-exporter waits for the first reading of oci.\n"
+        assert waiting.value.read() == b"fss-exporter waits for a first answer of OCI in every region.\n"
         waiting.value.close()
         assert running.value('fss_collector_success{collector="oci"}') == 0
         assert time.monotonic() - begun < PROMPT_S

@@ -180,6 +180,9 @@ class PolledCloud:
 
     `of` stands in the names of the loops, if there are several accounts. `now` is epoch seconds, and `clock` never goes back.
     Rounds without the `lease` only read the credentials. None for a poller that never stands by.
+
+    Attributes:
+        of: as given.
     """
 
     def __init__(
@@ -192,12 +195,14 @@ class PolledCloud:
         wait: Callable[[float], bool | None] | None,
         lease: Lease | None = None,
     ) -> None:
+        self.of = of
         self._lease = lease
         may_keep = lease.holds_now if lease else lambda: True
         self._polling_of = partial(
             Polling, self_metrics=SelfMetrics(), now=now, clock=clock, wait=wait, may_keep=may_keep
         )
         self._polling = self._polling_of(settings)
+        self._was_answered = False  # with earlier settings
         common: dict[str, Any] = {"of": of, "clock": clock, "wall_clock": now}
         self._inventory = Worker(
             "oci_inventory",
@@ -246,6 +251,7 @@ class PolledCloud:
             polling = self._polling_of(fresh, ledgers=self._polling.ledgers)
 
             def put_in_force() -> None:
+                self._was_answered = self.is_ready()
                 self._use(polling)
                 log.info("the OCI settings changed: polling starts again, and the counters go on")
 
@@ -258,6 +264,7 @@ class PolledCloud:
 
     def begin_anew(self) -> None:
         """Forget what was polled and counted. The next poll reads the ledger of the last leader."""
+        self._was_answered = False
         self._use(self._polling_of(self._polling.settings))
 
     def _use(self, polling: Polling) -> None:
@@ -267,8 +274,8 @@ class PolledCloud:
             loop.wake()
 
     def is_ready(self) -> bool:
-        """Return whether the first poll has ended, well or not."""
-        return self._polling.poller.polled
+        """Return whether OCI has answered a poll in every region, with these settings or those before a reload."""
+        return self._was_answered or self._polling.poller.was_answered
 
     def _publish_round(self) -> None:
         if self._polling.settings.oci.publish:
@@ -374,11 +381,13 @@ class Cloud:
 
         return put_in_force
 
-    def is_ready(self) -> bool:
-        """Return whether the first poll of each account has ended, well or not. A poller that stands by waits for none."""
+    def waits_for(self) -> str:
+        """Return what is missing before the poller is ready. Empty if nothing is. A poller that stands by waits for no poll."""
         if self._lease and not self._lease.is_held:
-            return self._lease.was_read
-        return all(cloud.is_ready() for cloud in self._clouds)
+            return "" if self._lease.was_read else f"the first look at {self._lease_path}"
+        unready = [cloud for cloud in self._clouds if not cloud.is_ready()]
+        names = ", ".join(cloud.of for cloud in unready if cloud.of)
+        return "a first answer of OCI in every region" + (names and f" of {names}") if unready else ""
 
 
 def _lease_path(accounts: Sequence[Settings]) -> Path | None:
@@ -432,6 +441,6 @@ def part(load: Callable[[], Settings]) -> Part:
         start=cloud.start,
         stop=cloud.stop,
         loops=cloud.loops,
-        waits_for=lambda: "" if cloud.is_ready() else "the first reading of oci",
+        waits_for=cloud.waits_for,
         reload=cloud.reload,
     )

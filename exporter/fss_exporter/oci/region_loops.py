@@ -134,7 +134,7 @@ class MetricPoller:
     """Polls every region of an account.
 
     Attributes:
-        polled: whether a round has ended, well or not.
+        was_answered: whether OCI has answered in every region in one round.
         success: whether every region's last poll had an answer to everything.
         duration_seconds: time that the last round took, all regions together.
 
@@ -160,7 +160,7 @@ class MetricPoller:
         self._interval = interval
         self._clock = clock
         self._pause = pause
-        self.polled = False
+        self.was_answered = False
         self.success = False
         self.duration_seconds = 0.0
         self._log_once = LogOnce(log)
@@ -180,7 +180,9 @@ class MetricPoller:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
             success = True
         finally:
-            self.success, self.duration_seconds, self.polled = success, self._clock() - began, True
+            self.success, self.duration_seconds = success, self._clock() - began
+            polls = [region.poll for region in self._board.regions]
+            self.was_answered |= bool(polls) and all(poll is not None and poll.has_answer for poll in polls)
 
     def _poll(self, region: MonitoredRegion) -> None:
         self._wait_for_inventory(region)

@@ -129,7 +129,36 @@ def test_an_account_without_credentials_costs_only_itself(tenancies: Callable[..
     success = two.values("fss_collector_success", "collector")
     assert [success[f"{loop}/{BETA}",] for loop in ("oci", "oci_inventory")] == [0, 0]
     assert [success[f"{loop}/{ACME}",] for loop in ("oci", "oci_inventory")] == [1, 1]
-    assert two.cloud.is_ready()
+    assert two.cloud.waits_for() == "a first answer of OCI in every region of beta"
+
+
+def test_a_poller_is_ready_once_oci_has_answered_for_each_account_and_stays_so(
+    tenancies: Callable[..., TwoTenancies],
+) -> None:
+    two = tenancies()
+    for region in two.regions.values():
+        region.add_fault("500:SummarizeMetricsData")
+    two.poll()
+    assert two.cloud.waits_for() == "a first answer of OCI in every region of acme, beta"
+    for region in two.regions.values():
+        region.clear_faults()
+    two.clock.now += 60.0
+    two.poll()
+    assert two.cloud.waits_for() == ""
+    two.regions[BETA].add_fault("500:SummarizeMetricsData")
+    two.clock.now += 60.0
+    two.poll()
+    assert two.cloud.waits_for() == ""
+
+
+def test_a_reload_keeps_the_readiness(tenancies: Callable[..., TwoTenancies]) -> None:
+    two = tenancies()
+    two.poll()
+    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
+    two.cloud.reload()()
+    assert two.cloud.waits_for() == ""
+    two.cloud.reload()()
+    assert two.cloud.waits_for() == ""
 
 
 def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: Callable[..., TwoTenancies]) -> None:

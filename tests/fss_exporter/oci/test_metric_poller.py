@@ -53,7 +53,7 @@ class FakePoller:
         assert state.inventory is not None
         assert seconds > 0
         self._work()
-        return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, ended=1.0)
+        return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, has_answer=True, ended=1.0)
 
 
 def polling(
@@ -130,10 +130,10 @@ def test_credentials_that_cannot_be_used_are_reported_once_and_tried_again(caplo
     for _ in range(2):
         with pytest.raises(UsageError):
             poller.run_round()
-    assert (poller.success, poller.polled, board.regions) == (False, True, ())
+    assert (poller.success, poller.was_answered, board.regions) == (False, False, ())
     assert caplog.text.count("no such profile") == 1
     poller.run_round()
-    assert poller.success is True
+    assert (poller.success, poller.was_answered) == (True, True)
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_stop_does_not_wait_for_the_end_of_a_call(slow_region: Region, tmp_path:
 def test_stop_cuts_the_wait_between_polls_off(regions: Callable[..., Region], tmp_path: Path) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
     running.start()
-    until(running.is_ready)
+    until(lambda: not running.waits_for())
     running.stop()
     until(lambda: not any(thread.name == "fss-oci" for thread in threading.enumerate()))
 
@@ -227,8 +227,8 @@ def test_new_credentials_are_polled_with_at_once(
 ) -> None:
     running = cloud(regions(now=time.time), tmp_path / "c.yml", "  profile: OTHER\n  compartments: [storage]\n")
     running.start()
-    until(running.is_ready)
-    assert running.source.success is False
+    until(lambda: "cannot use the OCI credentials" in caplog.text)
+    assert running.waits_for() == "a first answer of OCI in every region"
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("OTHER", "DEFAULT"))
     with caplog.at_level(logging.INFO):
         running.reload()()

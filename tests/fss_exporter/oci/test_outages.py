@@ -101,7 +101,7 @@ def test_a_poll_asks_for_two_minutes_and_every_five_minutes_for_five() -> None:
 def test_a_compartment_that_answers_for_the_first_time_after_hours_brings_no_backlog_of_hours() -> None:
     poll = PolledRegion()
     poll.minute(2)
-    assert poll.polls.polled
+    assert poll.polls.was_answered
     queries = poll.queries
     queries.query_all([Scope("ocid1.compartment.oc1..early")], lambda: False)
     poll.now += 150 * 60.0

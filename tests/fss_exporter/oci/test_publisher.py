@@ -271,7 +271,7 @@ class TestInTheExporter:
             cloud = Cloud(lambda: settings)
             cloud.start()
             try:
-                wait_for(cloud.is_ready, "the first poll")
+                wait_for(lambda: not cloud.waits_for(), "the first poll")
                 publishing = next(loop for loop in cloud.loops if loop.collector == "oci_publish")
                 before = publishing.heartbeat.last_success_timestamp or 0.0
                 publishing.wake()

@@ -130,13 +130,28 @@ def test_the_log_has_each_leader_once(pair: Pair, caplog: pytest.LogCaptureFixtu
 
 
 def test_a_poller_that_stands_by_is_ready_and_no_collector_of_it_fails(pair: Pair) -> None:
-    assert not pair.pollers[1].cloud.is_ready(), "it does not know yet"
+    assert pair.pollers[1].cloud.waits_for().startswith("the first look at "), "it does not know yet"
     pair.minute(3)
-    assert pair.standby.cloud.is_ready()
+    assert pair.standby.cloud.waits_for() == ""
     success = pair.standby.values("fss_collector_success", "collector")
     assert ("oci",) not in success, "it would hide a leader without answers from FssMonitoringBlind"
     assert set(success.values()) == {1.0}
     assert pair.leader.values("fss_collector_success", "collector")["oci",] == 1
+
+
+def test_a_leader_is_ready_once_oci_has_answered_whatever_it_knew_before(pair: Pair) -> None:
+    pair.minute(3)
+    pair.region.add_fault("500:SummarizeMetricsData")
+    first, second = pair.leader, pair.standby
+    assert first.cloud.waits_for() == second.cloud.waits_for() == ""
+    first.cloud.stop()
+    pair.stopped = {pair.pollers.index(first)}
+    pair.minute(3)
+    assert second.leads
+    assert second.cloud.waits_for() == "a first answer of OCI in every region"
+    pair.region.clear_faults()
+    pair.minute(2)
+    assert second.cloud.waits_for() == ""
 
 
 def end(pair: Pair) -> None:

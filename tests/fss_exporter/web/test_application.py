@@ -67,9 +67,9 @@ def test_the_answer_to_a_wrong_method_names_the_right_methods() -> None:
 
 
 def test_readiness_names_what_is_missing() -> None:
-    answer = ask(application(waiting_for=lambda: ("the first reading of oci",)), "/-/ready")
+    answer = ask(application(waiting_for=lambda: ("the first reading of nfs",)), "/-/ready")
 
-    assert (answer.status, answer.body) == (503, b"fss-exporter waits for the first reading of oci.\n")
+    assert (answer.status, answer.body) == (503, b"fss-exporter waits for the first reading of nfs.\n")
 
 
 @pytest.mark.parametrize(("path", "word"), [("/-/healthy", "healthy"), ("/-/ready", "ready")])

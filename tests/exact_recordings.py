@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prometheus_client.core import Metric
 from tests.fss_kernel_counting.kernel import ROOT, Playback
 
-from fss_exporter.catalogue import Family
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts
@@ -90,7 +90,7 @@ class ExactRecording:
         """Everything the kernel counted, look by look."""
         return totals(self.accounts(sysfs))
 
-    def families(self, sysfs: Path) -> list[Family]:
+    def families(self, sysfs: Path) -> list[Metric]:
         """The metric families of everything the kernel counted."""
         counted = self.counted(sysfs)
         return list(counted_families(counted, NO_OVERRIDES, Answer(mounts=counted.seconds)))

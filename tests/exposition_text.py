@@ -1,30 +1,21 @@
-"""Families of the catalogue as text, and as families of `prometheus_client` for a comparison with its writers."""
+"""Families as the writer of `prometheus_client` writes them, and their declarations in the catalogue."""
 
 from collections.abc import Iterable
 
-from prometheus_client.metrics_core import Metric as LibraryFamily
-from prometheus_client.registry import Collector
+from prometheus_client import generate_latest
+from prometheus_client.core import Metric
 
-from fss_exporter.catalogue import Family, text
+from fss_exporter.catalogue import CATALOGUE, Declaration
+from fss_exporter.catalogue.prepared import Held
+
+_BY_FAMILY = {declared.family_name: declared for declared in CATALOGUE.values()}
 
 
-def written(families: Iterable[Family]) -> str:
+def written(families: Iterable[Metric]) -> str:
     """The text format."""
-    return b"".join(text.plain(families)).decode()
+    return generate_latest(Held(families)).decode()
 
 
-class AsLibrary(Collector):
-    """The same families for `prometheus_client`."""
-
-    def __init__(self, families: Iterable[Family]) -> None:
-        self._families = list(map(_converted, families))
-
-    def collect(self) -> list[LibraryFamily]:
-        return self._families
-
-
-def _converted(family: Family) -> LibraryFamily:
-    converted = LibraryFamily(family.name, family.metric.help_text, family.metric.kind)
-    for sample in family.samples:
-        converted.add_sample(*sample)
-    return converted
+def declaration(family: Metric) -> Declaration:
+    """The row of the catalogue. KeyError for a family of the library itself."""
+    return _BY_FAMILY[family.name]

@@ -13,12 +13,12 @@ from fss_exporter.catalogue import (
     OTHER_SERVICES,
     POLLER,
     PROCESSES,
-    Metric,
+    Declaration,
 )
 
 PAGE = Path(__file__).parent.parent / "docs" / "metrics.md"
 
-ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
+ROOMS: tuple[tuple[str, str, tuple[Declaration, ...]], ...] = (
     (
         "Client",
         "From the agent, which reads `/proc/1/mountstats` of its host at every tick. The label `class` is `read`, `write`, `metadata_read` (changes nothing) or `metadata_write`.",
@@ -53,7 +53,7 @@ ROOMS: tuple[tuple[str, str, tuple[Metric, ...]], ...] = (
     ("The poller", "What the poller does for each region, and what OCI answers.", POLLER),
     (
         "The exporter about itself",
-        "What agent and poller say about their own health. The usual `process_` metrics are there too: processor, memory, open files, start.",
+        "What agent and poller say about their own health. `prometheus_client` adds its `process_` metrics (processor, memory, open files, start), and its `python_` metrics on a poller.",
         tuple(metric for metric in EXPORTER if metric.name.startswith("fss_")),
     ),
 )
@@ -84,7 +84,7 @@ def page() -> str:
     )
 
 
-def _table(metrics: Iterable[Metric]) -> str:
+def _table(metrics: Iterable[Declaration]) -> str:
     rows = (
         f"| {_name(metric)} | {_labels(metric.labels)} "
         f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_source(metric)} |\n"
@@ -93,12 +93,12 @@ def _table(metrics: Iterable[Metric]) -> str:
     return f"| metric | labels | meaning | source |\n|---|---|---|---|\n{''.join(rows)}"
 
 
-def _source(metric: Metric) -> str:
+def _source(metric: Declaration) -> str:
     """The source, unless the exporter is its own."""
     return "" if metric.origin in ("the exporter", "the poller") else _cell(metric.origin)
 
 
-def _name(metric: Metric) -> str:
+def _name(metric: Declaration) -> str:
     """The name, with the type where the name does not say it."""
     return f"`{metric.name}` (histogram)" if metric.kind == "histogram" else f"`{metric.name}`"
 

@@ -52,16 +52,15 @@ def _recorded() -> Iterator[Counter]:
     for families in sources:
         for counted in families:
             for sample in counted.samples:
-                if counted.metric.kind in {"counter", "histogram"} and sample.value:
+                if counted.type in {"counter", "histogram"} and sample.value:
                     yield Counter(
                         sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value / _SHORTEST_S
                     )
-    processes = family("fss_client_process_io_operations_total")
-    for *names, rate in _PROCESSES:
-        processes.add_metric((NETWORK, _ADDRESS, *(str(name) for name in names)), float(rate))
-    jobs = family("fss_client_job_io_operations_total")
-    for jobid, rate in _JOBS:
-        jobs.add_metric((NETWORK, _ADDRESS, jobid), rate)
+    processes = family(
+        "fss_client_process_io_operations_total",
+        (((NETWORK, _ADDRESS, *map(str, names)), float(rate)) for *names, rate in _PROCESSES),
+    )
+    jobs = family("fss_client_job_io_operations_total", (((NETWORK, _ADDRESS, jobid), rate) for jobid, rate in _JOBS))
     for sample in (*processes.samples, *jobs.samples):
         yield Counter(sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value)
 

@@ -14,11 +14,11 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.clock import NOON, Clock
+from tests.exposition_text import written
 from tests.region import shared_account
 from tests.region.in_memory import InMemoryRegion, InMemoryRegions
 from tools.dashboard_pictures.replay import Labels, Rules, Server, Stored, samples_of
 
-from fss_exporter.catalogue import text
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.oci_polling import Cloud
@@ -167,7 +167,7 @@ class _Target:
     def scrape(self, at: float) -> None:
         rows = []
         if self.collect is not None:
-            body = b"".join(text.plain(self.collect())).decode()
+            body = written(self.collect())
             rows = list(samples_of(body, self.labels))
             rows.append(((("__name__", "scrape_samples_scraped"), *self.labels), float(len(rows))))
             rows.append(((("__name__", "scrape_duration_seconds"), *self.labels), len(rows) * 2e-6))

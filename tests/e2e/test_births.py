@@ -14,7 +14,6 @@ from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
 from tests.processes import Prometheus, exporter, prometheus, require, wait_for
 from tools.bench import free_port
 
-from fss_exporter.catalogue.text import number
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
@@ -73,9 +72,10 @@ class Simulation:
     def _scrape(self, server: str, collector: NfsCollector, at: int) -> Iterator[str]:
         for family in collector.collect():
             if family.name == "fss_client_operations":
-                for series, value in zip(family.series, family.values, strict=True):
-                    name, _, labels = series.text.strip().partition("{")
-                    yield f'{name}{{server_name="{server}",{labels} {number(value)} {at}\n'
+                for sample in family.samples:
+                    labels = {"server_name": server, **sample.labels}.items()
+                    text = ",".join(f'{label}="{value}"' for label, value in labels)
+                    yield f"{sample.name}{{{text}}} {sample.value} {at}\n"
 
 
 SIMULATIONS = {

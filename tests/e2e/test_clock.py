@@ -114,10 +114,10 @@ class Poller:
     def counters(self) -> dict[tuple[str, ...], float]:
         """Every counter of mount targets on a scrape, by name and label values."""
         return {
-            (family.metric.name, *labels.labels): value
+            (sample.name, *sample.labels.values()): sample.value
             for family in self._collector.collect()
-            if family.metric.name.startswith("fss_mount_target") and family.metric.name.endswith("_total")
-            for labels, value in zip(family.series, family.values, strict=True)
+            for sample in family.samples
+            if sample.name.startswith("fss_mount_target") and sample.name.endswith("_total")
         }
 
 

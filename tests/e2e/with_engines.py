@@ -15,13 +15,13 @@ import pytest
 import yaml
 from tests import exact_recordings, latency_accuracy
 from tests.artefacts.promql import substituted
+from tests.exposition_text import written
 from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
 from tests.rules.pack import ROOT, RULES
 from tools.dashboard_pictures.scenes import panels_of
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.catalogue.text import plain
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
 from fss_toolbox.plan import prometheus_api
@@ -79,7 +79,7 @@ def of_exact_mode(folder: Path) -> list[tuple[str, float]]:
         *request_families(totals, Answer(addresses={address for address, _ in totals.requests})),
         *recording.families(recording.sysfs(folder)),
     ]
-    lines = b"".join(plain(families)).decode().splitlines()
+    lines = written(families).splitlines()
     return [(line, 0.0) if line[0] == "#" else _parted(line) for line in lines]
 
 

@@ -27,6 +27,7 @@ SCRIPT = """
 import gc, json, os, sys, threading
 from http.client import HTTPConnection
 from pathlib import Path
+from prometheus_client import CollectorRegistry
 from fss_exporter.background import Event
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 from fss_exporter.nfs.collector import NfsCollector
@@ -41,8 +42,9 @@ from fss_exporter.web.scrapes import Scrapes
 seconds, now = int(sys.argv[2]), 0.0
 clients = Clients(Path(sys.argv[1]), (ClientMount("k_mixed", "10.80.1.10", "/export/a"),))
 ticker = Ticker(Procfs(clients.root).read, 1.0, clock=lambda: now)
-collect = Turns().of(Collectors({"nfs": NfsCollector(ticker)}))
-application = build(telemetry_path="/metrics", scrapes=Scrapes(collect), page=str, waiting_for=tuple, reload=lambda: None)
+registry = CollectorRegistry(support_collectors_without_names=True)
+registry.register(Collectors({"nfs": NfsCollector(ticker)}))
+application = build(telemetry_path="/metrics", scrapes=Scrapes(registry, Turns()), page=str, waiting_for=tuple, reload=lambda: None)
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prometheus_client.core import Metric
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
-from fss_exporter.catalogue import Family
 from fss_exporter.model.operations import READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
@@ -103,7 +103,7 @@ class Host:
         lower, point, upper = (sum(values) for values in zip(*costs, strict=True))
         return lower, point, upper
 
-    def families(self, collector: NfsCollector) -> list[Family]:
+    def families(self, collector: NfsCollector) -> list[Metric]:
         """One answer to a scrape: the families of the NFS collector and those of exact mode."""
         return [*collector.collect(), *self.costs.families(collector.answer)]
 

@@ -2,7 +2,7 @@
 
 import math
 
-from tests.exposition_text import written
+from tests.exposition_text import declaration, written
 from tests.fss_kernel_counting.host import Host, Mount
 from tests.fss_kernel_counting.kernel import Kernel
 
@@ -34,7 +34,7 @@ def lines(text: str, name: str) -> list[str]:
 
 def test_the_rows_of_exact_mode_are_all_exported_and_only_in_it() -> None:
     exported = {line.split()[2] for line in scraped(Host(), 2).splitlines() if line.startswith("# TYPE")}
-    exported |= {family.metric.name for family in request_families(RequestTotals(), Answer())}
+    exported |= {declaration(family).name for family in request_families(RequestTotals(), Answer())}
     assert exported >= {metric.name for metric in EXACT}
 
     estimated = scraped(Host(), 2, counted=False)
@@ -61,8 +61,8 @@ def test_sizes_are_a_cumulative_histogram_in_whole_blocks() -> None:
         "4.0",
         "5.0",
         "5.0",
-        "1.183745e+06",
         "5.0",
+        "1.183745e+06",
     ]
     bounds = [line.partition('le="')[2].partition('"')[0] for line in sizes[:7]]
     assert bounds == ["32768.0", "65536.0", "131072.0", "262144.0", "524288.0", "1.048576e+06", "+Inf"]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tests.clock import Clock
+from tests.exposition_text import written
 from tests.fss_exporter.nfs.records import mountinfo, write_procfs
 from tests.processes import get, node_exporter
 from tests.rules import faults
 from tests.rules.kernel_mount import RTT_MS, KernelMount
 
-from fss_exporter.catalogue import text
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import ConfigError
@@ -76,7 +76,7 @@ class _Agent:
         self._agent.ticker.tick()
 
     def body(self) -> str:
-        return b"".join(text.plain(self._collectors.collect())).decode()
+        return written(self._collectors.collect())
 
 
 class _NodeExporter:

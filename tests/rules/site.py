@@ -19,13 +19,13 @@ from typing import Literal
 from unittest.mock import patch
 
 from tests.clock import Clock
+from tests.exposition_text import written
 from tests.region.in_memory import InMemoryRegions
 from tests.rules import faults
 from tests.rules.faulty_region import IncidentRegion, tenancy
 from tests.rules.hosts import ALL_DEFAULTS, TICK_S, Host, HostSettings
 from tests.rules.pack import RULES
 
-from fss_exporter.catalogue import text
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
@@ -209,7 +209,7 @@ class _Poller:
         if self._collect is None or self._down(minute):
             return None
         if not (self._body and self._has(faults.Repeating, minute)):
-            self._body = b"".join(text.plain(self._collect.collect())).decode()
+            self._body = written(self._collect.collect())
         return self._body
 
     def is_listed(self, minute: float) -> bool:

@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every exported metric, declared once.
 
-A metric is a table in a `*.toml` of this folder, with type, labels, unit, HELP and origin of the number. Collectors build
-families only through `family()`. The tests compare rules, dashboards, alarms and documents with the tables, in both directions.
+A metric is a table in a `*.toml` of this folder, with type, labels, unit, HELP and origin of the number. Collectors make the
+families of `prometheus_client` through `family()`, `histogram()` and `PreparedFamily` only. The tests compare rules, dashboards,
+alarms and documents with the tables, in both directions.
 """
 
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from fss_exporter.catalogue.metric import (
-    Family as Family,
-    Kind as Kind,
-    Metric as Metric,
-    Sample as Sample,
-    Series as Series,
-)
+from prometheus_client.core import HistogramMetricFamily, Metric, Sample
+from prometheus_client.utils import floatToGoString
+
+from fss_exporter.catalogue.declaration import Declaration as Declaration, Kind as Kind
+from fss_exporter.catalogue.prepared import PreparedFamily as PreparedFamily, Series as Series
 
 
-def _declared(*names: str) -> tuple[Metric, ...]:
+def _declared(*names: str) -> tuple[Declaration, ...]:
     """Return the metrics of some files, in the order of the files."""
     texts = (Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8") for name in names)
     rows = (row for text in texts for row in tomllib.loads(text).items())
-    return tuple(Metric(name, **{**row, "labels": tuple(row["labels"])}) for name, row in rows)
+    return tuple(Declaration(name, **{**row, "labels": tuple(row["labels"])}) for name, row in rows)
 
 
 CLIENT = _declared("client")
@@ -35,12 +34,33 @@ OTHER_SERVICES = _declared("other_services")
 POLLER = _declared("poller")
 CLOUD = (*INVENTORY, *MOUNT_TARGETS, *FILE_SYSTEMS, *OTHER_SERVICES, *POLLER)
 EXPORTER = _declared("exporter")
-CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)}
+CATALOGUE: dict[str, Declaration] = {
+    declared.name: declared for declared in (*CLIENT, *EXACT, *PROCESSES, *CLOUD, *EXPORTER)
+}
 
 
-def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Family:
-    """Return the family of a metric, with samples by label values in the order of the metric's labels."""
-    made = Family(CATALOGUE[name])
-    for labels, value in samples:
-        made.add_metric(labels, value)
+def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Metric:
+    """Return the family of a counter, gauge or info, with samples by label values in the order of the declaration.
+
+    Raises:
+        ValueError: the number of label values differs from the declaration's, or the metric is a histogram.
+    """
+    declared = CATALOGUE[name]
+    if declared.kind == "histogram":
+        raise ValueError(f"{name} is a histogram: histogram()")
+    made = Metric(declared.family_name, declared.help_text, declared.kind)
+    made.samples = [Sample(name, declared.labelled(labels), value) for labels, value in samples]
+    return made
+
+
+def histogram(name: str, samples: Iterable[tuple[Sequence[str], Sequence[tuple[float, float]], float]] = ()) -> Metric:
+    """Return the family of a histogram.
+
+    `samples` are label values, cumulative counts by ascending upper bound, of which the last is infinity, and the sum of all
+    values.
+    """
+    declared = CATALOGUE[name]
+    made = HistogramMetricFamily(name, declared.help_text, labels=declared.labels)
+    for labels, buckets, total in samples:
+        made.add_metric(labels, [(floatToGoString(bound), count) for bound, count in buckets], total)
     return made

@@ -12,6 +12,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, Final
 
+from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR
+
 from fss_exporter.background import EndLoop, Event, Worker, at_once, within
 from fss_exporter.cli.account import regions_of
 from fss_exporter.cli.allocator import give_large_blocks_back
@@ -443,4 +445,5 @@ def part(load: Callable[[], Settings]) -> Part:
         loops=cloud.loops,
         waits_for=cloud.waits_for,
         reload=cloud.reload,
+        further_collectors=(PLATFORM_COLLECTOR, GC_COLLECTOR),
     )

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from prometheus_client import PROCESS_COLLECTOR, generate_latest
 
-from fss_exporter.catalogue.text import plain
+from fss_exporter.catalogue.prepared import Held
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
 from fss_exporter.cli.terminal import complain, end_by_signals, writing
@@ -133,7 +134,8 @@ class _Run:
             network=InstanceNetwork("", self._network or None),
         )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
-        return b"".join(plain(family for family in families if family.metric.name not in _NEED_SECONDS)).decode()
+        known = [*(family for family in families if family.name not in _NEED_SECONDS), *PROCESS_COLLECTOR.collect()]
+        return generate_latest(Held(known)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)

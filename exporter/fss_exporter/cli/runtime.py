@@ -13,9 +13,12 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prometheus_client import PROCESS_COLLECTOR, CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from fss_exporter import DEFAULT_PORT, __version__
 from fss_exporter.background import Event, Worker, at_once, stalled_loops
-from fss_exporter.catalogue import Family
 from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.flag_records import flag, switch
 from fss_exporter.web.application import OPEN_PATHS, Reload, Reloading, build
@@ -48,6 +51,7 @@ class Part:
     loops: Sequence[Worker] = ()
     # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
+    further_collectors: Sequence[Collector] = ()  # of the library, for the registry of scrapes
     waits_for: Callable[[], str] = lambda: ""  # what is missing before the part is ready. Empty if nothing is
     reload: Reload = lambda: lambda: None  # changes nothing itself
 
@@ -157,19 +161,30 @@ def _watching(protection: "WebConfigReload") -> Part:
     return Part(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
 
 
+def registry_of(parts: Sequence[Part], reload: Reloading) -> CollectorRegistry:
+    """Return the registry of a scrape: what the parts collect, and this process."""
+    registry = CollectorRegistry(support_collectors_without_names=True)  # a scrape with `name[]` asks all
+    registry.register(_collectors({part.name: part.source for part in parts}, parts, reload))
+    for collector in (PROCESS_COLLECTOR, *(collector for part in parts for collector in part.further_collectors)):
+        registry.register(collector)
+    return registry
+
+
+def _collectors(sources: Mapping[str, Source | None], parts: Sequence[Part], reload: Reloading) -> Collectors:
+    present = {name: source for name, source in sources.items() if source is not None}
+    loops = [loop for part in parts for loop in part.loops]
+    return Collectors(present, loops, last_reload=lambda: reload.is_successful)
+
+
 def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) -> Application:
     loops = [loop for part in parts for loop in part.loops]
     turns = Turns()
     documents = Documents()
-
-    def collects(sources: Mapping[str, Source | None]) -> Callable[[], list[Family]]:
-        present = {name: source for name, source in sources.items() if source is not None}
-        return turns.of(Collectors(present, loops, last_reload=lambda: reload.is_successful))
-
+    of_page = _collectors({part.name: part.page_source or part.source for part in parts}, parts, reload)
     return build(
         telemetry_path=telemetry_path,
-        scrapes=Scrapes(collects({part.name: part.source for part in parts})),
-        page=_page(collects({part.name: part.page_source or part.source for part in parts}), telemetry_path),
+        scrapes=Scrapes(registry_of(parts, reload), turns),
+        page=_page(lambda: turns.collect(of_page), telemetry_path),
         documents=dict.fromkeys(documents.paths, documents.response),
         waiting_for=lambda: tuple(missing for part in parts if (missing := part.waits_for())),
         stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
@@ -177,7 +192,7 @@ def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) 
     )
 
 
-def _page(collect: Callable[[], list[Family]], telemetry_path: str) -> Application:
+def _page(collect: Callable[[], list[Metric]], telemetry_path: str) -> Application:
     """Return the handler of the status page, which imports the page and Jinja2 for the first visitor."""
     started = time.monotonic()
 

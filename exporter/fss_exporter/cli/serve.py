@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from prometheus_client.core import Metric
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import CompartmentFlags, duration
 from fss_exporter.cli.nfs_flags import NfsFlags
@@ -196,7 +197,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
 
 def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
     """Return the seconds so far in which requests of this host waited, by network and address."""
-    judged = (made for made in collector.collect() if made.metric.name == "fss_client_address_seconds_total")
+    judged = (made for made in collector.collect() if made.name == "fss_client_address_seconds")
     return {
         NetworkAddress(sample.labels["network"], sample.labels["address"]): sample.value
         for addresses in judged
@@ -228,7 +229,7 @@ class CostModelSource:
     success: bool = True
     duration_seconds: float = 0.0
 
-    def collect(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[Metric]:
         """Yield the family fss_cost_model_info."""
         yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self.rows))
 

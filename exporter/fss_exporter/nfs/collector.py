@@ -10,9 +10,12 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.instance_network import InstanceNetwork
@@ -44,7 +47,7 @@ class Answer(NamedTuple):
     is_for_server: bool = False  # whether a Prometheus server gets the answer, and not a local reader
 
 
-class NfsCollector:
+class NfsCollector(Collector):
     """The client metrics of `/metrics`. Collecting copies the totals of the ticks and reads no file.
 
     The first answers show a new mount at zero, and later answers show the counts. A Prometheus server that computes rates
@@ -100,7 +103,7 @@ class NfsCollector:
         readers.zero_answers = 0
         return readers
 
-    def collect(self) -> Iterable[Family]:
+    def collect(self) -> Iterable[Metric]:
         """Return every client family.
 
         If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear. While the
@@ -143,7 +146,7 @@ class NfsCollector:
             totals[key].answers += 1
         return new
 
-    def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Family]:
+    def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Metric]:
         stated = self._ticker.accounts.states.stated
         if stated:
             addresses = sorted({superblock.key.address for superblock in superblocks})
@@ -160,11 +163,11 @@ class Counter(Protocol):
     def loop(self) -> Worker:
         """The loop with its heartbeat."""
 
-    def families(self, answer: Answer) -> Iterable[Family]:
+    def families(self, answer: Answer) -> Iterable[Metric]:
         """Return the families. Addresses and mounts that the answer shows at zero are at zero here too."""
 
 
-class CounterCollector:
+class CounterCollector(Collector):
     """The families of a counter, in the same answer as those of the NFS collector. A failure of one costs the other nothing."""
 
     def __init__(self, counter: Counter, nfs: NfsCollector) -> None:
@@ -181,13 +184,13 @@ class CounterCollector:
         """How long the last round took."""
         return self._counter.loop.heartbeat.duration_seconds
 
-    def collect(self) -> Iterable[Family]:
+    def collect(self) -> Iterable[Metric]:
         """Return the counter's families. The NFS collector has begun the same answer before."""
         answer = self._nfs.answer
         return self._counter.families(answer) if answer.network else ()
 
 
-def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Family]:
+def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Metric]:
     requests = (((network, address), totals.requests) for address, totals in shown.items())
     yield family("fss_client_address_requests_total", requests)
     costs = ((address, totals.io_operations) for address, totals in shown.items())
@@ -209,7 +212,7 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
     yield from _states(network, accounts)
 
 
-def _states(network: str, accounts: Accounts) -> Iterator[Family]:
+def _states(network: str, accounts: Accounts) -> Iterator[Metric]:
     states = accounts.states.shown()
     yield family(
         "fss_client_address_state", (((network, address), float(now.state)) for address, now in states.items())
@@ -229,7 +232,7 @@ def _states(network: str, accounts: Accounts) -> Iterator[Family]:
     )
 
 
-def _about_ticks(results: TickResults) -> Iterator[Family]:
+def _about_ticks(results: TickResults) -> Iterator[Metric]:
     reading = results.reading
     yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in results.skipped.items()))
     single = {"fss_nfs_ticks_total": results.ticks, "fss_nfs_tick_interval_seconds": results.interval_s}
@@ -244,7 +247,7 @@ def _about_ticks(results: TickResults) -> Iterator[Family]:
     yield from (family(name, [((), value)]) for name, value in single.items() if value is not None)
 
 
-def _coverage(reading: Reading) -> Iterator[Family]:
+def _coverage(reading: Reading) -> Iterator[Metric]:
     """Yield what an agent of a host should see, and what it sees. It knows neither tenancy nor region."""
     if reading.is_of_host is None:
         return

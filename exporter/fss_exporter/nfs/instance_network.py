@@ -4,9 +4,11 @@
 from collections.abc import Iterator
 from typing import Final
 
+from prometheus_client.core import Metric
+
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import EndLoop, Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.instance_metadata import read_instance_metadata
 
 _DEADLINE_S: Final = 5.0
@@ -39,7 +41,7 @@ class InstanceNetwork:
         """End the waits between two tries. A try under way is left to its daemon thread."""
         self._loop.stop(0.0)
 
-    def families(self) -> Iterator[Family]:
+    def families(self) -> Iterator[Metric]:
         """Return the metric. Empty if the bandwidth is unknown."""
         if self._bytes_per_second is not None:
             yield family("fss_client_network_bytes_per_second_limit", [((), self._bytes_per_second)])

@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from fss_exporter.catalogue import CATALOGUE, Family, Metric, Series, family
+from prometheus_client.core import Metric
+
+from fss_exporter.catalogue import CATALOGUE, Declaration, PreparedFamily, Series, family
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
@@ -91,7 +93,7 @@ class MountSeries:
 
     def families(
         self, network: str, mounts: Mapping[SeriesKey, MountTotals], new: Collection[SeriesKey]
-    ) -> Iterator[Family]:
+    ) -> Iterator[Metric]:
         """Return the families of mounts, operations and classes with the present numbers. `new` mounts show zeros."""
         if new:
             shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
@@ -105,7 +107,7 @@ class _Layout:
     def __init__(self, network: str, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
         self.shape = _shape_of(network, mounts)
         self._network = network
-        self._families: list[tuple[Metric, list[Series], Callable[[Any], _Value], Sequence[object]]] = []
+        self._families: list[tuple[Declaration, list[Series], Callable[[Any], _Value], Sequence[object]]] = []
         if by_operation:
             names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
             every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
@@ -126,12 +128,12 @@ class _Layout:
             series = [Series(CATALOGUE[name], (self._network, *labels)) for labels, _ in totals]
             self._families.append((CATALOGUE[name], series, value_of, sources))
 
-    def families(self) -> Iterator[Family]:
-        for metric, series, value_of, sources in self._families:
+    def families(self) -> Iterator[Metric]:
+        for declared, series, value_of, sources in self._families:
             values = [*map(value_of, sources)]
             if None in values:  # such totals have no series
                 series = [line for line, value in zip(series, values, strict=True) if value is not None]  # noqa: PLW2901
-            yield Family(metric, series, [value for value in values if value is not None])
+            yield PreparedFamily(declared, series, [value for value in values if value is not None])
 
 
 def _shape_of(network: str, mounts: Mapping[SeriesKey, MountTotals]) -> tuple[str, list[tuple[int, int]]]:
@@ -158,7 +160,7 @@ class MountInfo:
         self._shown: tuple[str, Sequence[tuple[object, ...]]] = ("", ())
         self._series: list[Series] = []
 
-    def family(self, network: str, superblocks: Sequence[Superblock]) -> Family:
+    def family(self, network: str, superblocks: Sequence[Superblock]) -> Metric:
         """Return one series for each mount point of the last reading, with the negotiated options."""
         shown = (
             network,
@@ -170,7 +172,7 @@ class MountInfo:
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
             rows = sorted({(network, *labels) for superblock in superblocks for labels in _labels(superblock)})
             self._shown, self._series = shown, [Series(_INFO, labels) for labels in rows]
-        return Family(_INFO, self._series, [1.0] * len(self._series))
+        return PreparedFamily(_INFO, self._series, [1.0] * len(self._series))
 
 
 def _labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
@@ -210,7 +212,7 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 }
 
 
-def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterator[Family]:
+def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterator[Metric]:
     """Return the families of the services of these superblocks. Empty on a host without a stated service."""
     stated = [superblock for superblock in superblocks if superblock.known.stated]
     if not stated:

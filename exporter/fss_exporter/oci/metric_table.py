@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from fss_exporter.catalogue import CATALOGUE, Metric
+from fss_exporter.catalogue import CATALOGUE, Declaration
 from fss_exporter.oci import mql_writer
 from fss_exporter.oci.iam import NAMESPACE
 
@@ -35,8 +35,8 @@ class OciMetric:
     statistic: str  # MQL statistic over one minute
     owner: Owner  # kind of resource that a stream belongs to
     idle: Idle  # meaning of a minute without a datapoint
-    gauge: Metric | None = None  # exported metric that shows the newest complete minute
-    counter: Metric | None = None  # exported metric that adds up every minute
+    gauge: Declaration | None = None  # exported metric that shows the newest complete minute
+    counter: Declaration | None = None  # exported metric that adds up every minute
     # OCI dimensions that become the labels behind the owner's, in the catalogue's order
     dimensions: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)  # dimension values to ask for

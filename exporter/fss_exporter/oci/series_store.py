@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from fss_exporter.catalogue.metric import Metric, Series
+from fss_exporter.catalogue import Declaration, Series
 from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
 from fss_exporter.oci.labels import LabelledStream, Labels, RegionLabels
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
@@ -127,7 +127,7 @@ class SeriesStore:
             named = [(key, self._labels.labels(key)) for key in self._accounts]
             self._counters = {key: self._counter(counter, key, labels) for key, labels in named if labels is not None}
 
-    def _counter(self, counter: Metric, key: Key, labels: Labels) -> SharedSeries:
+    def _counter(self, counter: Declaration, key: Key, labels: Labels) -> SharedSeries:
         known = self._counters.get(key)
         return known if known is not None and known.labels == labels else SharedSeries(counter, labels)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import NamedTuple
 
-from fss_exporter.catalogue.metric import Metric, Series
+from fss_exporter.catalogue import Declaration, Series
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.minute_judge import TargetFigures
@@ -26,8 +26,8 @@ class SharedSeries(Series):
 
     __slots__ = ("_pieces",)
 
-    def __init__(self, metric: Metric, labels: Sequence[str]) -> None:
-        whole = Series(metric, labels)
+    def __init__(self, declared: Declaration, labels: Sequence[str]) -> None:
+        whole = Series(declared, labels)
         self.labels = whole.labels
         self._pieces = tuple(map(intern, whole.text.split(_BETWEEN)))
 

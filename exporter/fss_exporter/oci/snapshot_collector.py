@@ -5,9 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.catalogue import CATALOGUE, Family, family
-from fss_exporter.catalogue.metric import Series
+from fss_exporter.catalogue import CATALOGUE, PreparedFamily, Series, family
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.coverage_rows import coverage_rows
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_places, service_rows
@@ -29,7 +31,7 @@ class PolledAccount:
     settings: Settings  # age, limits, objectives and addresses
 
 
-class OciCollector:
+class OciCollector(Collector):
     """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy.
 
     Args:
@@ -65,14 +67,14 @@ class OciCollector:
         """How long the last poll took, all regions of the slowest account together."""
         return max(account.poller.duration_seconds for account in self.accounts())
 
-    def collect(self) -> Iterable[Family]:
+    def collect(self) -> Iterable[Metric]:
         """Return families of the newest snapshots. A family without samples is left out."""
         if self._lease is not None:
             yield family("fss_oci_leader", [((), float(self._lease.is_held))])
         if not self.stands_by:
             yield from self._polled()
 
-    def _polled(self) -> Iterator[Family]:
+    def _polled(self) -> Iterator[Metric]:
         now = self._now()
         polled = [(account, account.board.regions) for account in self.accounts()]
         places = joined_places(
@@ -81,7 +83,7 @@ class OciCollector:
             for region in regions
             if region.inventory.inventory
         )
-        families: dict[str, Family] = {}
+        families: dict[str, tuple[list[Series], list[float]]] = {}
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
         for account, regions in polled:
             stale_after = account.settings.oci.stale_after
@@ -99,7 +101,9 @@ class OciCollector:
                     values.append(value)
                 _extend(families, name, series, values)
         self._series = fresh
-        yield from (shown for shown in families.values() if shown.values)
+        for name, (series, values) in families.items():
+            if values:
+                yield PreparedFamily(CATALOGUE[name], series, values)
 
 
 def _poller_rows(account: PolledAccount) -> Iterator[tuple[str, Rows]]:
@@ -115,12 +119,15 @@ def _oci_time(poll: PollState | None, now: float) -> float:
     return now - (poll.clock_skew_seconds or 0.0) if poll else now
 
 
-def _extend(families: dict[str, Family], name: str, series: Iterable[Series], values: Iterable[float]) -> None:
-    shown = families.get(name)
-    if shown is None:
-        shown = families[name] = family(name)
-    shown.series.extend(series)
-    shown.values.extend(values)
+def _extend(
+    families: dict[str, tuple[list[Series], list[float]]],
+    name: str,
+    series: Iterable[Series],
+    values: Iterable[float],
+) -> None:
+    shown = families.setdefault(name, ([], []))
+    shown[0].extend(series)
+    shown[1].extend(values)
 
 
 def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:

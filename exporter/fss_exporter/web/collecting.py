@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import Protocol
 
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
 from fss_exporter import REVISION, __version__
 from fss_exporter.background import Heartbeat, Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.web import process
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,18 +32,14 @@ class Turns:
         self._clock = clock
         self._began: float | None = None
 
-    def of(self, collectors: "Collectors") -> Callable[[], list[Family]]:
-        """Return a function that collects all families."""
-
-        def collect() -> list[Family]:
-            with self._lock:
-                self._began = self._clock()
-                try:
-                    return list(collectors.collect())
-                finally:
-                    self._began = None
-
-        return collect
+    def collect(self, collector: Collector) -> list[Metric]:
+        """Collect all families, of a registry for example."""
+        with self._lock:
+            self._began = self._clock()
+            try:
+                return list(collector.collect())
+            finally:
+                self._began = None
 
     def stalled(self) -> tuple[str, ...]:
         """Return a part of a sentence about a collection that hangs."""
@@ -50,8 +48,11 @@ class Turns:
         return (f"a scrape hangs for {seconds:.0f} s",) if seconds > _LONGEST_SECONDS else ()
 
 
-class Source(Protocol):
-    """A collector that reads its source in the background and knows whether the last reading worked."""
+class Source(Collector, Protocol):
+    """A collector that reads its source in the background and knows whether the last reading worked.
+
+    Collecting returns families from the last reading, and touches neither file nor network.
+    """
 
     @property
     def success(self) -> bool | None:
@@ -61,12 +62,9 @@ class Source(Protocol):
     def duration_seconds(self) -> float:
         """How long the last attempt took."""
 
-    def collect(self) -> Iterable[Family]:
-        """Return families from the last reading. The method touches neither file nor network."""
 
-
-class Collectors:
-    """Collect from each source in turn. Report for each source whether it works, and the time of the last reading.
+class Collectors(Collector):
+    """The collector of all sources in a registry. Report for each source whether it works, and the time of the last reading.
 
     A source with nothing to read, such as a poller that stands by, has no `fss_collector_success`.
 
@@ -93,37 +91,36 @@ class Collectors:
         self._last_reload = last_reload
         self._log_once = LogOnce(_LOG, clock=clock)
 
-    def collect(self) -> Iterator[Family]:
-        """Return all families of all sources, then the result of each source, then version and process."""
+    def collect(self) -> Iterator[Metric]:
+        """Return all families of all sources, then the result of each source, then the version."""
         beats = [loop.heartbeat for loop in self._loops]
         stalled = self._stalled(beats)
-        success = family("fss_collector_success")
-        duration = family("fss_collector_duration_seconds")
-        shared = {name: family(name) for name in ("fss_expected", "fss_seen")}
+        success: dict[str, bool] = {}
+        seconds: dict[str, float] = {}
+        shared = {made.name: made for made in (family("fss_expected"), family("fss_seen"))}
         for name, source in self._sources.items():
             families, collected = self._attempt(name, source)
             worked = source.success
             if worked is not None or not collected:
-                success.add_metric((name,), float(bool(collected and worked and name not in stalled)))
-            duration.add_metric((name,), source.duration_seconds)
+                success[name] = bool(collected and worked and name not in stalled)
+            seconds[name] = source.duration_seconds
             for figures in families:
-                if figures.metric.name in shared:  # a family stands once, and agent and poller both have a part
-                    shared[figures.metric.name].extend(figures)
+                if figures.name in shared:  # a family stands once, and agent and poller both have a part
+                    shared[figures.name].samples += figures.samples
                 else:
                     yield figures
         for beat in beats:
             # A loop without families is, for example, the watcher of the web configuration.
             if beat.collector not in self._sources:
-                success.add_metric((beat.collector,), float(beat.success and beat.collector not in stalled))
-        yield from (joined for joined in shared.values() if joined.values)
-        yield success
-        yield duration
+                success[beat.collector] = beat.success and beat.collector not in stalled
+        yield from (joined for joined in shared.values() if joined.samples)
+        yield family("fss_collector_success", (((name,), float(worked)) for name, worked in success.items()))
+        yield family("fss_collector_duration_seconds", (((name,), value) for name, value in seconds.items()))
         yield from _of_loops(beats)
         if self._last_reload is not None:
             yield family("fss_exporter_config_last_reload_successful", [((), float(self._last_reload()))])
         running = __version__, REVISION, ".".join(map(str, sys.version_info[:3]))
         yield family("fss_exporter_build_info", [(running, 1.0)])
-        yield from process.families()
 
     def _stalled(self, beats: Iterable[Heartbeat]) -> AbstractSet[str]:
         """Return the names of the stalled loops. Log the begin and the end of each stall."""
@@ -136,8 +133,8 @@ class Collectors:
                 self._log_once.works(f"stalled {beat.collector}", f"loop {beat.collector} ends rounds again")
         return stalled
 
-    def _attempt(self, name: str, source: Source) -> tuple[list[Family], bool]:
-        families: list[Family] = []
+    def _attempt(self, name: str, source: Source) -> tuple[list[Metric], bool]:
+        families: list[Metric] = []
         try:
             for collected in source.collect():
                 families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
@@ -150,7 +147,7 @@ class Collectors:
         return families, True
 
 
-def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Family]:
+def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Metric]:
     yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
     known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
     last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)

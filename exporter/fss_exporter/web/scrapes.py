@@ -2,12 +2,15 @@
 """Answer scrapes. Scrapes of the same format within a moment share one collection and one body."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
-from fss_exporter.catalogue import Family
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import gzip_accepted
+
 from fss_exporter.web import exposition
+from fss_exporter.web.collecting import Turns
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.one_at_a_time import OneAtATime
 
@@ -26,15 +29,17 @@ class _Wanted(NamedTuple):
 
 
 class Scrapes:
-    """Answer scrapes.
+    """Answer scrapes of a registry.
 
     Args:
-        collect: returns all families. Several threads call the function.
+        registry: collects all families.
+        turns: one collection at a time.
         clock: seconds that never go back.
     """
 
-    def __init__(self, collect: Callable[[], Sequence[Family]], clock: Callable[[], float] = time.monotonic) -> None:
-        self._collect = collect
+    def __init__(self, registry: CollectorRegistry, turns: Turns, clock: Callable[[], float] = time.monotonic) -> None:
+        self._registry = registry
+        self._turns = turns
         self._clock = clock
         self._one_at_a_time, self._filtering = OneAtATime(None), OneAtATime()
         self._bodies: dict[_Wanted, tuple[float, bytes]] = {}  # with the time until which they are shared
@@ -43,7 +48,7 @@ class Scrapes:
         """The metrics in the format and encoding the scraper asks for, restricted to `name[]` if given."""
         wanted = _Wanted(
             exposition.negotiate(request.headers.get("accept", "")),
-            exposition.gzip_accepted(request.headers.get("accept-encoding", "")),
+            gzip_accepted(request.headers.get("accept-encoding", "")),
             frozenset(parse_qs(request.query).get("name[]", ())),
         )
         encoding = (("Content-Encoding", "gzip"),) if wanted.compress else ()
@@ -68,7 +73,5 @@ class Scrapes:
             return self._bodies[wanted][1]
 
     def _written(self, wanted: _Wanted) -> bytes:
-        families = self._collect()
-        if wanted.names:
-            families = exposition.only_named(families, wanted.names)
-        return exposition.write(families, wanted.form, compress=wanted.compress)
+        chosen = self._registry.restricted_registry(wanted.names) if wanted.names else self._registry
+        return exposition.write(self._turns.collect(chosen), wanted.form, compress=wanted.compress)

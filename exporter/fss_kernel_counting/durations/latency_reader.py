@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from prometheus_client.core import Metric
+
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
@@ -105,7 +106,7 @@ class LatencyReader:
         self._triggers.close()
         self._begin_anew()
 
-    def families(self, answer: Answer) -> Iterable[Family]:
+    def families(self, answer: Answer) -> Iterable[Metric]:
         """Return the metric families of the counts so far."""
         return request_families(self.totals, answer)
 

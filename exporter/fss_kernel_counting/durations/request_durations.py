@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from fss_exporter.catalogue import Family, family
+from prometheus_client.core import Metric
+
+from fss_exporter.catalogue import family, histogram
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.clients import BIRTHS, CALLS
@@ -198,26 +200,26 @@ def edge_seconds(exponent: int) -> float:
     return 2.0**exponent / _MICROSECONDS
 
 
-def request_families(totals: RequestTotals, answer: Answer) -> Iterator[Family]:
+def request_families(totals: RequestTotals, answer: Answer) -> Iterator[Metric]:
     """Return families of the durations of requests. Each address has every class and edge, from zero on."""
-    finished = family("fss_client_request_duration_seconds")
-    answered = family("fss_client_request_rtt_seconds")
-    unanswered = family("fss_client_requests_without_reply_total")
+    finished, answered, unanswered = [], [], []
     for address in sorted(answer.addresses) if totals.active else ():
         for of_class in () if address in totals.paused else OPERATION_CLASSES:
             labels = (answer.network, address, of_class)
             is_new = address in answer.at_zero
             requests = NO_REQUESTS if is_new else totals.requests.get((address, of_class), NO_REQUESTS)
-            _add(finished, labels, requests.finished)
+            finished.append(_buckets(labels, requests.finished))
             if totals.counts_rtt:
-                _add(answered, labels, requests.answered)
+                answered.append(_buckets(labels, requests.answered))
             if totals.counts_unanswered:
-                unanswered.add_metric(labels, requests.unanswered)
-    yield from (finished, answered, unanswered)
+                unanswered.append((labels, requests.unanswered))
+    yield histogram("fss_client_request_duration_seconds", finished)
+    yield histogram("fss_client_request_rtt_seconds", answered)
+    yield family("fss_client_requests_without_reply_total", unanswered)
     yield family("fss_nfs_latency_active", [((), float(totals.active))])
     yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
 
 
-def _add(result: Family, labels: Sequence[str], requests: Durations) -> None:
+def _buckets(labels: Sequence[str], requests: Durations) -> tuple[Sequence[str], Sequence[tuple[float, float]], float]:
     buckets = [(edge_seconds(exponent), requests.at_most(exponent)) for exponent in EXPONENTS]
-    result.add_histogram(labels, [*buckets, (math.inf, requests.calls)], requests.microseconds / _MICROSECONDS)
+    return labels, [*buckets, (math.inf, requests.calls)], requests.microseconds / _MICROSECONDS

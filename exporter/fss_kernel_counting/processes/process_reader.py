@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from prometheus_client.core import Metric
+
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.nfs.collector import Answer, new_since
 from fss_exporter.nfs.superblocks import Reading
 from fss_kernel_counting.processes.attribution import Places
@@ -77,7 +79,7 @@ class ProcessReader:
             for kind, top in self._tops.items():
                 top.add(by_address(loads, _LABELS[kind]), priced, now)
 
-    def families(self, answer: Answer) -> Iterator[Family]:
+    def families(self, answer: Answer) -> Iterator[Metric]:
         """Return the metric families. A new process or job shows zeros in its first answers to a server."""
         with self._lock:
             now = self._clock()
@@ -91,11 +93,9 @@ class ProcessReader:
         yield family("fss_nfs_process_part_active", active)
         yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))
 
-    def _rows(self, kind: str, top: TopLoads, answer: Answer, since: float) -> tuple[Family, ...]:
+    def _rows(self, kind: str, top: TopLoads, answer: Answer, since: float) -> tuple[Metric, ...]:
         """Return the families of processes or jobs. A row that began before `since` shows its counts at once."""
-        operations, costs, carried = (
-            family(f"fss_client_{kind}_{name}_total") for name in ("operations", "io_operations", "bytes")
-        )
+        operations, costs, carried = [], [], []
         for address, rows in top.addresses.items():
             for labels, row in (*rows.rows.items(), (_OTHER[kind], None)):
                 total = rows.other if row is None else row.total
@@ -105,9 +105,13 @@ class ProcessReader:
                     total = NO_AMOUNT if answer.is_for_server else total
                     row.answers += answer.is_for_server
                 series = (answer.network, address, *labels)
-                operations.add_metric(series, total.operations)
+                operations.append((series, total.operations))
                 if rows.priced:
-                    costs.add_metric(series, total.io_operations)
-                carried.add_metric((*series, "read"), total.read_bytes)
-                carried.add_metric((*series, "write"), total.written_bytes)
-        return operations, costs, carried
+                    costs.append((series, total.io_operations))
+                carried.append(((*series, "read"), total.read_bytes))
+                carried.append(((*series, "write"), total.written_bytes))
+        return (
+            family(f"fss_client_{kind}_operations_total", operations),
+            family(f"fss_client_{kind}_io_operations_total", costs),
+            family(f"fss_client_{kind}_bytes_total", carried),
+        )

@@ -7,8 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from prometheus_client.core import Metric
+
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family, histogram
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
@@ -107,7 +109,7 @@ def _add_calls(
     totals.update(calls)
 
 
-def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer) -> Iterator[Family]:
+def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: Answer) -> Iterator[Metric]:
     """Return the metric families of exact mode.
 
     Mounts and addresses that are new in the answer show zeros. Those that the answer lacks wait for the next.
@@ -154,8 +156,8 @@ def _lock_costs(calls: ByAddressAndProcedure, overrides: CostOverrides) -> dict[
     return costs
 
 
-def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Family:
-    result = family("fss_client_io_size_bytes")
+def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_zero: Collection[str]) -> Metric:
+    histograms = []
     for (address, operation), counted in sizes.items():
         transfers = NO_TRANSFERS if address in at_zero else counted
         buckets = [
@@ -163,8 +165,8 @@ def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_z
             for bound in _BOUNDS_BLOCKS
         ]
         everything = (math.inf, sum(transfers.by_blocks.values()))
-        result.add_histogram((network, address, operation), (*buckets, everything), transfers.payload_bytes)
-    return result
+        histograms.append(((network, address, operation), (*buckets, everything), transfers.payload_bytes))
+    return histogram("fss_client_io_size_bytes", histograms)
 
 
 def _counted_cost(operation: str, transfers: CountedTransfers, change: TransferChange | None) -> Bounds:
@@ -217,7 +219,7 @@ class CountedCosts:
             self.totals.keep(tick.with_series)
         return TickCosts(costs, _lock_costs(counts.locks or {}, self._overrides))
 
-    def families(self, answer: Answer) -> Iterable[Family]:
+    def families(self, answer: Answer) -> Iterable[Metric]:
         """Return the metric families of the counts so far."""
         with self._lock:
             return list(counted_families(self.totals, self._overrides, answer))

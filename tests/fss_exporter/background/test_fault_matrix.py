@@ -12,6 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
 from tests.exposition_text import written
 from tests.fss_exporter.web.serving import serving
 from tests.processes import PATIENCE_S, wait_for
@@ -21,7 +23,7 @@ import fss_exporter
 import fss_kernel_counting
 import fss_toolbox
 from fss_exporter.background import Worker, stalled_loops
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.cli import client_publishing
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
@@ -99,11 +101,12 @@ FAULTS: dict[str, Callable[[threading.Event], object]] = {
 @contextmanager
 def served(collectors: Collectors, stalled: Callable[[], tuple[str, ...]], turns: Turns) -> Iterator[str]:
     """URL of an exporter with these collectors."""
-    collect = turns.of(collectors)
-    page = StatusView(collect)
+    registry = CollectorRegistry(support_collectors_without_names=True)
+    registry.register(collectors)
+    page = StatusView(lambda: turns.collect(registry))
     application = build(
         telemetry_path="/metrics",
-        scrapes=Scrapes(collect),
+        scrapes=Scrapes(registry, turns),
         page=lambda request: Response(200, page.html(request.query).encode()),
         waiting_for=tuple,
         stalled=stalled,
@@ -161,11 +164,11 @@ def test_a_fault_of_a_loop_is_told_everywhere_and_the_loop_lives(
 def test_a_fault_of_a_collector_costs_its_own_families_and_is_told(
     fault: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def failing() -> Iterator[Family]:
+    def failing() -> Iterator[Metric]:
         FAULTS[fault](threading.Event())
         yield family("fss_nfs_superblocks", (((), 1.0),))
 
-    def sound() -> Iterator[Family]:
+    def sound() -> Iterator[Metric]:
         yield family("fss_nfs_ticks_total", (((), 7.0),))
 
     sources = {
@@ -192,12 +195,12 @@ def test_a_fault_of_each_collector_of_an_agent_costs_the_others_nothing(fault: s
         loop.run_once()
     sources = {part.name: part.source for part in parts if part.source is not None}
     assert sources.keys() == {"nfs", "nfs_exact", "nfs_latency", "nfs_processes"}
-    families = {name: {made.metric.name for made in source.collect()} for name, source in sources.items()}
+    families = {name: {made.name for made in source.collect()} for name, source in sources.items()}
     assert all(families.values())
 
     for broken in sources:
         failing = SimpleNamespace(success=True, duration_seconds=0.0, collect=lambda: FAULTS[fault](threading.Event()))
-        collected = {made.metric.name for made in Collectors({**sources, broken: failing}).collect()}
+        collected = {made.name for made in Collectors({**sources, broken: failing}).collect()}
         of_the_others = set().union(*(own for name, own in families.items() if name != broken))
         assert of_the_others <= collected
         assert not (families[broken] - of_the_others) & collected
@@ -206,14 +209,14 @@ def test_a_fault_of_each_collector_of_an_agent_costs_the_others_nothing(fault: s
 def test_a_collector_that_hangs_makes_healthy_fail() -> None:
     go, begun, now = threading.Event(), threading.Event(), [0.0]
 
-    def hangs() -> Iterator[Family]:
+    def hangs() -> Iterator[Metric]:
         begun.set()
         assert go.wait(PATIENCE_S)
         yield family("fss_nfs_ticks_total", (((), 7.0),))
 
     turns = Turns(lambda: now[0])
-    collect = turns.of(Collectors({"nfs": SimpleNamespace(success=True, duration_seconds=0.0, collect=hangs)}))
-    scraping = threading.Thread(target=collect)
+    collectors = Collectors({"nfs": SimpleNamespace(success=True, duration_seconds=0.0, collect=hangs)})
+    scraping = threading.Thread(target=turns.collect, args=(collectors,))
     scraping.start()
     assert begun.wait(PATIENCE_S)
     assert turns.stalled() == ()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
@@ -17,7 +18,7 @@ from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.oci.snapshot import PollState
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
-from fss_exporter.web.collecting import Collectors
+from fss_exporter.web.collecting import Collectors, Turns
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.scrapes import Scrapes
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -153,7 +154,7 @@ def _healthy(loop: Worker, later: float) -> tuple[int, str]:
     """Status of /-/healthy so many seconds from now, and its text unless all is well."""
     application = build(
         telemetry_path="/metrics",
-        scrapes=Scrapes(list),
+        scrapes=Scrapes(CollectorRegistry(), Turns()),
         page=lambda _: Response(200, b""),
         waiting_for=tuple,
         stalled=lambda: stalled_loops((loop,), time.monotonic() + later),

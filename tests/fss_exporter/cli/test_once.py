@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exposition_text import written
 from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.processes import get, node_exporter, require
 from tests.prompt import ask
 
-from fss_exporter.catalogue.text import plain
 from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
@@ -282,9 +282,7 @@ def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
         ticker = Ticker(lambda: reading, 1.0, lambda: 30.0, accounts=fresh)
         ticker.tick()
         assert ticker.loop.heartbeat.success, text
-        text_of_metrics = b"".join(
-            plain(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()).collect())
-        ).decode()
+        text_of_metrics = written(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()).collect())
         values = [float(line.rpartition(" ")[2]) for line in text_of_metrics.splitlines() if line[:1] not in ("#", "")]
         assert all(0 <= value < 1e300 for value in values), text
     assert refused > len(states) / 2

@@ -410,9 +410,7 @@ sys.exit(main.run(sys.argv[1:]))
         "requests",
         "cryptography",
         "hypothesis",
-        "prometheus_client",
         "asyncio",
-        "ssl",
     }
     assert roots & unwanted == set()
     others = ("fss_exporter.oci", "fss_toolbox", "fss_kernel_counting", "fss_exporter.settings")

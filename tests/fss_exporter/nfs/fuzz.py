@@ -100,10 +100,10 @@ class Host:
 def series(collector: NfsCollector) -> dict[str, float]:
     """Every counter by the text of its series."""
     return {
-        labels.text: value
+        f"{sample.name}{sample.labels}": sample.value
         for family in collector.collect()
-        if family.metric.kind == "counter"
-        for labels, value in zip(family.series, family.values, strict=True)
+        if family.type == "counter"
+        for sample in family.samples
     }
 
 

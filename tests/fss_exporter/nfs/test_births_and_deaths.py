@@ -4,9 +4,9 @@ import time
 from collections.abc import Iterable
 
 import pytest
+from prometheus_client.core import Metric
 from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 
-from fss_exporter.catalogue import Family
 from fss_exporter.nfs.accounts import RETENTION_SECONDS, Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
@@ -53,7 +53,7 @@ class Agent:
         return by_export(self.collector.collect())
 
 
-def by_export(families: Iterable[Family]) -> dict[str, float]:
+def by_export(families: Iterable[Metric]) -> dict[str, float]:
     return {
         sample.labels["export"]: sample.value
         for family in families
@@ -142,7 +142,7 @@ def test_every_family_of_a_new_mount_is_there_at_zero_before_its_counts() -> Non
         {
             (sample.name, *sample.labels.values()): sample.value
             for family in families
-            if family.metric.kind == "counter"
+            if family.type == "counter"
             for sample in family.samples
         }
         for families in (agent.collector.collect(), agent.collector.collect())

@@ -88,8 +88,8 @@ def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
 
 def networks(agent: NfsAgent) -> set[str]:
     """Networks of the series with an address. Empty if no mount has series."""
-    families = [family for family in agent.collector.collect() if "network" in family.metric.labels]
-    return {sample.labels["network"] for family in families for sample in family.samples}
+    samples = [sample for family in agent.collector.collect() for sample in family.samples]
+    return {sample.labels["network"] for sample in samples if "network" in sample.labels}
 
 
 def agent_of(tmp_path: Path, **flags: Any) -> NfsAgent:

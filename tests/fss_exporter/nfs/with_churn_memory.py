@@ -12,8 +12,8 @@ EXPORTS = 1000
 SCRIPT = """
 import os, sys
 from pathlib import Path
+from fss_exporter.web.exposition import negotiate, write
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
-from fss_exporter.catalogue.text import plain
 from fss_exporter.cli import runtime, serve
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
@@ -37,7 +37,7 @@ for number in range(exports):
         agent.ticker.tick()
         assert agent.ticker.loop.heartbeat.success
     if number % 10 == 9:
-        size = sum(map(len, plain(agent.collector.collect())))
+        size = len(write(list(agent.collector.collect()), negotiate(""), compress=False))
 resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 print(resident / 2**20, len(agent.ticker.accounts.mounts), size)
 """

@@ -50,8 +50,7 @@ class TwoTenancies:
     def samples(self, name: str) -> Iterator[tuple[dict[str, str], float]]:
         """Labels and values of a metric as a scrape sees them."""
         for family in self.collectors.collect():
-            if family.metric.name == name:
-                yield from ((sample.labels, sample.value) for sample in family.samples)
+            yield from ((sample.labels, sample.value) for sample in family.samples if sample.name == name)
 
     def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
         return {tuple(labels[label] for label in by): value for labels, value in self.samples(name)}
@@ -71,14 +70,13 @@ def test_each_series_of_oci_names_its_tenancy_and_none_comes_twice(tenancies: Ca
     for _ in range(3):
         two.poll()
         two.clock.now += 60.0
-    of_cloud = {metric.name for metric in CLOUD}
-    families = [family for family in two.cloud.source.collect() if family.metric.name in of_cloud]
-    assert len({family.metric.name for family in families}) == len(families)
+    of_cloud = {declared.family_name for declared in CLOUD}
+    families = [family for family in two.cloud.source.collect() if family.name in of_cloud]
+    assert len({family.name for family in families}) == len(families)
     for family in families:
-        labels = [series.labels for series in family.series]
-        assert len(set(labels)) == len(labels), family.metric.name
-        assert family.metric.labels[0] == "tenancy"
-        assert {label[0] for label in labels} == {ACME, BETA}, family.metric.name
+        labels = [tuple(sample.labels.items()) for sample in family.samples]
+        assert len(set(labels)) == len(labels), family.name
+        assert {sample.labels["tenancy"] for sample in family.samples} == {ACME, BETA}, family.name
 
 
 def test_equal_names_and_addresses_of_two_tenancies_stay_apart_where_an_account_names_its_network(

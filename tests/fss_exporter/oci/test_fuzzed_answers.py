@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.fss_exporter.oci.world import MOUNT_TARGETS, World
 
-from fss_exporter.catalogue import text
 from fss_exporter.oci.client.service_clients import ServiceClient
+from fss_exporter.web.exposition import negotiate, write
 
 ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 1.5, 1e308, 2**70, float("nan"), float("inf")),
@@ -83,12 +83,12 @@ def poll_and_scrape(world: World, before: dict[str, float]) -> dict[str, float]:
     """Poll once. Return the counters of mount targets, none of which is smaller than before."""
     world.poll()
     families = list(world.families().values())
-    b"".join(text.open_metrics(families)).decode()
+    write(families, negotiate("application/openmetrics-text"), compress=False).decode()
     counted = {
-        series.text: value
+        f"{sample.name}{sample.labels}": sample.value
         for family in families
-        if family.metric.kind == "counter" and family.metric.name.startswith("fss_mount_target_")
-        for series, value in zip(family.series, family.values, strict=True)
+        if family.type == "counter" and family.name.startswith("fss_mount_target_")
+        for sample in family.samples
     }
     assert all(math.isfinite(value) and value >= before.get(series, 0.0) for series, value in counted.items())
     return before | counted

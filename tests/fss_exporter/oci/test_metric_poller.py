@@ -177,7 +177,7 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
     running.start()
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
-    names = {family.metric.name for family in running.source.collect()}
+    names = {family.name for family in running.source.collect()}
     assert time.monotonic() - began < PROMPT_S
     assert "fss_oci_api_budget_requests_per_second" in names
     assert not any(name.startswith("fss_mount_target") for name in names)

@@ -218,7 +218,7 @@ def test_a_deleted_resource_is_gone_from_everything_after_the_next_inventory(wor
     world.pass_minutes(11)
     world.poll()
     for family in world.families().values():
-        assert not any("mt-media" in series.labels for series in family.series), family.metric.name
+        assert not any("mt-media" in sample.labels.values() for sample in family.samples), family.name
 
 
 def test_a_mount_target_that_falls_silent_makes_the_inventory_come_early(world: World) -> None:

@@ -201,7 +201,7 @@ def test_labels_stand_in_the_catalogues_order() -> None:
     labels = ("tenancy", "eu-frankfurt-1", HOME, "mt-home", PROJECTS, "projects", "0B_to_8KiB")
     assert shown(made) == {labels: (-1, 3.0)}
     (series,) = dict(made.points)[NOON - MINUTE].series
-    assert series.text.startswith('\nfss_file_system_read_requests_per_second{file_system="projects",')
+    assert series.text.startswith('fss_file_system_read_requests_per_second{file_system="projects",')
 
 
 def test_a_replication_target_goes_by_the_name_monitoring_gives_it() -> None:

@@ -21,10 +21,10 @@ OWN = ("fss_oci_", "fss_expected", "fss_seen")
 def series(world: World) -> dict[tuple[str, tuple[str, ...]], float]:
     """Every series about resources, with its value."""
     return {
-        (name, labels.labels): value
+        (name, tuple(sample.labels.values())): sample.value
         for name, family in world.families().items()
         if not name.startswith(OWN)
-        for labels, value in zip(family.series, family.values, strict=True)
+        for sample in family.samples
     }
 
 

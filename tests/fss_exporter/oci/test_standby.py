@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import Clock
+from tests.exposition_text import declaration
 from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
@@ -40,8 +41,8 @@ class Poller:
         return {
             tuple(sample.labels[label] for label in by): sample.value
             for family in self.collectors.collect()
-            if family.metric.name == name
             for sample in family.samples
+            if sample.name == name
         }
 
     @property
@@ -51,7 +52,9 @@ class Poller:
     @property
     def polled(self) -> set[str]:
         """Names of the metrics with the label of a tenancy."""
-        return {family.metric.name for family in self.collectors.collect() if "tenancy" in family.metric.labels}
+        return {
+            declared.name for declared in map(declaration, self.collectors.collect()) if "tenancy" in declared.labels
+        }
 
 
 class Pair:

@@ -6,10 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from prometheus_client.core import Metric
 from tests.clock import NOW, Clock
+from tests.exposition_text import declaration
 from tests.region import Region
 
-from fss_exporter.catalogue import Family
 from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
@@ -51,18 +52,18 @@ class World:
         """Time passes."""
         self.clock.now += 60.0 * minutes
 
-    def families(self) -> dict[str, Family]:
+    def families(self) -> dict[str, Metric]:
         """What a scrape gets, by exported name."""
-        return {family.metric.name: family for family in self.collector.collect()}
+        return {declaration(family).name: family for family in self.collector.collect()}
 
     def values(self, metric: str, *by: str) -> dict[str | tuple[str, ...], float]:
         """Values of one metric by some of its labels; one label is a plain string."""
         family = self.families().get(metric)
         if family is None:
             return {}
-        labelled = [dict(zip(family.metric.labels, row.labels, strict=True)) for row in family.series]
-        keys = [tuple(labels[name] for name in by) for labels in labelled]
-        return dict(zip([key[0] if len(key) == 1 else key for key in keys], family.values, strict=True))
+        keys = [tuple(sample.labels[name] for name in by) for sample in family.samples]
+        values = [sample.value for sample in family.samples]
+        return dict(zip([key[0] if len(key) == 1 else key for key in keys], values, strict=True))
 
     def value(self, metric: str, **labels: str) -> float | None:
         """The one value with these labels; None where there is none."""

@@ -2,10 +2,11 @@ import logging
 from collections.abc import Iterator
 
 import pytest
+from prometheus_client.core import Metric
 
 from fss_exporter import __version__
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
 from fss_exporter.errors import SourceError
 from fss_exporter.web.collecting import Collectors
 
@@ -19,10 +20,8 @@ class Fake:
         self.success = True
         self.duration_seconds = 0.25
 
-    def collect(self) -> Iterator[Family]:
-        made = family(self.row)
-        made.add_metric((), 1)
-        yield made
+    def collect(self) -> Iterator[Metric]:
+        yield family(self.row, [((), 1.0)])
         if self.failure:
             raise self.failure
 
@@ -51,7 +50,7 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
     class Part(Fake):
         """A source that sees a part."""
 
-        def collect(self) -> Iterator[Family]:
+        def collect(self) -> Iterator[Metric]:
             yield family("fss_expected", [(("", "", self.row), 2.0)])
 
     made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())

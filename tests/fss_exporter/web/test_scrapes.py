@@ -1,11 +1,16 @@
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
 from tests.processes import NEVER_S, PATIENCE_S, wait_for
 
-from fss_exporter.catalogue import Family, family
+from fss_exporter.catalogue import family
+from fss_exporter.web.collecting import Turns
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.one_at_a_time import MOST_WAITING, TooLong
 from fss_exporter.web.scrapes import Scrapes
@@ -20,10 +25,17 @@ class Source:
         if not held_up:
             self.go.set()
 
-    def __call__(self) -> list[Family]:
+    def collect(self) -> list[Metric]:
         self.collections += 1
         assert self.go.wait(PATIENCE_S)
         return [family("fss_nfs_ticks_total", (((), self.collections),)), family("fss_nfs_superblocks", (((), 1.0),))]
+
+
+def scrapes_of(collector: Collector, clock: Callable[[], float] = time.monotonic) -> Scrapes:
+    """Answers of a registry with this collector."""
+    registry = CollectorRegistry(support_collectors_without_names=True)
+    registry.register(collector)
+    return Scrapes(registry, Turns(), clock)
 
 
 def scrape(query: str = "", **headers: str) -> Request:
@@ -38,7 +50,7 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 def test_a_hundred_scrapers_at_once_are_served_from_one_collection_of_each_format(pool: ThreadPoolExecutor) -> None:
     source = Source(held_up=True)
-    scrapes = Scrapes(source, lambda: 0.0)
+    scrapes = scrapes_of(source, lambda: 0.0)
     asked = (
         [scrape()] * 50 + [scrape(accept_encoding="gzip")] * 30 + [scrape(accept="application/openmetrics-text")] * 20
     )
@@ -53,7 +65,7 @@ def test_a_hundred_scrapers_at_once_are_served_from_one_collection_of_each_forma
 
 def test_a_body_is_shared_for_a_moment_only() -> None:
     source, now = Source(), [0.0]
-    scrapes = Scrapes(source, lambda: now[0])
+    scrapes = scrapes_of(source, lambda: now[0])
 
     def seen(at: float) -> int:
         now[0] = at
@@ -67,12 +79,13 @@ def test_a_long_collection_is_shared_for_as_long_as_it_took() -> None:
     now = [0.0]
     collections: list[float] = []
 
-    def collect() -> list[Family]:
-        collections.append(now[0])
-        now[0] += 3.0
-        return []
+    class Slow:
+        def collect(self) -> list[Metric]:
+            collections.append(now[0])
+            now[0] += 3.0
+            return []
 
-    scrapes = Scrapes(collect, lambda: now[0])
+    scrapes = scrapes_of(Slow(), lambda: now[0])
     for at in (0.0, 5.9, 6.1):
         now[0] = max(now[0], at)
         scrapes(scrape())
@@ -83,33 +96,34 @@ def test_a_long_collection_is_shared_for_as_long_as_it_took() -> None:
 def test_a_failing_collection_fails_its_scrape_and_not_the_next() -> None:
     failures: list[Exception] = [RuntimeError("once")]
 
-    def collect() -> list[Family]:
-        if failures:
-            raise failures.pop()
-        return []
+    class Failing:
+        def collect(self) -> list[Metric]:
+            if failures:
+                raise failures.pop()
+            return []
 
-    scrapes = Scrapes(collect)
+    scrapes = scrapes_of(Failing())
     with pytest.raises(RuntimeError, match="once"):
         scrapes(scrape())
     assert scrapes(scrape()).status == 200
 
 
 def test_name_filter_restricts_what_is_sent() -> None:
-    body = Scrapes(Source())(scrape("name[]=fss_nfs_ticks_total&name[]=fss_none")).body
+    body = scrapes_of(Source())(scrape("name[]=fss_nfs_ticks_total&name[]=fss_none")).body
 
     assert b"fss_nfs_ticks_total 1.0" in body
     assert b"fss_nfs_superblocks" not in body
 
 
 def test_the_response_names_the_headers_that_a_cache_must_compare() -> None:
-    headers = dict(Scrapes(Source())(scrape(accept_encoding="gzip")).headers)
+    headers = dict(scrapes_of(Source())(scrape(accept_encoding="gzip")).headers)
 
     assert headers == {"Vary": "Accept, Accept-Encoding", "Content-Encoding": "gzip"}
 
 
 def test_many_different_filters_take_turns_and_few_wait(pool: ThreadPoolExecutor) -> None:
     source = Source(held_up=True)
-    scrapes = Scrapes(source)
+    scrapes = scrapes_of(source)
     refused: list[int] = []
 
     def filtered(number: int) -> Response | None:
@@ -131,7 +145,7 @@ def test_a_collection_that_hangs_costs_a_scrape_no_more_than_its_time(
     pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = Source(held_up=True)
-    scrapes = Scrapes(source)
+    scrapes = scrapes_of(source)
     turn: Callable[..., object] = scrapes._one_at_a_time.turn
     first = pool.submit(scrapes, scrape())
     wait_for(lambda: source.collections, "the first collection")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.fss_exporter.web.pages import HOSTILE, NOW, START, families, mount, mount_target, page_of
 
-from fss_exporter.catalogue import family
+from fss_exporter.catalogue import family, histogram
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
 from fss_exporter.web.status.overview import status_page
@@ -132,11 +132,12 @@ def test_a_share_without_a_ceiling_is_unknown() -> None:
 
 
 def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:
-    address = family("fss_client_peak_estimated_iops")
-    address.add_metric(("r", "10.0.0.9"), 25_000.0)
-    durations = family("fss_client_request_duration_seconds")
-    for of_class in ("read", "write"):
-        durations.add_histogram(("r", "10.0.0.9", of_class), ((0.008192, 60), (0.131072, 99), (math.inf, 100)), 1.0)
+    address = family("fss_client_peak_estimated_iops", [(("r", "10.0.0.9"), 25_000.0)])
+    buckets = ((0.008192, 60), (0.131072, 99), (math.inf, 100))
+    durations = histogram(
+        "fss_client_request_duration_seconds",
+        [(("r", "10.0.0.9", of_class), buckets, 1.0) for of_class in ("read", "write")],
+    )
     page = status_page([address, durations], now=NOW, at=100.0, earlier=START)[0]
     (row,) = page.addresses
 

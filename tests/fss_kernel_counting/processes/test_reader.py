@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.exposition_text import declaration
 from tests.fss_kernel_counting.processes.busy_host import HERE, KIB, BusyHost
 
 from fss_exporter.nfs.collector import Answer
@@ -36,8 +37,9 @@ def _again(host: BusyHost, reader: ProcessReader) -> None:
 
 
 def _values(reader: ProcessReader, name: str, *, is_answer: bool = False) -> dict[tuple[str, ...], float]:
-    (shown,) = (family for family in reader.families(Answer(is_for_server=is_answer)) if family.metric.name == name)
-    labels = [name for name in shown.metric.labels if name != "network"]
+    families = reader.families(Answer(is_for_server=is_answer))
+    (shown,) = (family for family in families if declaration(family).name == name)
+    labels = [name for name in declaration(shown).labels if name != "network"]
     return {tuple(sample.labels[name] for name in labels): sample.value for sample in shown.samples}
 
 
@@ -155,4 +157,4 @@ def test_the_dearest_jobs_have_series_that_join_with_job_exporters_and_all_other
         (HERE, "11"): 33,
         (HERE, "other"): 4,
     }
-    assert not [family for family in reader.families(Answer()) if family.metric.name == COST]
+    assert not [family for family in reader.families(Answer()) if declaration(family).name == COST]

@@ -143,7 +143,7 @@ def _iops(document: Any) -> float:
 
 def test_every_override_is_an_info_series(overrides: CostOverrides) -> None:
     (shown,) = CostModelSource(overrides.rows).collect()
-    assert [series.labels for series in shown.series] == [
+    assert [tuple(sample.labels.values()) for sample in shown.samples] == [
         ("RENAME", "9.5", "", "2026-11-22", "fss-exporter calibrate"),
         ("LOOKUP", "1", "", "2026-11-22", "fss-exporter calibrate"),
         ("READ", "", "1.25", "2026-11-22", "fss-exporter calibrate"),

@@ -122,9 +122,7 @@ def test_an_unknown_cost_stays_unknown() -> None:
 class TestReadBack:
     def test_a_scrape_says_which_costs_its_agent_counts_by(self) -> None:
         (family,) = CostModelSource((RENAME,)).collect()
-        labels = dict(
-            zip(("operation", "io_operations", "factor", "date", "source"), family.series[0].labels, strict=True)
-        )
+        labels = family.samples[0].labels
         text = ",".join(f'{name}="{value}"' for name, value in labels.items())
         scrape = read_scrape("x", f"fss_cost_model_info{{{text}}} 1\nfss_client_read_bytes_total{{{MOUNT}}} 1\n")
         assert scrape.overrides.rows == (RENAME,)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from tests import processes
 from tests.clock import NOW
+from tests.exposition_text import written
 from tests.fss_exporter.oci.polled_region import PolledRegion
 from tests.fss_exporter.oci.world import reach
 from tests.fss_toolbox.calibrate.simulated_client import FastClock
@@ -18,7 +19,6 @@ from tests.fss_toolbox.demo.sdk import clients
 from tests.prompt import ask
 from tests.region import Region
 
-from fss_exporter.catalogue.text import plain
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
@@ -49,7 +49,7 @@ def history(poller: PolledRegion, clock: FastClock) -> Iterator[str]:
     for _ in range(MINUTES):
         clock.time = poller.now + 60
         poller.minute()
-        for line in b"".join(plain(collector.collect())).decode().splitlines():
+        for line in written(collector.collect()).splitlines():
             name = re.split(r"[{ ]", line)[0]
             if line and not line.startswith("#") and not name.endswith("_total"):
                 lines[name].append(f"{line} {poller.now}\n")

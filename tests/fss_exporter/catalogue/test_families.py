@@ -1,0 +1,68 @@
+"""Families of the catalogue are families of `prometheus_client`, and the text of prepared ones is the library's."""
+
+import math
+
+import pytest
+from hypothesis import given, strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from tests.exposition_text import written
+
+from fss_exporter.catalogue import CATALOGUE, PreparedFamily, Series, family, histogram
+from fss_exporter.catalogue.prepared import Held
+
+OPERATIONS = CATALOGUE["fss_client_operations_total"]
+
+
+@pytest.mark.parametrize("given", [("10.0.0.3",), ("a",) * 20])
+def test_the_wrong_number_of_label_values_is_refused(given: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=f"{len(given)} label values for 7 labels"):
+        family("fss_client_operations_total", [(given, 1.0)])
+    with pytest.raises(ValueError, match=f"{len(given)} label values for 7 labels"):
+        Series(OPERATIONS, given)
+
+
+def test_a_single_sample_is_no_histogram() -> None:
+    with pytest.raises(ValueError, match="histogram"):
+        family("fss_client_io_size_bytes", [(("10.0.0.3", "READ"), 1)])
+
+
+def test_a_histogram_is_its_buckets_its_count_and_its_sum() -> None:
+    sizes = histogram(
+        "fss_client_io_size_bytes", [(("lab", "10.0.0.3", "READ"), [(32768.0, 2), (math.inf, 5)], 4_000_000)]
+    )
+
+    text = written([sizes])
+    assert "# TYPE fss_client_io_size_bytes histogram\n" in text
+    assert [line for line in text.splitlines() if not line.startswith("#")] == [
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="32768.0",network="lab",operation="READ"} 2.0',
+        'fss_client_io_size_bytes_bucket{address="10.0.0.3",le="+Inf",network="lab",operation="READ"} 5.0',
+        'fss_client_io_size_bytes_count{address="10.0.0.3",network="lab",operation="READ"} 5.0',
+        'fss_client_io_size_bytes_sum{address="10.0.0.3",network="lab",operation="READ"} 4e+06',
+    ]
+
+
+@given(st.lists(st.text(max_size=12), min_size=7, max_size=7), st.floats())
+def test_a_prepared_family_is_for_any_reader_like_one_that_is_not_prepared(labels: list[str], value: float) -> None:
+    prepared = PreparedFamily(OPERATIONS, [Series(OPERATIONS, labels)], [value])
+    plain = family(OPERATIONS.name, [(labels, value)])
+
+    assert (prepared.name, prepared.documentation, prepared.type, prepared.unit) == (
+        plain.name,
+        plain.documentation,
+        plain.type,
+        plain.unit,
+    )
+    assert generate_latest(Held([prepared])) == generate_latest(Held([plain]))
+    text = b"".join(prepared.pieces())
+    assert generate_latest(Held([plain])).endswith(text)
+    assert text.count(b"\n") == 1
+
+
+def test_a_registry_gives_the_samples_of_a_prepared_family_by_name() -> None:
+    family_of_one = PreparedFamily(OPERATIONS, [Series(OPERATIONS, "abcdefg")], [7.0])
+    registry = CollectorRegistry(support_collectors_without_names=True)
+    registry.register(Held([family_of_one]))
+
+    assert registry.get_sample_value(OPERATIONS.name, dict(zip(OPERATIONS.labels, "abcdefg", strict=True))) == 7.0
+    assert list(registry.restricted_registry([OPERATIONS.name]).collect()) == [family_of_one]
+    assert list(registry.restricted_registry(["fss_client"]).collect()) == []

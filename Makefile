@@ -11,28 +11,33 @@ RUN := PYTHONPATH=exporter:toolbox $(BIN)/python
 .PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+	@echo; echo 'make -C lab help lists what takes long or needs root: kernels, attacks, engines, collectors, benches, pictures'
+
+##@ Try it
 
 demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI region; no account needed
 	@$(BIN)/fss-exporter demo $(ARGS)
+
+##@ Test
 
 test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="tests/fss_toolbox/fio -n0" for a few, one by one)
 	@$(MAKE) --no-print-directory -j 2 servers $(if $(ARGS),.venv/dev,.venv/compiled)
 	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
 
 UNIT := $(addprefix tests/fss_exporter/,background catalogue model nfs oci/test_series_store.py test_*.py) tests/fss_kernel_counting \
-	tests/fss_toolbox/fio tests/fss_toolbox/sizing tests/fss_toolbox/test_*.py tests/test_*.py
+	tests/fss_toolbox/fio tests/fss_toolbox/sizing tests/fss_toolbox/test_*.py tests/lab tests/test_*.py
 LONGER := $(addprefix --deselect ,tests/fss_exporter/nfs/test_fuzz.py tests/fss_kernel_counting/test_generated_tables.py \
 	tests/test_services_as_documented.py tests/fss_toolbox/test_tables.py::test_a_terminal_gets_colour_unless_it_wants_none)
 
 unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback region
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
+accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
+	@$(RUN) -m tools.accuracy $(ARGS)
+
 test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
-
-test-rules: .venv/dev servers promtool3 ## every incident on a promtool of Prometheus 3, which Go builds
-	@PROMTOOL=$$(tools/engine promtool) $(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py $(ARGS)
 
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
@@ -52,6 +57,14 @@ test-dashboards: .venv/dev servers ## every query of every dashboard, in a real 
 test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
 	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/fss_toolbox/top/with_terminal.py $(ARGS)
 
+test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
+	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
+
+test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
+	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
+
+##@ Check
+
 check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, tests
 	@$(MAKE) --no-print-directory -j 3 .venv/dev check-tools
 	@$(MAKE) --no-print-directory -j 4 test-dashboards deploy-check test-packages test-memory test-browser test-terminal format lint types contracts dashboard-check
@@ -63,42 +76,71 @@ format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format
 lint: .venv/dev ## ruff
 	@$(BIN)/ruff check --quiet .
 
-lint-docs: ## the documents under the project's rules of plain English, with vale (built with Go where it is not installed)
-	@tools/lint-docs $(ARGS)
-
-rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
-	@tools/ensure-tools debootstrap promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
-
-lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
-	@tools/pint
-
 types: .venv/dev ## mypy --strict, tests included
-	@$(BIN)/mypy exporter/fss_exporter exporter/fss_kernel_counting toolbox/fss_toolbox tests tools
+	@$(BIN)/mypy exporter/fss_exporter exporter/fss_kernel_counting toolbox/fss_toolbox lab tests tools
 
 contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
+
+lint-docs: ## the documents under the project's rules of plain English, with vale (built with Go where it is not installed)
+	@tools/lint-docs $(ARGS)
+
+lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
+	@tools/pint
 
 deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can be had
 	@tools/chart-tools && $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile && \
 	  $(BIN)/python -m pytest tests/deploy/with_helm.py || { \
 	  code=$$?; [ $$code -eq 3 ] && echo 'deploy-check left out: its tools cannot be had here' >&2 || exit $$code; }
 
+dashboard-check: .venv/dev ## draw every dashboard over recorded answers and judge what it shows (needs node)
+	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
+	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
+
+advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
+	@.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
+
+##@ Write what is generated
+
+metrics: .venv/dev ## write docs/metrics.md from the catalogue
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
+
+pages: .venv/dev ## put the output of the commands into docs/
+	@$(RUN) -m tools.command_pages
+	@$(RUN) -m tools.saved_help
+	@$(RUN) -m tools.demo_tables --write
+
+alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
+	@$(RUN) -m tools.alarm_files
+
+dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards (ARGS=grafana-com: into build/, for an upload)
+	@$(RUN) -m tools.dashboards $(ARGS)
+
 chart: .venv/dev ## after the chart, rules or OCI metrics change: render deploy/kubernetes, docs/scaling.md
 	@$(RUN) tools/cell_series.py
 	@$(RUN) -m tools.call_budget
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
 
-image: ## both container images with buildah, podman or docker (docs/install.md)
-	@tools/image $(ARGS)
+golden: .venv/dev ## write the golden measured scrape, after an intended change
+	@$(RUN) -m tools.golden
 
-image-check: .venv/dev ## build the images without a registry, start them read-only and without capabilities (root; ARCH=arm64)
-	@ARCH=$(ARCH) tools/image-check $(ARGS)
+alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.alerts_tried $(ARGS)
 
-unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
-	@tools/unit-check
+architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
+	@$(RUN) tools/architecture.py
 
-soak: .venv/dev ## memory of a poller and of an agent over a simulated day (a few minutes)
-	@$(BIN)/python -m pytest -s tests/e2e/soak.py $(ARGS)
+dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
+	@$(RUN) -m tools.dependencies
+
+lock: .venv/dev ## resolve the dependencies again and write requirements/
+	@$(BIN)/python -m pip install --quiet uv
+	@tools/lock
+
+cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
+	@$(RUN) -m tools.cost_rules $(ARGS)
+
+##@ Build and release
 
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .
@@ -109,117 +151,30 @@ package: .venv/dev ## deb and rpm of the agent into dist/; ARGS="poller host", "
 wheelhouse: .venv/dev ## the program and its dependencies as wheels with hashes, for pip without a network, into dist/
 	@tools/wheelhouse $(or $(ARGS),agent)
 
+image: ## both container images with buildah, podman or docker (docs/install.md)
+	@tools/image $(ARGS)
+
+image-check: .venv/dev ## build the images without a registry, start them read-only and without capabilities (root; ARCH=arm64)
+	@ARCH=$(ARCH) tools/image-check $(ARGS)
+
+unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
+	@tools/unit-check
+
 release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb, rpm, chart, bills of materials and checksums into dist/
 	@tools/release
 
-test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
-	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
-
-test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
-	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
-
-test-collectors: .venv/dev ## the real vmagent, OpenTelemetry Collector and Grafana Alloy with the texts of docs/collecting.md (Go builds two)
-	@tools/ensure-tools prometheus vmagent
-	@otelcol=$$(tools/otelcol) && alloy=$$(tools/alloy) && PATH="$${otelcol%/*}:$${alloy%/*}:$$PATH" \
-	  $(BIN)/python -m pytest tests/e2e/with_collectors.py $(ARGS)
-
-test-engines: .venv/dev servers ## the rules, native histograms and start timestamps in Prometheus 3, VictoriaMetrics, Mimir and Thanos, which Go builds
-	@mkdir -p .tools/engines && for name in prometheus victoria-metrics vmalert mimir thanos; do \
-	  built=$$(tools/engine "$$name") || exit 1; ln -sf "$$built" ".tools/engines/$$name"; done
-	@ENGINES=$$PWD/.tools/engines $(BIN)/python -m pytest tests/e2e/with_engines.py tests/e2e/with_stores.py $(ARGS)
-
-cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
-	@$(RUN) -m tools.cost_rules $(ARGS)
-
-accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
-	@$(RUN) -m tools.accuracy $(ARGS)
-
-fuzz: .venv/dev ## a million damaged mountstats and mountinfo texts through tick and scrape (twenty minutes; ARGS="--inputs 10000")
-	@$(RUN) -m tests.fss_exporter.nfs.fuzz $(ARGS)
-
-metrics: .venv/dev ## write docs/metrics.md from the catalogue
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
-
-measured: .venv/dev ## the white paper's measured rows against the model
-	@$(RUN) -m tools.measured_rows
-
-golden: .venv/dev ## write the golden measured scrape, after an intended change
-	@$(RUN) -m tools.golden
-
-bench: bench-agent bench-oci bench-rules ## what everything costs; docs/performance.md explains the tables
-
-attacks: .venv/dev ## hostile HTTP clients against agents and a poller: memory, waiting scrapes, SIGTERM (docs/security.md; eight minutes; ARGS="--mounts 10 --mount-targets" for one)
-	@$(RUN) -m tools.attacks $(ARGS)
-
-kernels: .venv/dev ## agents on real kernels in QEMU, beside packets (root; an hour; CONTRIBUTING.md; ARGS="6.12 --quick" for one)
-	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod mke2fs && $(RUN) -m tools.kernels $(ARGS)
-
-unseen: .venv/dev ## the drawn workloads of tests/fixtures/unseen-6.12.md again, into build/ (root; QEMU; an hour; ARGS="--only 5+6" for two)
-	@tools/ensure-tools qemu-system-x86_64 mmdebstrap cpio depmod mke2fs && $(RUN) -m tools.kernels.unseen $(ARGS)
-
-bench-agent: .venv/dev ## a scrape of a client, side by side with node_exporter
-	@$(RUN) tools/bench.py $(ARGS)
-
-bench-oci: .venv/dev ## a poll of 1,000 mount targets with 4,000 file systems
-	@$(RUN) tools/bench_oci.py $(ARGS)
-
-bench-rules: .venv/dev ## seconds of each rule group with 10,000 clients (2 GB of memory; ARGS="--clients 1000")
-	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_rules $(ARGS)
-
-alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.alerts_tried $(ARGS)
-
-dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards
-	@$(RUN) -m tools.dashboards
-
-dashboard-check: .venv/dev ## draw every dashboard over recorded answers and judge what it shows (needs node)
-	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
-	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
-
-dashboard-pictures: .venv/dev ## play the situations of the demo, draw every dashboard into build/, small pictures into docs/
-	@tools/node-libraries && tools/ensure-tools chromium prometheus && $(RUN) -m tests.dashboards.recording $(ARGS)
-
-bench-dashboards: .venv/dev ## CPU of each panel at 2,000 clients and six hours (ARGS="--clients 500")
-	@tools/ensure-tools prometheus && $(RUN) -m tools.bench_dashboards $(ARGS)
-
-dashboards-grafana-com: .venv/dev ## write the dashboards with __inputs into build/, for an upload to grafana.com
-	@$(RUN) -m tools.dashboards grafana-com
-
-pages: .venv/dev ## put the output of the commands into docs/
-	@$(RUN) -m tools.command_pages
-	@$(RUN) -m tools.saved_help
-	@$(RUN) -m tools.demo_tables --write
-
-calibrate-demo: .venv/dev ## fss-exporter calibrate in the demo region, with a right and a wrong cost table
-	@$(RUN) -m tools.demo_tables
-
-alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
-	@$(RUN) -m tools.alarm_files
-
-dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
-	@$(RUN) -m tools.dependencies
-
-advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
-	@.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
-
-architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
-	@$(RUN) tools/architecture.py
-
-screenshots: .venv/dev ## pictures of the demo's status page, into docs/images
-	@tools/ensure-tools chromium
-	@$(RUN) -m tests.e2e.screenshots
-
-lock: .venv/dev ## resolve the dependencies again and write requirements/
-	@$(BIN)/python -m pip install --quiet uv
-	@tools/lock
+rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
+	@tools/ensure-tools debootstrap promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info
 
-.PHONY: promtool3 servers check-tools
-promtool3: # of the second generation, built with Go
-	@tools/engine promtool >/dev/null
+LAB := $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' lab/Makefile)
+.PHONY: $(LAB)
+$(filter-out help,$(LAB)): # the names of the lab, from here too
+	@$(MAKE) --no-print-directory -C lab $@
 
+.PHONY: servers check-tools
 servers: # from the distribution
 	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter systemd-analyze setpriv
 

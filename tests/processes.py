@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import shutil
+import socket
 import subprocess
 import sysconfig
 import time
@@ -10,7 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -46,6 +48,31 @@ def wait_for(condition: Callable[[], T], what: str, patience_s: float = PATIENCE
         assert waited < patience_s, f"waited {patience_s:.0f} s for {what}"
         time.sleep(min(1.0, max(0.05, waited / 20)))
     return value
+
+
+def free_port() -> int:
+    """Return a free port below the range that the kernel gives to clients, so that no connection takes the port before the server."""
+    chance = random.SystemRandom()  # pytest-randomly gives `random` the same seed in each worker and for each test
+    while True:
+        port = chance.randrange(20_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+class Stopwatch:
+    """Seconds since it was made, without those in which this thread or the server's first one waited for a processor."""
+
+    def __init__(self, server: int) -> None:
+        self._files = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{server}/schedstat"))
+        self._began = time.monotonic() - self._delay()
+
+    def seconds(self) -> float:
+        """Until now."""
+        return max(0.0, time.monotonic() - self._delay() - self._began)
+
+    def _delay(self) -> float:
+        return sum(int(file.read_text().split()[1]) for file in self._files) / 1e9  # nanoseconds in a run queue
 
 
 def get(url: str, headers: dict[str, str] | None = None) -> str:

@@ -19,7 +19,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import count
 from pathlib import Path
 
-from tools.attackers import GUESSES, PATIENCE_S, USERS, Attacker, Target
+from lab.attacks.attackers import GUESSES, PATIENCE_S, USERS, Attacker, Target
+from tests.processes import Stopwatch
 
 _PRIORITY = -10
 
@@ -136,21 +137,6 @@ def _stop(server: "subprocess.Popen[bytes]") -> float:
     took = stopwatch.seconds()
     server.wait()
     return took
-
-
-class Stopwatch:
-    """Seconds since it was made, without those in which this thread or the server's first one waited for a processor."""
-
-    def __init__(self, server: int) -> None:
-        self._files = (Path("/proc/thread-self/schedstat"), Path(f"/proc/{server}/schedstat"))
-        self._began = time.monotonic() - self._delay()
-
-    def seconds(self) -> float:
-        """Until now."""
-        return max(0.0, time.monotonic() - self._delay() - self._began)
-
-    def _delay(self) -> float:
-        return sum(int(file.read_text().split()[1]) for file in self._files) / 1e9  # nanoseconds in a run queue
 
 
 def peak_mib(pid: int) -> float:

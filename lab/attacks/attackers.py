@@ -196,7 +196,7 @@ def large_heads(target: Target) -> None:
 
 def filters(target: Target) -> None:
     """300 connections that ask for families by ever other names and never read."""
-    chance = random.Random(0)  # noqa: S311  # no secret
+    chance = random.Random(0)  # no secret
 
     def greet(opened: socket.socket) -> None:
         name = f"/metrics?name[]=fss_client_operations_total&name[]=x{chance.random()}".encode()

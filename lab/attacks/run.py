@@ -14,14 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from lab.attacks.attacked import Outcome, attack, serving
+from lab.attacks.attackers import ATTACKS, LARGE_ATTACKS, TLS_ATTACKS, Attacker, Target
+from lab.attacks.secured import secure
+from lab.benches.bench_agent import ROOT, Host
+from lab.benches.bench_oci import start, watch
 from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
-from tools.attacked import Outcome, attack, serving
-from tools.attackers import ATTACKS, LARGE_ATTACKS, TLS_ATTACKS, Attacker, Target
-from tools.bench import ROOT, Host, free_port
-from tools.bench_oci import start, watch
-from tools.secured import secure
+from tests.processes import free_port
 
 from fss_toolbox.demo.region import Region, large
 
@@ -91,7 +92,7 @@ def run_agent(mounts: int, attackers: Sequence[Attacker], tls_attackers: Sequenc
 def run_node_exporter(attackers: Sequence[Attacker], tls_attackers: Sequence[Attacker], seconds: float) -> None:
     """Attack node_exporter on a host with 10 mounts, plain and with TLS and users."""
     path = subprocess.run(
-        [ROOT / "tools" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
+        [ROOT / "lab" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

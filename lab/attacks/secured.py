@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import bcrypt
+from lab.attacks.attackers import USERS, Target
 from tests.fss_exporter.web.certificates import Authority
-from tools.attackers import USERS, Target
 
 PASSWORD = "the right one"  # noqa: S105  # of a test
 

@@ -8,9 +8,7 @@ medians. Ratios count, since machines differ.
 
 import argparse
 import os
-import random
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -18,13 +16,14 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from tests.processes import free_port
 
 MOUNTS = (1, 10, 100, 1000)
 SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
@@ -38,7 +37,7 @@ PAUSE_SECONDS = 0.12
 DAY = 86_400
 # Long enough for a tick that sees a day go by: what a counter has grown by since a moment ago is short and compresses well.
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 OPERATIONS = (
     "NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK MKNOD REMOVE RMDIR RENAME LINK READDIR "
@@ -155,16 +154,6 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime(~pid << 3 | 2)
 
 
-def free_port() -> int:
-    """Return a free port below the range that the kernel gives to clients, so that no connection takes the port before the server."""
-    chance = random.SystemRandom()  # pytest-randomly gives `random` the same seed in each worker and for each test
-    while True:
-        port = chance.randrange(20_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
 @contextmanager
 def running(name: str, command: list[str], port: int) -> Iterator[Exporter]:
     """A started exporter that answers."""
@@ -236,7 +225,7 @@ def main() -> None:
     parser.add_argument("--mounts", type=int, nargs="*", default=MOUNTS, choices=MOUNTS)
     mounts_list = parser.parse_args().mounts
     node_exporter = subprocess.run(
-        [ROOT / "tools" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
+        [ROOT / "lab" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
     minutes = [f"CPU ms a minute, scraped each {interval} s" for interval in INTERVALS_S]
     table = Table(

@@ -20,17 +20,17 @@ from typing import Any
 
 import promql_parser
 import yaml
+from lab.benches.bench_rules import counter
+from lab.benches.scraped_fleet import MOUNT_TARGETS, address_of, of_agent, of_clients, of_poller
+from lab.pictures.answers import Prometheus
+from lab.pictures.replay import FLAGS, Labels, Rules, Server, samples_of
+from lab.pictures.scenes import Asked, Json, panels_of
 from tests.artefacts.promql import selectors, substituted
 from tests.processes import prometheus
-from tools.bench_rules import counter
-from tools.dashboard_pictures.answers import Prometheus
-from tools.dashboard_pictures.replay import FLAGS, Labels, Rules, Server, samples_of
-from tools.dashboard_pictures.scenes import Asked, Json, panels_of
-from tools.scraped_fleet import MOUNT_TARGETS, address_of, of_agent, of_clients, of_poller
 
 from fss_toolbox.demo.region import Region, large
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml")
 BUDGET_S = 1.0
 FILE_SYSTEMS_EACH = 4
@@ -127,7 +127,7 @@ def fill(server: Server, of: Fleet, recorded_too: Samples, groups: Sequence[Any]
 
 
 def _noisy(value: float, count: int) -> list[float]:
-    return [value * random.uniform(0.9, 1.1) for _ in range(count)]  # noqa: S311  # no secret
+    return [value * random.uniform(0.9, 1.1) for _ in range(count)]  # no secret
 
 
 _FIRST_MINUTES = 2  # so that a rate has a value

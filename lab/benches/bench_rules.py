@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from tools.bench_oci import start, watch
-from tools.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_region, selected
+from lab.benches.bench_oci import start, watch
+from lab.benches.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_region, selected
 
 from fss_toolbox.demo.region import Region, large
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PARTS = 20
 BUDGET_S = 5.0
 STEP_S, SAMPLES = 30, 11

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lab.benches.bench_agent import Host
+from lab.benches.bench_oci import start
+from lab.pictures.replay import Labels, samples_of
 from tests.processes import answers, exporter, get, wait_for
-from tools.bench import Host
-from tools.bench_oci import start
-from tools.dashboard_pictures.replay import Labels, samples_of
 
 from fss_toolbox.demo.region import Region
 

@@ -11,8 +11,7 @@ from tests.e2e.test_collecting import (
     documented,
     scraped,
 )
-from tests.processes import require
-from tools.bench import free_port
+from tests.processes import free_port, require
 
 
 def test_vmagent_sends_the_metrics_on(tmp_path: Path) -> None:
@@ -31,7 +30,7 @@ def test_the_opentelemetry_collector_sends_the_metrics_on(tmp_path: Path) -> Non
         configuration = tmp_path / "otelcol.yml"
         configuration.write_text(agent.replaced(documented("OpenTelemetry Collector")))
         quiet = "--set=service::telemetry::metrics::level=none"  # else the collector listens on a fixed port
-        command = [require("otelcol", "the collector: tools/otelcol"), f"--config={configuration}", quiet]
+        command = [require("otelcol", "the collector: lab/collectors/otelcol"), f"--config={configuration}", quiet]
         assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)
 
 
@@ -44,5 +43,5 @@ def test_grafana_alloy_sends_the_metrics_on(tmp_path: Path) -> None:
         configuration.write_text(shown.replace(second, f'{second}\n scrape_timeout = "1s"'))  # Alloy keeps 10 s
         listening = f"--server.http.listen-addr=127.0.0.1:{free_port()}"  # Alloy refuses port 0
         own = ["--disable-reporting", listening, f"--storage.path={tmp_path / 'data'}"]
-        command = [require("alloy", "Alloy: tools/alloy"), "run", *own, str(configuration)]
+        command = [require("alloy", "Alloy: lab/collectors/alloy"), "run", *own, str(configuration)]
         assert_sends_what_a_direct_scrape_has(command, tmp_path, agent)

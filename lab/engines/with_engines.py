@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from lab.pictures.scenes import panels_of
 from tests import exact_recordings, latency_accuracy
 from tests.artefacts.promql import substituted
 from tests.exposition_text import written
 from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
 from tests.rules.pack import ROOT, RULES
-from tools.dashboard_pictures.scenes import panels_of
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.nfs.collector import Answer

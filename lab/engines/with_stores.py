@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.e2e.with_engines import answering, configuration, engine, growing, job
-from tests.processes import answers, get, process, prometheus, wait_for
+from lab.engines.with_engines import answering, configuration, engine, growing, job
+from tests.processes import answers, free_port, get, process, prometheus, wait_for
 from tests.rules.pack import RULES
 from tests.rules.test_networks import (
     BY_ADDRESS,
@@ -27,7 +27,6 @@ from tests.rules.test_networks import (
     clients,
     mount_targets,
 )
-from tools.bench import free_port
 
 SECONDS = 5
 OF_A_RATE_S = 480

@@ -6,9 +6,9 @@ import os
 import sys
 from pathlib import Path
 
-from tools.kernels.boot import boot
-from tools.kernels.guest_system import KERNELS, ROOT
-from tools.kernels.report import results, summary, table, trials
+from lab.kernels.boot import boot
+from lab.kernels.guest_system import KERNELS, ROOT
+from lab.kernels.report import results, summary, table, trials
 
 _PARTS = ("workloads", "failures", "weight", "calibration")
 

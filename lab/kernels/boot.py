@@ -6,7 +6,7 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.kernels.guest_system import GuestKernel, prepare
+from lab.kernels.guest_system import GuestKernel, prepare
 
 _RESULTS_BYTES = 1 << 30  # a sparse file
 _MEMORY_MIB = 3072

@@ -141,7 +141,7 @@ def _add_product(system: Path, *, with_poller: bool) -> None:
     programs = folder / _GUEST.relative_to(ROOT)
     shutil.rmtree(programs, ignore_errors=True)
     shutil.copytree(_GUEST, programs, ignore=shutil.ignore_patterns("__pycache__"))
-    asked = subprocess.run([ROOT / "tools/node-exporter"], check=True, stdout=subprocess.PIPE, text=True)
+    asked = subprocess.run([ROOT / "lab/node-exporter"], check=True, stdout=subprocess.PIPE, text=True)
     shutil.copy(asked.stdout.strip(), programs / "node_exporter")
     (programs / "removal.sh").write_text(_removal())
     # A guest is slow, and each start of the exporter would compile all modules.

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from lab.kernels.wire import calls
 from prometheus_client.parser import text_string_to_metric_families
-from tools.kernels.wire import calls
 
 _TOTAL = "fss_client_address_estimated_io_operations_total"
 _INVISIBLE = "fss_client_invisible_io_operations_total"

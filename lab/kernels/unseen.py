@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.kernels.boot import boot
-from tools.kernels.guest_system import KERNELS, ROOT
-from tools.kernels.wire import Call, calls
+from lab.kernels.boot import boot
+from lab.kernels.guest_system import KERNELS, ROOT
+from lab.kernels.wire import Call, calls
 
 from fss_exporter.model.operations import READ, WRITE
 

@@ -1,1 +1,1 @@
-"""Draw the dashboards without a Grafana server: `python -m tools.dashboard_pictures`."""
+"""Draw the dashboards without a Grafana server, in situations of the demo."""

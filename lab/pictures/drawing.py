@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tools.dashboard_pictures.scenes import Json
+from lab.pictures.scenes import Json
 
 PAGES = Path(__file__).parent / "grafana"
 _BROWSERS = ("chromium", "google-chrome", "chromium-browser")

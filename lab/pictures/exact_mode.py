@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lab.pictures.replay import Labels, Rules, Server
 from tests import exact_recordings, latency_accuracy
-from tools.dashboard_pictures.replay import Labels, Rules, Server
 
 from fss_exporter.catalogue import family
 from fss_exporter.nfs.collector import Answer

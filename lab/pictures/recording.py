@@ -10,15 +10,14 @@ import tempfile
 from pathlib import Path
 
 import yaml
+from lab.pictures import exact_mode, replay
+from lab.pictures.answers import Prometheus, Recorder, Recording
+from lab.pictures.drawing import Drawing, draw
+from lab.pictures.scenes import Json, scenes
+from lab.pictures.situations import SITUATIONS, Situation, play
 from tests.clock import NOON
-from tests.dashboards import exact_mode
-from tests.dashboards.situations import SITUATIONS, Situation, play
 from tests.processes import prometheus
 from tests.rules.pack import RULES
-from tools.dashboard_pictures import replay
-from tools.dashboard_pictures.answers import Prometheus, Recorder, Recording
-from tools.dashboard_pictures.drawing import Drawing, draw
-from tools.dashboard_pictures.scenes import Json, scenes
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from tools.dashboard_pictures.intervals import seconds
+from lab.pictures.intervals import seconds
 
 Labels = tuple[tuple[str, str], ...]
 Samples = Iterable[tuple[Labels, float]]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.dashboard_pictures.answers import Answers
-from tools.dashboard_pictures.intervals import rate_window_s, step_s
+from lab.pictures.answers import Answers
+from lab.pictures.intervals import rate_window_s, step_s
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.dashboard_pictures.drawing import PAGES, program
-from tools.dashboard_pictures.scenes import Json, panels_of
+from lab.pictures.drawing import PAGES, program
+from lab.pictures.scenes import Json, panels_of
 
 VERSIONS = {"10.4": "schema-10", "11.6": "schema-11", "12.4": "schema-12", "13.2": "@grafana/schema"}
 """Packages of Grafana's types by version, as package.json pins them."""

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from lab.pictures.replay import Labels, Rules, Server, Stored, samples_of
 from tests.clock import NOON, Clock
 from tests.exposition_text import written
 from tests.region import shared_account
 from tests.region.in_memory import InMemoryRegion, InMemoryRegions
-from tools.dashboard_pictures.replay import Labels, Rules, Server, Stored, samples_of
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags

@@ -1,6 +1,6 @@
 """The dashboards as Grafana's own libraries draw them, over recorded answers: `make dashboard-check` (needs node).
 
-The answers are those of real Prometheus servers that scraped the demo in situations of tests/dashboards/situations.py, one every 15 s and the others
+The answers are those of real Prometheus servers that scraped the demo in situations of lab/pictures/situations.py, one every 15 s and the others
 every 60 s. The data source of Grafana says 15 s for all.
 """
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lab.pictures.drawing import Drawing, draw
+from lab.pictures.recording import EXACT_MODE, WHOLE, dashboards, recorded
+from lab.pictures.scenes import panels_of
+from lab.pictures.schema_types import VERSIONS, complaints
 from tests.dashboards.drawn import RULES, Drawn
-from tests.dashboards.recording import EXACT_MODE, WHOLE, dashboards, recorded
-from tools.dashboard_pictures.drawing import Drawing, draw
-from tools.dashboard_pictures.scenes import panels_of
-from tools.dashboard_pictures.schema_types import VERSIONS, complaints
 from tools.dashboards.words import WEEK_AGO
 
 Json = dict[str, Any]

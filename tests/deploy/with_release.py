@@ -76,7 +76,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
 def test_the_source_archive_holds_tests_docs_and_deployment(archives: Path) -> None:
     with tarfile.open(archives / f"fss_exporter-{VERSION}.tar.gz") as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for folder in ("rules", "dashboards", "mql", "deploy", "docs", "tests", "tools", "requirements"):
+    for folder in ("rules", "dashboards", "mql", "deploy", "docs", "lab", "tests", "toolbox", "tools", "requirements"):
         expected = {
             str(path.relative_to(ROOT))
             for path in (ROOT / folder).rglob("*")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from tests.fss_exporter.nfs.fed_accounts import reading
 from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
-from tests.processes import Prometheus, exporter, prometheus, require, wait_for
-from tools.bench import free_port
+from tests.processes import Prometheus, exporter, free_port, prometheus, require, wait_for
 
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.superblocks import Reading

@@ -17,9 +17,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.processes import NEVER_S, PROMPT_S, get, require, wait_for
+from tests.processes import NEVER_S, PROMPT_S, free_port, get, require, wait_for
 from tests.region import Region, small
-from tools.bench import free_port
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from lab.pictures.answers import Prometheus
+from lab.pictures.scenes import scenes
 from tests.processes import demo, prometheus, wait_for
 from tests.rules.pack import ROOT
-from tools.dashboard_pictures.answers import Prometheus
-from tools.dashboard_pictures.scenes import scenes
 
 CONFIGURATION = """
 global: {{scrape_interval: 2s, evaluation_interval: 4s}}

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from lab.kernels.report import Result, Trial, summary
 from tests.for_each import for_each
-from tools.kernels.report import Result, Trial, summary
 
 GOOD = Result(
     "tar",

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.dashboard_pictures.answers import Recording
-from tools.dashboard_pictures.intervals import rate_window_s, seconds, step_s
-from tools.dashboard_pictures.scenes import Asked, busiest_mount_target, panels_of, substituted
+from lab.pictures.answers import Recording
+from lab.pictures.intervals import rate_window_s, seconds, step_s
+from lab.pictures.scenes import Asked, busiest_mount_target, panels_of, substituted
 
 
 def test_a_query_that_is_not_recorded_is_an_error_that_names_the_fix() -> None:

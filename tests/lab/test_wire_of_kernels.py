@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from tools.kernels.wire import Call, calls
+from lab.kernels.wire import Call, calls
 
 CLIENT, SERVER = bytes((10, 80, 1, 2)), bytes((10, 80, 1, 10))
 NFS, NLM, MOUNT = 100003, 100021, 100005

@@ -5,7 +5,7 @@ import random
 import subprocess
 from pathlib import Path
 
-from tools.kernels.guest.lab import OUT, exporter, note, run, say, wait
+from lab.kernels.guest.lab import OUT, exporter, note, run, say, wait
 
 from fss_exporter.model.operations import FIXED_COSTS
 from fss_toolbox.calibrate.calibration_steps import PAST_THE_END, STEPS

@@ -5,7 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from tools.kernels.guest.lab import (
+from lab.kernels.guest.lab import (
     HERE,
     exporter,
     instances,

@@ -8,8 +8,8 @@ import threading
 import time
 from pathlib import Path
 
-from tools.kernels.guest.drawn import SEED, Program, Workload, drawn
-from tools.kernels.guest.lab import HERE, OPTIONS, OUT, A, B, mount, run, say, wait
+from lab.kernels.guest.drawn import SEED, Program, Workload, drawn
+from lab.kernels.guest.lab import HERE, OPTIONS, OUT, A, B, mount, run, say, wait
 
 _LOOK_S = 1.0
 

@@ -4,8 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.kernels.guest import failures, recording, weight
-from tools.kernels.guest.lab import (
+from lab.kernels.guest import failures, recording, weight
+from lab.kernels.guest.lab import (
     COUNTS,
     OPTIONS,
     OUT,
@@ -100,7 +100,7 @@ def main() -> None:
         weight.idle_agents()
         weight.births()
     if "calibration" in _PARTS:
-        from tools.kernels.guest import calibration  # noqa: PLC0415  # the libraries of OCI are in this guest only
+        from lab.kernels.guest import calibration  # the libraries of OCI are in this guest only
 
         calibration.calibrate()
     if "workloads" in _PARTS or "failures" in _PARTS:

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import mean
 from urllib.request import urlopen
 
-from tools.kernels.guest.lab import COUNTS, HERE, cpu_s, note, run, scrape, settled, start_agent, wait
+from lab.kernels.guest.lab import COUNTS, HERE, cpu_s, note, run, scrape, settled, start_agent, wait
 
 from fss_kernel_counting.processes.births import BUFFER_KIB, EVENTS
 from fss_kernel_counting.trace_records import RecordedEvents

@@ -1,4 +1,4 @@
-// Draws dashboards in a headless Chromium: node draw.mjs SCENES.json FOLDER OPTIONS, as tools/dashboard_pictures/drawing.py writes them
+// Draws dashboards in a headless Chromium: node draw.mjs SCENES.json FOLDER OPTIONS, as lab/pictures/drawing.py writes them
 import { createServer } from 'node:http';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

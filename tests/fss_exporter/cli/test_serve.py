@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.for_each import for_each
-from tests.processes import PATIENCE_S, get, require, wait_for
+from tests.processes import PATIENCE_S, Stopwatch, get, require, wait_for
 from tests.prompt import Answer, ask_each
-from tools.attacked import Stopwatch
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 

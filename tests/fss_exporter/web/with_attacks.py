@@ -7,11 +7,12 @@ scrape waits a tenth of `WAIT_S` (docs/security.md).
 from pathlib import Path
 
 import pytest
-from tools.attacked import attack, serving
-from tools.attackers import ATTACKS, TLS_ATTACKS, Attacker, Target
-from tools.attacks import agent
-from tools.bench import Host, free_port
-from tools.secured import secure
+from lab.attacks.attacked import attack, serving
+from lab.attacks.attackers import ATTACKS, TLS_ATTACKS, Attacker, Target
+from lab.attacks.run import agent
+from lab.attacks.secured import secure
+from lab.benches.bench_agent import Host
+from tests.processes import free_port
 
 PEAK_MIB = 64.0
 WAIT_S = 2.0

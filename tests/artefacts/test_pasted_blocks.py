@@ -22,7 +22,7 @@ PAGES = (ROOT / "README.md", *(page for name in FIRST_DAY for page in sorted((RO
 PREFIXES = ("/opt/fss-exporter/bin", "~/fss/bin")
 STAND_IN = '#!/bin/bash\n[ "${0##*/}" = sudo ] && exec "$@"\necho "${0##*/} ${*@Q}" >>"$CALLS"\n'
 PROGRAMS = (
-    *("sudo", "make", "python3", "python3.11", "pip", "curl", "grep", "promtool", "fss-exporter"),
+    *("sudo", "make", "python3", "python3.12", "pip", "curl", "grep", "promtool", "fss-exporter"),
     *("sh", "dnf", "firewall-cmd", "ansible-playbook", "helm", "kubectl"),
     *("cp", "ln", "systemctl", "docker", "buildah", "debootstrap"),
 )

@@ -41,17 +41,21 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
+def copy_of_the_project(folder: Path) -> Path:
+    left_behind = shutil.ignore_patterns(
+        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
+    )
+    shutil.copytree(ROOT, folder / "fss-exporter", symlinks=True, ignore=left_behind)
+    (folder / "fss-exporter/.venv").symlink_to(ROOT / ".venv")
+    return folder / "fss-exporter"
+
+
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all packages of the agent, built from a copy of the project."""
     for command in ("dpkg-deb", "rpmbuild"):
         require(command, "dpkg rpm")
-    source = tmp_path_factory.mktemp("source") / "fss-exporter"
-    left_behind = shutil.ignore_patterns(
-        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
-    )
-    shutil.copytree(ROOT, source, symlinks=True, ignore=left_behind)
-    (source / ".venv").symlink_to(ROOT / ".venv")
+    source = copy_of_the_project(tmp_path_factory.mktemp("source"))
     for python in ("host", "own"):
         run(source / "tools/package", "agent", python, UNCOMPRESSED="1")
     return source / "dist"
@@ -109,8 +113,24 @@ def required(rpm: Path) -> list[str]:
 
 def test_the_packages_need_a_python_that_the_distribution_has_under_that_name(deb: Path, rpm: Path) -> None:
     assert run("dpkg-deb", "--field", deb, "Depends").strip() == "python3 (>= 3.11), python3 (<< 3.15)"
-    # rpm of Enterprise Linux 8 is 4.14, and knows "or" since 4.13. AppStream has python3.11 and python3.12.
-    assert required(rpm) == ["(python3.11 or python3.12 or python3.13 or python3.14)"]
+    # rpm of Enterprise Linux 8 is 4.14, and knows "or" since 4.13. dnf installs the first that it finds.
+    assert required(rpm) == ["(python3.12 or python3.13 or python3.14 or python3.11)"]
+
+
+def test_a_host_without_dpkg_builds_the_rpm_and_says_that_there_is_no_deb(tmp_path: Path) -> None:
+    for folder in os.environ["PATH"].split(os.pathsep):
+        for program in Path(folder).glob("*"):
+            link = tmp_path / "bin" / program.name
+            link.parent.mkdir(exist_ok=True)
+            if not program.name.startswith(("apt", "dpkg")) and not link.is_symlink():
+                link.symlink_to(program)
+    source = copy_of_the_project(tmp_path)
+    command = [str(source / "tools/package"), "agent", "host"]
+    environment = os.environ | {"PATH": str(tmp_path / "bin"), "UNCOMPRESSED": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert [path.suffix for path in (source / "dist").iterdir()] == [".rpm"]
+    assert "no deb" in done.stderr
 
 
 def test_the_packages_with_a_python_of_their_own_need_nothing(packages: Path) -> None:
@@ -250,4 +270,14 @@ def test_a_host_without_a_fitting_python_is_told_what_to_install(deb: Path, scra
     launcher = (scratch / "usr/bin/fss-exporter").read_text().replace("/usr/bin/python", "/nowhere/python")
     done = subprocess.run(["sh", "-c", launcher], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "dnf install python3.11" in done.stderr
+    assert "dnf install python3.12" in done.stderr
+
+
+def test_the_python_that_a_distribution_still_mends_is_taken_before_python_3_11(deb: Path, scratch: Path) -> None:
+    dpkg(scratch, "--unpack", deb)
+    for minor in ("11", "12", "14"):
+        interpreter = scratch / f"usr/bin/python3.{minor}"
+        interpreter.write_text(f"#!/bin/sh\necho 3.{minor}\n")
+        interpreter.chmod(0o755)
+    launcher = (scratch / "usr/bin/fss-exporter").read_text().replace("/usr/bin/python", f"{scratch}/usr/bin/python")
+    assert run("sh", "-c", launcher) == "3.12\n"

@@ -1,7 +1,7 @@
 """`make rehearse`: what a release publishes, installed as its readers do, in fresh systems without this project.
 
 Needs root, debootstrap and what `make release` wrote to dist/. Each system is a folder with a minimal Debian. The tests run only files of
-dist/ in it. An Enterprise Linux cannot be made here: its rpm is tried with a stub of AppStream's python3.11.
+dist/ in it. An Enterprise Linux cannot be made here: its rpm is tried with a stub of AppStream's python3.12.
 """
 
 import os
@@ -172,11 +172,11 @@ def test_the_wheels_install_without_a_network(trixie: System, tmp_path: Path) ->
     assert_agent_serves(trixie, "/opt/fss-exporter/bin/fss-exporter", tmp_path / "agent.log")
 
 
-def test_the_rpm_serves_where_a_package_named_python3_11_is_installed(bookworm: System, tmp_path: Path) -> None:
-    stub = "Name: python3.11\nVersion: 3.11.2\nRelease: 1\nSummary: stub\nLicense: none\nBuildArch: noarch\n%description\nstub\n%files\n"
+def test_the_rpm_serves_where_a_package_named_python3_12_is_installed(bookworm: System, tmp_path: Path) -> None:
+    stub = "Name: python3.12\nVersion: 3.12.11\nRelease: 1\nSummary: stub\nLicense: none\nBuildArch: noarch\n%description\nstub\n%files\n"
     (bookworm.root / "root/stub.spec").write_text(stub)
     bookworm.run("rpmbuild", "-bb", "--quiet", "/root/stub.spec")
-    bookworm.run("sh", "-c", "rpm --install --nodeps /root/rpmbuild/RPMS/noarch/python3.11-*.rpm")
+    bookworm.run("sh", "-c", "rpm --install --nodeps /root/rpmbuild/RPMS/noarch/python3.12-*.rpm")
     package = bookworm.take(f"fss-exporter-agent-{VERSION}-1.x86_64.rpm")
     bookworm.run(
         "sh", "-c", f"rpm --install --test {package} 2>&1 | grep -v /bin/sh | grep 'is needed' && exit 1 || true"

@@ -7,7 +7,7 @@ if sys.version_info < (3, 11):
     sys.exit(
         "fss-exporter needs Python 3.11 or newer, and this is Python "
         + running
-        + ". Enterprise Linux: dnf install python3.11"
+        + ". Enterprise Linux: dnf install python3.12"
     )
 
 from setuptools.build_meta import *

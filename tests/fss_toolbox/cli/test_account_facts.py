@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 from tests.fss_toolbox.calibrate.fake_procfs import procfs_with_mount
 from tests.fss_toolbox.cli.doctor_prompt import findings
 from tests.prompt import Answer, ask
-from tests.region import Region, Tenancy, small
+from tests.region import Region, Tenancy, large, small
 
+from fss_toolbox.demo.region.metric_streams import PublishedMetric, PublishedStream
 from fss_toolbox.doctor.account_record import AccountRecord, read_record, record_json
 from fss_toolbox.mql import JoinOrder
 
@@ -56,6 +58,40 @@ def account(regions_in_memory: Callable[..., Region], tmp_path: Path) -> Callabl
 
 
 AccountOf = Callable[..., Account]
+
+FACTOR = "MountTargetReadThroughput over FileSystemReadThroughput of the same bytes"
+
+
+@pytest.mark.parametrize(("scale", "factor"), [(1, "1"), (60, "60"), (7, "cannot tell")])
+def test_bytes_a_minute_in_place_of_bytes_a_second_are_a_problem(
+    account: AccountOf, scale: float, factor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = account(large(1, 1))
+    streams = asked.region.store.streams
+
+    def larger(stream: PublishedStream, minute: int) -> float:
+        return (stream.value(minute) or 0.0) * scale
+
+    def scaled(metric: PublishedMetric) -> list[PublishedStream]:
+        if metric.name != "MountTargetReadThroughput":
+            return streams(metric)
+        return [replace(stream, value=partial(larger, stream)) for stream in streams(metric)]
+
+    monkeypatch.setattr(asked.region.store, "streams", scaled)
+    answer = asked.ask("doctor", "--no-client", "--record", asked.record, "--output", "json")
+
+    (recorded,) = json.loads(asked.record.read_text())["regions"]
+    assert recorded["throughput_factor"] == factor
+    told = [finding["message"] for finding in findings(answer)["discovered"]]
+    assert f"{FACTOR}: {factor}" in told
+    problems = [finding for finding in findings(answer)["metrics"] if finding["severity"] == "problem"]
+    assert ["60 times too large" in finding["message"] for finding in problems] == [True] * (factor == "60")
+
+
+def test_without_a_mount_target_that_alone_serves_its_only_file_system_the_unit_cannot_be_told(
+    account: AccountOf,
+) -> None:
+    assert account(large(1, 2)).recorded()["throughput_factor"] == "cannot tell"
 
 
 @pytest.mark.parametrize(

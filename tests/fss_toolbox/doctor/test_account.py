@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fss_exporter.errors import LateAnswer
+from fss_exporter.oci.oci_inventory import Export
 from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
 from fss_toolbox.doctor.account_facts import (
     CallOutcome,
@@ -15,8 +16,10 @@ from fss_toolbox.doctor.account_facts import (
     Subscriptions,
     Tried,
     minutes_named_by,
+    throughput_factor,
 )
 from fss_toolbox.doctor.findings import Finding, Severity, exit_code
+from fss_toolbox.doctor.metric_probe import alone
 
 OK = Tried(CallOutcome.OK)
 READS = MetricFacts("MountTargetReadThroughput", "MountTargetReadThroughput", 5, {}, ("bytes",), 5, 70.0, 14)
@@ -297,3 +300,36 @@ def test_undocumented_behaviour_is_reported_without_names() -> None:
         "&& and || without parentheses: && binds tighter",
         "names of limits: mount-target-count",
     ]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "times", "factor"),
+    [
+        (60, 1.0, "1"),
+        (10, 1.15, "1"),
+        (60, 60.0, "60"),
+        (60, 49.0, "60"),
+        (9, 60.0, "cannot tell"),
+        (60, 7.0, "cannot tell"),
+    ],
+)
+def test_the_factor_of_two_metrics_takes_ten_minutes_with_bytes(minutes: int, times: float, factor: str) -> None:
+    read = {60.0 * minute: 1e6 + minute for minute in range(minutes)}
+    idle = {60.0 * minute: 0.0 for minute in range(100, 160)}
+    assert throughput_factor({at: times * value for at, value in read.items()} | idle, read | idle) == factor
+
+
+def test_only_a_mount_target_that_alone_serves_its_only_file_system_is_compared() -> None:
+    def export(file_system: str, mount_target: str) -> Export:
+        return Export(
+            id=f"{file_system}-{mount_target}",
+            path="/a",
+            state="ACTIVE",
+            file_system_id=file_system,
+            export_set_id="set",
+            mount_target_id=mount_target,
+        )
+
+    shared, several = [export("s", "1"), export("s", "2")], [export("a", "3"), export("b", "3")]
+    chosen = export("c", "4")
+    assert list(alone([*shared, *several, chosen])) == [chosen]

@@ -197,9 +197,12 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
         "observedThroughput of mount targets": ", ".join(throughputs),
         "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.metric_names_ignore_case],
         "two metrics added in one query": facts.adding_two_metrics,
+        "MountTargetReadThroughput over FileSystemReadThroughput of the same bytes": facts.throughput_factor,
         "&& and || without parentheses": facts.order_of_and_and_or,
         "names of limits": ", ".join(facts.limit_names or ()),
     }
+    if facts.throughput_factor == "60":
+        yield finding_of("metrics.per-interval", facts.region)
     for what, answer in answers.items():
         if answer:
             yield finding_of("discovered.values", facts.region, what=what, answer=answer)

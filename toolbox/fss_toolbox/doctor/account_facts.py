@@ -21,6 +21,27 @@ MinuteName = Literal["end", "start"]
 """Whether OCI names a minute by its end or by its start. Documents disagree."""
 
 
+ThroughputFactor = Literal["1", "60", "cannot tell"]
+"""MountTargetReadThroughput over FileSystemReadThroughput of the same bytes.
+
+Oracle's page of metrics says "bytes per interval" of the first and "per second" of the second. With 1 both have one unit.
+"""
+
+_LEAST_MINUTES: Final = 10  # with bytes in both metrics
+_TOLERANCE: Final = 0.2  # a metric can miss minutes, and read-ahead ends in another minute
+
+
+def throughput_factor(mount_target: Mapping[float, float], file_system: Mapping[float, float]) -> ThroughputFactor:
+    """Return the factor between two metrics of the same bytes, from their values by minute."""
+    shared = [minute for minute in mount_target.keys() & file_system.keys() if file_system[minute] > 0]
+    if len(shared) < _LEAST_MINUTES:
+        return "cannot tell"
+    factor = sum(mount_target[minute] for minute in shared) / sum(file_system[minute] for minute in shared)
+    if abs(factor - 1) <= _TOLERANCE:
+        return "1"
+    return "60" if abs(factor / 60 - 1) <= _TOLERANCE else "cannot tell"
+
+
 class CallOutcome(Enum):
     """The result of a call to an OCI API."""
 
@@ -138,6 +159,8 @@ class RegionFacts:
     # whether MQL takes a metric name in another case; None where that could not be tried
     metric_names_ignore_case: bool | None = None
     adding_two_metrics: str = ""  # result of a query that adds two metrics. Empty without a try
+    # MountTargetReadThroughput over FileSystemReadThroughput of the same bytes. Empty without a try
+    throughput_factor: ThroughputFactor | Literal[""] = ""
     # which of && and || binds tighter in MQL, a `JoinOrder` or a refusal. Empty without a try
     order_of_and_and_or: str = ""
     limit_names: tuple[str, ...] | None = None  # names of the service limits of File Storage. None for a refused call

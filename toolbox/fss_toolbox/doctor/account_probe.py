@@ -86,6 +86,7 @@ class Probe:
             minutes_named_by=facts.minutes_named_by(lags),
             metric_names_ignore_case=probe.ignores_case(spellings),
             adding_two_metrics=probe.adds_up(spellings),
+            throughput_factor=probe.throughput_factor(spellings, inventory),
             order_of_and_and_or=probe.join_order(spellings),
             limit_names=probe.limit_names(),
         )

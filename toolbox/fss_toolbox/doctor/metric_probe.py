@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Query every metric once, and try undocumented behaviour of Monitoring."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -10,12 +10,17 @@ from fss_exporter.oci.client import Session
 from fss_exporter.oci.cloud_client import MetricRequest, Scope, dimensions_of, epoch_seconds
 from fss_exporter.oci.iam import NAMESPACE
 from fss_exporter.oci.metric_table import METRICS, OciMetric
-from fss_toolbox.doctor.account_facts import MetricFacts
+from fss_exporter.oci.mql_writer import query
+from fss_exporter.oci.oci_inventory import Export, Inventory
+from fss_toolbox.doctor.account_facts import MetricFacts, ThroughputFactor, throughput_factor
 from fss_toolbox.mql import JoinOrder
 from fss_toolbox.tables import Progress
 
 ASKED_MINUTES: Final = 15
 _VALUES_AT_MOST: Final = 50
+_COMPARED_MINUTES: Final = 60
+_COMPARED_MOUNT_TARGETS: Final = 3
+_OF_FILE_SYSTEM: Final = "FileSystemReadThroughput"
 _READS, _WRITES = "MountTargetReadThroughput", "MountTargetWriteThroughput"
 
 
@@ -55,11 +60,11 @@ class MetricProbe:
 
     def minutes(self, spelling: str) -> set[float]:
         """Return timestamps of the readable points of one metric, epoch seconds, or raise the CloudError of a query."""
-        query = _merged(spelling)
+        merged = _merged(spelling)
         return {
             moment
             for scope in self.scopes
-            for stream in self._summarized(query, scope, self.now())
+            for stream in self._summarized(merged, scope, self.now())
             for moment in _moments(stream)
         }
 
@@ -79,9 +84,9 @@ class MetricProbe:
         """Return the result of adding two metrics in one query. Empty if no metric has points to try."""
         if not {_READS, _WRITES} <= spellings.keys():
             return ""
-        query = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
+        added = f"{spellings[_READS]}[1m].mean() + {spellings[_WRITES]}[1m].mean()"
         try:
-            return f"{len(self._summarized(query, self.scopes[0], self.now()))} streams"
+            return f"{len(self._summarized(added, self.scopes[0], self.now()))} streams"
         except CloudError as error:
             return f"refused: {error}"
 
@@ -95,9 +100,9 @@ class MetricProbe:
             return ""
         true, false = (f"{spellings[_READS]}[1m].mean() {comparison} 0" for comparison in (">=", "<"))
         answers = []
-        for query in (f"{false} && {false} || {true}", f"{true} || {false} && {false}"):
+        for text in (f"{false} && {false} || {true}", f"{true} || {false} && {false}"):
             try:
-                rows = self._summarized(query, self.scopes[0], self.now())
+                rows = self._summarized(text, self.scopes[0], self.now())
             except CloudError as error:
                 return f"refused: {error}"
             values = [value for row in rows for value in _values(row)]
@@ -105,6 +110,33 @@ class MetricProbe:
                 return "no stream in the answer"
             answers.append(all(values))
         return JOIN_ORDERS[answers[0], answers[1]]
+
+    def throughput_factor(self, spellings: Mapping[str, str], inventory: Inventory | None) -> ThroughputFactor:
+        """Compare both metrics of bytes read over an hour, where a mount target alone serves its only file system."""
+        if inventory is None or not {_READS, _OF_FILE_SYSTEM} <= spellings.keys():
+            return "cannot tell"
+        for export in islice(alone(inventory.exports), _COMPARED_MOUNT_TARGETS):
+            values = [
+                self._hour(query(spellings[metric], 1, "mean", where={"resourceId": ocid}, group_by=()))
+                for metric, ocid in ((_READS, export.mount_target_id), (_OF_FILE_SYSTEM, export.file_system_id))
+            ]
+            factor = throughput_factor(*values)
+            if factor != "cannot tell":
+                return factor
+        return "cannot tell"
+
+    def _hour(self, text: str) -> Mapping[float, float]:
+        """Return the values of the last hour by minute, of one stream. Empty without an answer."""
+        found: dict[float, float] = {}
+        for scope in self.scopes:
+            try:
+                rows = self._summarized(text, scope, self.now(), _COMPARED_MINUTES)
+            except CloudError as error:
+                self.note("SummarizeMetricsData", error)
+                continue
+            for row in rows:
+                found |= dict(_points(row))
+        return found
 
     def limit_names(self) -> tuple[str, ...] | None:
         """Return the names of the service limits of File Storage. None for a refused call."""
@@ -173,9 +205,9 @@ class MetricProbe:
         except TooMuchData:
             return self._summarized(_merged(spelling), scope, now)
 
-    def _summarized(self, query: str, scope: Scope, now: float) -> list[dict[str, Any]]:
+    def _summarized(self, text: str, scope: Scope, now: float, minutes: int = ASKED_MINUTES) -> list[dict[str, Any]]:
         end = int(now // 60) * 60 + 60
-        details = MetricRequest(scope, NAMESPACE, query, end - ASKED_MINUTES * 60, end).details
+        details = MetricRequest(scope, NAMESPACE, text, end - minutes * 60, end).details
         rows = self.session.call("monitoring", "summarize_metrics_data", body=details, **scope.parameters).data
         self.progress.step()
         self.note("SummarizeMetricsData", None)
@@ -198,6 +230,19 @@ def _values(stream: dict[str, Any]) -> Iterator[bool]:
             yield bool(point["value"])
 
 
+def alone(exports: Collection[Export]) -> Iterator[Export]:
+    """Yield an export of each mount target with one file system that no other mount target exports."""
+    systems: dict[str, set[str]] = {}
+    targets: dict[str, set[str]] = {}
+    by_target = {export.mount_target_id: export for export in exports}
+    for export in exports:
+        systems.setdefault(export.mount_target_id, set()).add(export.file_system_id)
+        targets.setdefault(export.file_system_id, set()).add(export.mount_target_id)
+    for target, export in by_target.items():
+        if len(systems[target]) == len(targets[export.file_system_id]) == 1:
+            yield export
+
+
 def _documented(spelling: str) -> OciMetric | None:
     return next((metric for name, metric in METRICS.items() if name.lower() == spelling.lower()), None)
 
@@ -218,9 +263,13 @@ def _unit(stream: dict[str, Any]) -> str:
 
 
 def _moments(stream: dict[str, Any]) -> Iterator[float]:
+    return (moment for moment, _ in _points(stream))
+
+
+def _points(stream: dict[str, Any]) -> Iterator[tuple[float, float]]:
     points = stream.get("aggregatedDatapoints")
     for point in points if isinstance(points, list) else ():
         try:
-            yield epoch_seconds(str(point["timestamp"]))
+            yield epoch_seconds(str(point["timestamp"])), float(point["value"])
         except (KeyError, TypeError, ValueError):
             continue

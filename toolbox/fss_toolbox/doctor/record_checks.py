@@ -47,6 +47,9 @@ def _answers(day: str, earlier: RegionFacts, facts: RegionFacts) -> Iterator[Fin
         "metric names in queries ignore case": [
             {None: "", True: "yes", False: "no"}[record.metric_names_ignore_case] for record in (earlier, facts)
         ],
+        "MountTargetReadThroughput over FileSystemReadThroughput": [
+            "" if record.throughput_factor == "cannot tell" else record.throughput_factor for record in (earlier, facts)
+        ],
         "names of limits": [", ".join(record.limit_names or ()) for record in (earlier, facts)],
     }
     for what, (before, now) in answers.items():

@@ -8,23 +8,32 @@ numbers. Lines of one operation or class are adjacent, because such text compres
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Final, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, Self, TypeVar
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.background import Worker
-from fss_exporter.catalogue import family
+from fss_exporter.catalogue import CLIENT, EXPORTER, family
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
+from fss_exporter.nfs.other_namespaces import EveryNamespace
+from fss_exporter.nfs.procfs import HOST_PID, Procfs
 from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.ticker import Ticker, TickResults
 from fss_exporter.nfs.totals import AddressTotals, MountTotals
 
 Key = TypeVar("Key", bound=Hashable)
+
+_NAMES: Final = (
+    *(declared.name for declared in CLIENT),
+    *(declared.name for declared in EXPORTER if declared.name.startswith("fss_nfs_")),
+    *("fss_expected", "fss_seen"),
+)
 
 _NEW_SECONDS: Final = 120.0
 """Age up to which a mount is new though no server has asked since its birth. A server may need so long to find a new host."""
@@ -80,6 +89,35 @@ class NfsCollector(Collector):
         self._network = network or InstanceNetwork("")
         self._mount_info = MountInfo()
         self._mount_series = MountSeries(by_operation=by_operation)
+
+    @classmethod
+    def of_host(
+        cls, procfs: Path = Path("/proc"), *, network: str | None = None, interval_s: float = 1.0
+    ) -> "NfsCollector":
+        """Return the collector of a host, for a registry in a program of your own. It reads the host inside of a `with` block.
+
+        Args:
+            procfs: mount point of procfs.
+            network: name of the host's network. None for an unknown network.
+            interval_s: seconds between two readings.
+        """
+
+        def of_process(number: str) -> Procfs:
+            return Procfs(procfs, number)
+
+        read = EveryNamespace(of_process(HOST_PID), of_process).read
+        return cls(Ticker(read, interval_s), network=InstanceNetwork("", network))
+
+    def __enter__(self) -> Self:
+        self._ticker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ticker.stop()
+
+    def describe(self) -> Iterable[Metric]:
+        """Return all possible families without samples, so that a registry knows the names and collects nothing."""
+        return [family(name) for name in _NAMES]
 
     @property
     def success(self) -> bool:

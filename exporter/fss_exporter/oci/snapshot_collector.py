@@ -4,12 +4,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.catalogue import CATALOGUE, PreparedFamily, Series, family
+from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series, family
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.coverage_rows import coverage_rows
 from fss_exporter.oci.inventory_rows import Rows, inventory_rows, joined_places, service_rows
@@ -18,6 +19,8 @@ from fss_exporter.oci.minute_rows import minute_rows
 from fss_exporter.oci.region_loops import MetricPoller
 from fss_exporter.oci.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
 from fss_exporter.settings import Settings
+
+_NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,10 @@ class OciCollector(Collector):
     def duration_seconds(self) -> float:
         """How long the last poll took, all regions of the slowest account together."""
         return max(account.poller.duration_seconds for account in self.accounts())
+
+    def describe(self) -> Iterable[Metric]:
+        """Return all possible families without samples, so that a registry knows the names and collects nothing."""
+        return [family(name) for name in _NAMES]
 
     def collect(self) -> Iterable[Metric]:
         """Return families of the newest snapshots. A family without samples is left out."""

@@ -14,9 +14,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.exposition_text import declaration, written
 from tests.for_each import for_each
 from tests.fss_exporter.oci.world import World
+from tests.fss_exporter.web.held import check_scrape
 from tests.region import small
 
 from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series
+from fss_exporter.cli import oci_polling
 from fss_exporter.errors import CloudError, NotAuthorized, Throttled, Unreachable, UsageError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
@@ -59,6 +61,24 @@ def test_no_series_comes_twice_in_a_family(world: World) -> None:
     for family in world.collector.collect():
         labels = [tuple(sample.labels.items()) for sample in family.samples]
         assert len(labels) == len(set(labels)), family.name
+
+
+def test_a_scrape_of_a_poller_is_what_the_library_writes_of_the_same_collection(world: World) -> None:
+    world.poll()
+    part = replace(oci_polling.part(lambda: world.settings), source=world.collector)
+
+    text = check_scrape([part])
+
+    assert "fss_mount_target_io_operations_total{" in text
+    assert "python_info{" in text
+    assert "python_gc_collections_total{" in text
+
+
+def test_a_registry_knows_the_names_of_the_collector_and_collects_nothing_for_them(world: World) -> None:
+    world.poll()
+
+    assert {made.name for made in world.collector.collect()} <= {made.name for made in world.collector.describe()}
+    assert not [made for made in world.collector.describe() if made.samples]
 
 
 def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., World]) -> None:

@@ -1,21 +1,30 @@
-"""Part of `make deploy-check`: what the chart renders from values that are not the default ones.
+"""Part of `make deploy-check`: what the chart renders from the values of its folder `ci`, and from others.
 
 Not among the default tests: helm is no Debian package, and `tools/chart-tools` cannot build it everywhere.
 """
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.deploy.kube_api import OPERATOR, PLAIN, kube_api
+from tests.fss_exporter.cli.test_serve import serve
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/fss-exporter"
-HELM = ROOT / ".tools/bin/helm"
+MANIFESTS = ROOT / "deploy/kubernetes"
+TOOLS = ROOT / ".tools"
+HELM = TOOLS / "bin/helm"
+OLDEST, NEWEST = "1.27.0", "1.37.0"
+"""The releases of Kubernetes whose schemas `tools/chart-tools` fetches."""
+
+SETS = sorted(CHART.glob("ci/*-values.yaml"))
+IMAGES = {"image": {"registry": "registry.example.com/team"}}
 
 SCRAPED_WITH_A_CERTIFICATE = {
-    "scheme": "https",
     "tlsConfig": {
         "ca": {"secret": {"name": "fss-scrape", "key": "ca.crt"}},
         "cert": {"secret": {"name": "fss-scrape", "key": "tls.crt"}},
@@ -24,21 +33,78 @@ SCRAPED_WITH_A_CERTIFICATE = {
 }
 
 
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def conform(version: str, *files: Path) -> str:
+    """What Kubernetes would refuse in the files; empty if it would take them."""
+    kind = "{{.ResourceKind}}{{.KindSuffix}}.json"
+    schemas = [f"{TOOLS}/schemas/v{version}/{kind}", f"{TOOLS}/schemas/custom/{kind}"]
+    places = [word for schema in schemas for word in ("-schema-location", schema)]
+    done = run(TOOLS / "bin/kubeconform", "-strict", "-kubernetes-version", version, *places, *files)
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The chart as a release has it."""
+    folder = tmp_path_factory.mktemp("packed")
+    done = run(HELM, "package", CHART, "--destination", folder)
+    assert done.returncode == 0, done.stderr
+    (path,) = folder.glob("*.tgz")
+    return path
+
+
+@pytest.mark.parametrize("values", SETS, ids=lambda path: path.stem.removesuffix("-values"))
+class TestEachSetOfValues:
+    def test_it_has_no_fault_that_helm_lint_finds(self, values: Path) -> None:
+        done = run(HELM, "lint", "--strict", CHART, "--values", values)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "[INFO]" not in done.stderr, "helm lint only tells of what the templates refuse"
+
+    @pytest.mark.parametrize("version", [OLDEST, NEWEST])
+    def test_kubernetes_takes_what_the_folder_renders_and_the_package_renders_the_same(
+        self, values: Path, version: str, packed: Path, tmp_path: Path
+    ) -> None:
+        rendered = tmp_path / "rendered.yaml"
+        texts = []
+        for chart in (CHART, packed):
+            flags = ("--namespace", "fss-exporter", "--kube-version", version, "--values", values)
+            done = run(HELM, "template", "fss-exporter", chart, *flags)
+            assert done.returncode == 0, done.stderr
+            texts.append(done.stdout)
+        assert texts[0] == texts[1]
+        rendered.write_text(texts[0])
+        assert conform(version, rendered) == ""
+
+    def test_helm_installs_it_from_a_clone_in_a_cluster_with_the_operator(self, values: Path, tmp_path: Path) -> None:
+        notes, created = install(tmp_path, yaml.safe_load(values.read_text()), PLAIN | OPERATOR)
+        assert "fss-exporter" in notes
+        assert created
+
+
+def install(folder: Path, values: dict[str, Any], kinds: dict[str, set[str]]) -> tuple[str, dict[str, dict[str, Any]]]:
+    """The notes of `helm install` in a cluster with these kinds, and what it creates there, by path."""
+    (folder / "install.yaml").write_text(yaml.safe_dump(values))
+    with kube_api(kinds) as (kubeconfig, created):
+        (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+        command: list[str | Path] = [HELM, "install", "fss-exporter", CHART, "--namespace", "fss-exporter"]
+        command += ["--values", folder / "install.yaml", "--disable-openapi-validation"]
+        environment = {"HOME": str(folder), "KUBECONFIG": str(folder / "kubeconfig")}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, created
+
+
+def test_kubernetes_takes_the_plain_manifests() -> None:
+    assert conform(NEWEST, *MANIFESTS.glob("*.yaml")) == ""
+
+
 def helm(folder: Path, values: dict[str, Any], *flags: str) -> subprocess.CompletedProcess[str]:
     path = folder / "values.yaml"
-    path.write_text(yaml.safe_dump(values))
-    command: list[str | Path] = [
-        HELM,
-        "template",
-        "fss-exporter",
-        CHART,
-        "--kube-version",
-        "1.31",
-        "--values",
-        path,
-        *flags,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    path.write_text(yaml.safe_dump(IMAGES | values))
+    return run(HELM, "template", "fss-exporter", CHART, "--kube-version", "1.31", "--values", path, *flags)
 
 
 def containers(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
@@ -58,26 +124,71 @@ def probes(folder: Path, values: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_probes_ask_for_health_without_client_certificates(tmp_path: Path, scheme: str) -> None:
-    probe_list = probes(tmp_path, {"monitors": {"scheme": scheme, "tlsConfig": {"insecureSkipVerify": True}}})
-    assert [probe["httpGet"]["path"] for probe in probe_list] == ["/-/healthy", "/-/ready"] * 2
-    assert {probe["httpGet"]["scheme"] for probe in probe_list} == {scheme.upper()}
+WEB = {"webConfigSecret": "fss-web"}
+
+
+@pytest.mark.parametrize(
+    ("poller", "agent", "schemes"),
+    [
+        ({}, {}, ("http", "http")),
+        (WEB, {}, ("https", "http")),
+        ({}, WEB, ("http", "https")),
+        (WEB, WEB, ("https", "https")),
+        (WEB, WEB | {"scheme": "http"}, ("https", "http")),
+        ({"extraArgs": ["--web.config.file=/etc/own/web.yml"]}, {}, ("https", "http")),
+    ],
+)
+def test_each_part_is_probed_scraped_and_tried_with_what_it_answers(
+    tmp_path: Path, poller: dict[str, Any], agent: dict[str, Any], schemes: tuple[str, str]
+) -> None:
+    monitors = {"enabled": True, "tlsConfig": {"insecureSkipVerify": True}, "basicAuth": {"username": {"name": "a"}}}
+    values = {"poller": poller, "agent": agent, "monitors": monitors}
+    by_part = dict(zip(("agent", "poller"), containers(tmp_path, values), strict=True))
+    by_kind = objects(tmp_path, values)
+    endpoints = {
+        "poller": by_kind["ServiceMonitor", "fss-exporter-poller"]["spec"]["endpoints"][0],
+        "agent": by_kind["PodMonitor", "fss-exporter-agent"]["spec"]["podMetricsEndpoints"][0],
+    }
+    for part, given, scheme in zip(("poller", "agent"), (poller, agent), schemes, strict=True):
+        for probe in ("livenessProbe", "readinessProbe"):
+            assert by_part[part][probe]["httpGet"]["scheme"] == scheme.upper(), (part, probe)
+        assert endpoints[part]["scheme"] == scheme, part
+        assert ("tlsConfig" in endpoints[part]) == (scheme == "https"), part
+        assert ("basicAuth" in endpoints[part]) == bool(given), "a password for nobody goes over the wire in clear"
+    assert try_arguments(by_kind)[3] == schemes[0]
+
+
+def test_https_without_a_certificate_is_refused(tmp_path: Path) -> None:
+    done = helm(tmp_path, {"agent": {"scheme": "https"}})
+    assert done.returncode != 0
+    assert "agent.scheme: https needs a certificate; set agent.webConfigSecret" in done.stderr
+
+
+def test_probes_ask_for_health_and_readiness(tmp_path: Path) -> None:
+    assert [probe["httpGet"]["path"] for probe in probes(tmp_path, {})] == ["/-/healthy", "/-/ready"] * 2
 
 
 @pytest.mark.parametrize("values", [{"tcpProbes": True}, {"monitors": SCRAPED_WITH_A_CERTIFICATE}])
-def test_probes_only_open_the_port_where_clients_have_to_show_a_certificate(
+def test_probes_only_open_the_port_of_a_part_whose_clients_have_to_show_a_certificate(
     tmp_path: Path, values: dict[str, Any]
 ) -> None:
-    for probe in probes(tmp_path, values):
-        assert "httpGet" not in probe
-        assert probe["tcpSocket"] == {"port": "metrics"}
+    given = {**values, "poller": WEB}
+    agent, poller = containers(tmp_path, given)
+    for name in ("livenessProbe", "readinessProbe"):
+        assert "httpGet" not in poller[name]
+        assert poller[name]["tcpSocket"] == {"port": "metrics"}
+        assert agent[name]["httpGet"]["scheme"] == "HTTP", "it has no certificate, and asks for none"
+    assert try_arguments(objects(tmp_path, given))[3] == "tcp"
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
     [
         ({"tcpProbe": True}, "tcpProbe"),
+        ({"monitors": {"scheme": "https"}}, "scheme"),
+        ({"poller": {"livenessProbe": {"periods": 3}}}, "periods"),
+        ({"poller": {"dnsPolicy": "None"}}, "dnsPolicy"),
+        ({"namespaceOverride": "Storage_1"}, "namespaceOverride"),
         ({"port": 80}, "port"),
         ({"agent": {"extraArgs": ["serve"]}}, "extraArgs"),
         ({"agent": {"exact": "sometimes"}}, "exact"),
@@ -241,19 +352,178 @@ def test_a_secret_can_be_mounted_and_named(tmp_path: Path) -> None:
         assert given["extraEnv"][0] in container["env"]
 
 
-def test_an_image_without_a_registry_is_one_that_the_node_holds(tmp_path: Path) -> None:
-    assert all("/" not in container["image"] for container in containers(tmp_path, {}))
-    registry = {"image": {"registry": "registry.example.com/team"}}
+def test_an_image_without_a_registry_is_refused_unless_the_nodes_hold_it(tmp_path: Path) -> None:
+    for component in ("agent", "poller"):
+        others = {name: {"enabled": name == component} for name in ("agent", "poller")}
+        done = helm(tmp_path, {"image": {}, **others})
+        assert done.returncode != 0
+        assert "image.registry: it is empty, so no node can pull the images" in done.stderr
+        assert "image.pullPolicy=Never" in done.stderr
+    held = containers(tmp_path, {"image": {"pullPolicy": "Never"}})
+    assert all("/" not in container["image"] for container in held)
     assert all(
         container["image"].startswith("registry.example.com/team/fss-exporter-")
-        for container in containers(tmp_path, registry)
+        for container in containers(tmp_path, {})
     )
 
 
-def test_helm_test_asks_the_poller_for_its_health(tmp_path: Path) -> None:
-    (pod,) = (document for document in documents(tmp_path, {}) if document["kind"] == "Pod")
-    assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
-    assert "/-/healthy" in pod["spec"]["containers"][0]["args"][0]
+def try_arguments(by_kind: dict[tuple[str, str], dict[str, Any]]) -> list[str]:
+    """What the pod of `helm test` gives to Python: script, host, port, scheme and seconds."""
+    arguments = by_kind["Pod", "fss-exporter-test"]["spec"]["containers"][0]["args"]
+    assert [type(argument) for argument in arguments] == [str] * 5
+    return list(arguments)
+
+
+def helm_test(script: str, url: str, seconds: str) -> subprocess.CompletedProcess[str]:
+    """Run the script of `helm test` against a poller."""
+    scheme, _, place = url.partition("://")
+    host, _, port = place.partition(":")
+    return run(sys.executable, "-c", script, host, port, scheme, seconds)
+
+
+def test_helm_test_fails_with_a_poller_that_never_signed_in_and_says_what_it_waits_for(tmp_path: Path) -> None:
+    script, host, port, scheme, seconds = try_arguments(objects(tmp_path, {}, "--namespace", "storage"))
+    assert (host, port, scheme) == ("fss-exporter-poller.storage.svc", "10949", "http")
+    assert 60 <= float(seconds) < 300, "the first poll takes its time, and helm itself waits for five minutes"
+    flags = ["--no-collector.nfs", "--collector.oci", f"--oci.config-file={tmp_path / 'none'}"]
+    with serve(tmp_path, *flags) as (_, url, _):
+        done = helm_test(script, url, "0")
+    assert done.returncode == 1, done.stdout
+    assert "fss-exporter waits for a first answer of OCI in every region." in done.stdout
+
+
+def test_helm_test_passes_with_a_part_that_is_ready_with_each_scheme_and_fails_where_nothing_answers(
+    tmp_path: Path,
+) -> None:
+    script = try_arguments(objects(tmp_path, {}))[0]
+    with serve(tmp_path) as (_, url, _):
+        assert helm_test(script, url, "60").returncode == 0
+        assert helm_test(script, url.replace("http", "tcp"), "60").returncode == 0
+        gone = url
+    for scheme in ("http", "https", "tcp"):
+        done = helm_test(script, gone.replace("http", scheme), "0")
+        assert done.returncode == 1
+        assert "ConnectionRefusedError" in done.stdout
+    done = helm_test(script, "http://no.such.name.invalid:80", "0")
+    assert (done.returncode, "no poller has this name" in done.stdout) == (1, True)
+
+
+def test_a_network_policy_with_sources_of_its_own_lets_helm_test_in_and_no_further_pod(tmp_path: Path) -> None:
+    monitoring = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    by_kind = objects(tmp_path, {"networkPolicy": {"from": [monitoring]}})
+    (poller,), (agent,) = (
+        by_kind["NetworkPolicy", f"fss-exporter-{part}"]["spec"]["ingress"] for part in ("poller", "agent")
+    )
+    test_pod = by_kind["Pod", "fss-exporter-test"]["metadata"]["labels"]
+    assert agent["from"] == [monitoring]
+    assert poller["from"][0] == monitoring
+    (ours,) = poller["from"][1:]
+    labels = ours["podSelector"]["matchLabels"]
+    assert labels.items() <= test_pod.items()
+    assert labels["app.kubernetes.io/component"] == "test"
+
+
+def test_the_service_leads_to_each_poller_also_to_one_that_is_not_ready(tmp_path: Path) -> None:
+    service = objects(tmp_path, {})["Service", "fss-exporter-poller"]["spec"]
+    assert (service["clusterIP"], service["publishNotReadyAddresses"]) == ("None", True)
+
+
+@pytest.mark.parametrize(
+    ("oci", "has_token"),
+    [
+        ({"auth": "workload_identity"}, True),
+        ({"auth": "config_file"}, False),
+        ({"auth": "instance_principal"}, False),
+        ({"auth": "config_file", "accounts": [{"name": "a"}, {"name": "b", "auth": "workload_identity"}]}, True),
+        ({"auth": "workload_identity", "accounts": [{"name": "a", "auth": "config_file"}]}, False),
+        ({"auth": "workload_identity", "accounts": [{"name": "a"}]}, True),
+    ],
+)
+def test_only_a_poller_with_workload_identity_gets_a_token(
+    tmp_path: Path, oci: dict[str, Any], has_token: bool
+) -> None:
+    by_kind = objects(tmp_path, {"poller": {"config": {"oci": oci}}})
+    pod = by_kind["Deployment", "fss-exporter-poller"]["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is has_token
+
+
+def test_one_poller_keeps_its_ledger_on_a_volume_without_a_standby(tmp_path: Path) -> None:
+    by_kind = objects(tmp_path, {"poller": {"ledgerClaim": "ledger"}})
+    deployment = by_kind["Deployment", "fss-exporter-poller"]["spec"]
+    pod = deployment["template"]["spec"]
+    config = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
+    (mount,) = (place for place in pod["containers"][0]["volumeMounts"] if place["name"] == "ledger")
+    assert (deployment["replicas"], deployment["strategy"]) == (1, {"type": "Recreate"})
+    assert config == {"auth": "workload_identity", "ledger_directory": mount["mountPath"]}
+    assert {"name": "ledger", "persistentVolumeClaim": {"claimName": "ledger"}} in pod["volumes"]
+
+    done = helm(tmp_path, {"poller": {"ledgerClaim": "ledger", "standbyClaim": "shared"}})
+    assert done.returncode != 0
+    assert "poller.ledgerClaim" in done.stderr
+
+
+def test_every_object_is_in_the_namespace_that_replaces_the_one_of_the_release(tmp_path: Path) -> None:
+    values = {"namespaceOverride": "storage", "monitors": {"enabled": True}, "prometheusRule": {"enabled": True}}
+    by_kind = objects(tmp_path, values, "--namespace", "other")
+    assert {document["metadata"]["namespace"] for document in by_kind.values()} == {"storage"}
+    assert try_arguments(by_kind)[1] == "fss-exporter-poller.storage.svc"
+
+
+@pytest.mark.parametrize("component", ["agent", "poller"])
+def test_probes_names_and_old_revisions_can_be_set(tmp_path: Path, component: str) -> None:
+    given = {
+        "dnsPolicy": "Default",
+        "revisionHistoryLimit": 3,
+        "livenessProbe": {"failureThreshold": 6},
+        "readinessProbe": {"timeoutSeconds": 10},
+    }
+    kind = {"agent": "DaemonSet", "poller": "Deployment"}[component]
+    workload = objects(tmp_path, {component: given})[kind, f"fss-exporter-{component}"]["spec"]
+    pod = workload["template"]["spec"]
+    (container,) = pod["containers"]
+    assert (workload["revisionHistoryLimit"], pod["dnsPolicy"]) == (3, "Default")
+    assert {"failureThreshold": 6, "periodSeconds": 20}.items() <= container["livenessProbe"].items()
+    assert container["livenessProbe"]["httpGet"]["path"] == "/-/healthy"
+    assert {"timeoutSeconds": 10, "periodSeconds": 5}.items() <= container["readinessProbe"].items()
+
+
+SECOND_RELEASE = yaml.safe_load((CHART / "ci/second-release-values.yaml").read_text())
+
+
+def test_a_second_release_brings_neither_rules_nor_dashboards_nor_agents_and_the_notes_of_the_first_say_how(
+    tmp_path: Path,
+) -> None:
+    first, _ = install(tmp_path, IMAGES, PLAIN | OPERATOR)
+    second, created = install(tmp_path, SECOND_RELEASE, PLAIN | OPERATOR)
+    flags = [word.partition("=") for word in first.split() if word.endswith("=false")]
+    assert {f"{part}.enabled" for part in ("prometheusRule", "dashboards", "agent")} == {name for name, _, _ in flags}
+    assert all(SECOND_RELEASE[name.partition(".")[0]]["enabled"] is False for name, _, _ in flags)
+    assert {document["kind"] for document in created.values()}.isdisjoint({"PrometheusRule", "DaemonSet"})
+    assert not any("-dashboard-" in path for path in created)
+    assert "A second release" not in second
+
+
+def test_the_notes_say_that_the_operator_selects_by_label_while_no_label_is_set(tmp_path: Path) -> None:
+    labelled = {"enabled": True, "labels": {"release": "prometheus"}}
+    notes, _ = install(tmp_path, IMAGES, PLAIN | OPERATOR)
+    assert "The Prometheus operator selects by label" in notes
+    assert "--set monitors.labels.release=" in notes
+    assert "--set prometheusRule.labels.release=" in notes
+    notes, _ = install(tmp_path, IMAGES | {"monitors": labelled, "prometheusRule": labelled}, PLAIN | OPERATOR)
+    assert "selects by label" not in notes
+
+
+def test_the_notes_say_what_is_left_out_in_a_cluster_without_the_operator(tmp_path: Path) -> None:
+    notes, created = install(tmp_path, IMAGES, PLAIN)
+    assert "monitors: left out" in notes
+    assert "prometheusRule: left out" in notes
+    assert {document["kind"] for document in created.values()} & OPERATOR_KINDS == set()
+
+
+def test_the_notes_have_the_policy_of_workload_identity_only_where_it_signs_in(tmp_path: Path) -> None:
+    assert "request.principal.type" in install(tmp_path, IMAGES, PLAIN)[0]
+    with_key = {"poller": {"config": {"oci": {"auth": "config_file"}}}}
+    assert "request.principal.type" not in install(tmp_path, IMAGES | with_key, PLAIN)[0]
 
 
 def objects(folder: Path, values: dict[str, Any], *flags: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -321,7 +591,7 @@ def test_two_pollers_share_a_claim_and_one_of_them_stands_by(tmp_path: Path) -> 
     config = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
     pod = deployment["template"]["spec"]
     (mount,) = (
-        volume_mount for volume_mount in pod["containers"][0]["volumeMounts"] if volume_mount["name"] == "shared"
+        volume_mount for volume_mount in pod["containers"][0]["volumeMounts"] if volume_mount["name"] == "ledger"
     )
     assert config == {"auth": "config_file", "standby": True, "ledger_directory": mount["mountPath"]}
-    assert {"name": "shared", "persistentVolumeClaim": {"claimName": "shared-files"}} in pod["volumes"]
+    assert {"name": "ledger", "persistentVolumeClaim": {"claimName": "shared-files"}} in pod["volumes"]

@@ -11,6 +11,10 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "fss-exporter.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{- define "fss-exporter.selector" -}}
 app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -44,7 +48,7 @@ apiVersion: v1
 kind: ServiceAccount
 metadata:
   name: {{ include "fss-exporter.serviceAccount" . }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ include "fss-exporter.namespace" .root }}
   labels:
     {{- include "fss-exporter.labels" .root | nindent 4 }}
   {{- with $account.annotations }}
@@ -56,53 +60,110 @@ automountServiceAccountToken: false
 {{- end }}
 {{- end -}}
 
+{{- /* Whether a component has a web.yml, of a Secret of its own or named in extraArgs. */ -}}
+{{- define "fss-exporter.webConfig" -}}
+{{- $part := index .root.Values .component -}}
+{{- if or $part.webConfigSecret (contains "--web.config.file" (join " " $part.extraArgs)) -}}
+yes
+{{- end -}}
+{{- end -}}
+
+{{- /* http or https, of each component: a web.yml brings a certificate unless the values say otherwise. */ -}}
+{{- define "fss-exporter.scheme" -}}
+{{- $scheme := (index .root.Values .component).scheme -}}
+{{- $webConfig := include "fss-exporter.webConfig" . -}}
+{{- if and (eq $scheme "https") (not $webConfig) -}}
+{{- fail (printf "%s.scheme: https needs a certificate; set %s.webConfigSecret to a Secret with web.yml, tls.crt and tls.key" .component .component) -}}
+{{- end -}}
+{{- $scheme | default (ternary "http" "https" (empty $webConfig)) -}}
+{{- end -}}
+
+{{- /* A kubelet has no client certificate to show: where scrapers bring one, a probe only sees that the port is open. */ -}}
+{{- define "fss-exporter.opensPortOnly" -}}
+{{- if and (eq (include "fss-exporter.scheme" .) "https") (or .root.Values.tcpProbes .root.Values.monitors.tlsConfig.cert .root.Values.monitors.tlsConfig.certFile) -}}
+yes
+{{- end -}}
+{{- end -}}
+
 {{- define "fss-exporter.probes" -}}
-{{- $scheme := .Values.monitors.scheme | upper -}}
-{{- /* A kubelet has no client certificate to show: where scrapers bring one, it only sees that the port is open. */ -}}
-{{- $tcp := or .Values.tcpProbes .Values.monitors.tlsConfig.cert .Values.monitors.tlsConfig.certFile -}}
-livenessProbe:
-  {{- if $tcp }}
+{{- $scheme := include "fss-exporter.scheme" . | upper -}}
+{{- $opensPortOnly := include "fss-exporter.opensPortOnly" . -}}
+{{- $part := index .root.Values .component -}}
+{{- range $probe, $path := dict "livenessProbe" "/-/healthy" "readinessProbe" "/-/ready" }}
+{{ $probe }}:
+  {{- if $opensPortOnly }}
   tcpSocket: {port: metrics}
   {{- else }}
-  httpGet: {path: /-/healthy, port: metrics, scheme: {{ $scheme }}}
+  httpGet: {path: {{ $path }}, port: metrics, scheme: {{ $scheme }}}
   {{- end }}
-  periodSeconds: 20
-  timeoutSeconds: 5
-readinessProbe:
-  {{- if $tcp }}
-  tcpSocket: {port: metrics}
-  {{- else }}
-  httpGet: {path: /-/ready, port: metrics, scheme: {{ $scheme }}}
-  {{- end }}
-  periodSeconds: 5
-  timeoutSeconds: 5
+  {{- toYaml (index $part $probe) | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "fss-exporter.endpoint" -}}
+{{- $monitors := .root.Values.monitors -}}
+{{- $scheme := include "fss-exporter.scheme" . -}}
 port: metrics
 path: /metrics
-interval: {{ .Values.monitors.interval }}
-scrapeTimeout: {{ .Values.monitors.scrapeTimeout }}
-scheme: {{ .Values.monitors.scheme }}
-{{- with .Values.monitors.tlsConfig }}
+interval: {{ $monitors.interval }}
+scrapeTimeout: {{ $monitors.scrapeTimeout }}
+scheme: {{ $scheme }}
+{{- with ternary $monitors.tlsConfig dict (eq $scheme "https") }}
 tlsConfig:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.monitors.basicAuth }}
+{{- /* A password goes to no component that asks for none. */}}
+{{- with ternary dict $monitors.basicAuth (empty (include "fss-exporter.webConfig" .)) }}
 basicAuth:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.monitors.metricRelabelings }}
+{{- with $monitors.metricRelabelings }}
 metricRelabelings:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{- /* Image of a component: the registry is left out where it is empty, for images that only the nodes hold. */ -}}
+{{- /* Image of a component. */ -}}
 {{- define "fss-exporter.image" -}}
 {{- $image := (index .root.Values .component).image -}}
-{{- with .root.Values.image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- $registry := .root.Values.image.registry -}}
+{{- if not (or $registry (eq .root.Values.image.pullPolicy "Never")) -}}
+{{- fail "image.registry: it is empty, so no node can pull the images; set it to your registry with the images of `make image`, or set image.pullPolicy=Never if every node already holds them" -}}
+{{- end -}}
+{{- with $registry }}{{ . }}/{{ end }}{{ $image.repository }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .root.Chart.AppVersion .root.Values.image.tag }}{{ end }}
+{{- end -}}
+
+{{- /* What the pods of both components have in common, containers and volumes excepted. */ -}}
+{{- define "fss-exporter.pod" -}}
+{{- $part := index .root.Values .component -}}
+enableServiceLinks: false
+terminationGracePeriodSeconds: 10
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $part.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $part.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" }}
+{{- with index $part $field }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Whether OCI knows an account of the poller by the token of its pod. */ -}}
+{{- define "fss-exporter.needsToken" -}}
+{{- $oci := .Values.poller.config.oci | default dict -}}
+{{- range $account := $oci.accounts | default (list dict) -}}
+{{- if eq ($account.auth | default $oci.auth | default "") "workload_identity" }}yes{{ end -}}
+{{- end -}}
+{{- if has "--oci.auth=workload_identity" .Values.poller.extraArgs }}yes{{ end -}}
 {{- end -}}
 
 {{- /* Whether objects of the Prometheus operator are installed: "auto" asks the cluster for their definitions. */ -}}

@@ -37,6 +37,7 @@ function fileOf(path, folder) {
   if (icon) return join(HERE, 'node_modules/@grafana/ui/dist/public', icon[1]);
   const font = /\/fonts\/inter\/Inter-(\w+)\.woff2$/.exec(path);
   if (font) return join(HERE, `node_modules/@fontsource/inter/files/inter-latin-${WEIGHTS[font[1]] ?? 400}-normal.woff2`);
+  if (/\/fonts\/roboto\//.test(path)) return join(HERE, 'node_modules/@fontsource/roboto-mono/files/roboto-mono-latin-400-normal.woff2');
   return join(folder, path === '/' ? 'index.html' : path);
 }
 
@@ -56,6 +57,23 @@ async function serve(folder) {
   return server;
 }
 
+const TRIES = 5;
+
+/** A picture of the page in which every table with rows shows some. */
+async function picture(page, name, height, { width, kind, scale }) {
+  const quality = kind === 'webp' ? { quality: 85 } : {};
+  const clip = { x: 0, y: 0, width, height, scale };
+  let blank;
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    await page.waitForNetworkIdle({ idleTime: 200 });
+    await page.evaluate(() => window.settle());
+    const taken = await page.screenshot({ type: kind, ...quality, clip, captureBeyondViewport: false, encoding: 'base64' });
+    blank = await page.evaluate((address) => window.blankTables(address), `data:image/${kind};base64,${taken}`);
+    if (!blank.length) return Buffer.from(taken, 'base64');
+  }
+  throw new Error(`${name}: the picture shows no row of ${blank.join(', ')}`);
+}
+
 async function drawn(browser, url, scene, choice, out) {
   const page = await browser.newPage();
   const complaints = [];
@@ -64,15 +82,11 @@ async function drawn(browser, url, scene, choice, out) {
   const name = `${scene.dashboard.uid}-${choice.width}-${choice.theme}${choice.open ? '-open' : ''}`;
   await page.setViewport({ width: choice.width, height: 1000 });
   await page.goto(url, { waitUntil: 'load' });
-  const report = await page.evaluate((what, how) => window.draw(what, how), scene, { width: choice.width, dark: choice.theme === 'dark', open: choice.open });
-  if (choice.pictures) {
-    await page.waitForNetworkIdle({ idleTime: 200 });
-    await page.setViewport({ width: choice.width, height: report.height });
-    await page.evaluate(() => window.settle()); // the tables draw themselves again in the new height
-    const clip = { x: 0, y: 0, width: choice.width, height: report.height, scale: choice.scale };
-    const quality = choice.kind === 'webp' ? { quality: 85 } : {};
-    await page.screenshot({ path: join(out, `${name}.${choice.kind}`), type: choice.kind, ...quality, clip });
-  }
+  const how = { width: choice.width, dark: choice.theme === 'dark', open: choice.open };
+  const height = await page.evaluate((what, how) => window.place(what, how), scene, how);
+  await page.setViewport({ width: choice.width, height }); // before the drawing: tables draw themselves again in a new height
+  const report = await page.evaluate(() => window.draw());
+  if (choice.pictures) await writeFile(join(out, `${name}.${choice.kind}`), await picture(page, name, height, choice));
   await writeFile(join(out, `${name}.json`), `${JSON.stringify({ ...report, ...choice, uid: scene.dashboard.uid, complaints }, null, 1)}\n`);
   await page.close();
 }

@@ -2,6 +2,7 @@
 import '@fontsource/inter/latin-400.css';
 import '@fontsource/inter/latin-500.css';
 import '@fontsource/roboto-mono/latin-400.css';
+import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { createTheme, setTimeZoneResolver } from '@grafana/data';
 import { GlobalStyles, PanelChrome, ThemeContext } from '@grafana/ui';
@@ -166,26 +167,41 @@ async function settled(placed, data) {
   await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 3000 }));
 }
 
-let root;
+const FONTS = ['400 12px Inter', '500 12px Inter', '400 12px "Roboto Mono"'];
 
-/** Draws a dashboard and says what was drawn. */
-window.draw = async (scene, { width, dark, open }) => {
+/** Grafana measures a text once and keeps its width, so the fonts of its styles have to be there before the first panel. */
+async function loadFonts(root, theme) {
+  flushSync(() => root.render(<ThemeContext.Provider value={theme}><GlobalStyles /></ThemeContext.Provider>));
+  const loaded = await Promise.all(FONTS.map((font) => document.fonts.load(font)));
+  const missing = FONTS.filter((_, at) => !loaded[at].length);
+  if (missing.length) throw new Error(`fonts not loaded: ${missing.join(', ')}`);
+}
+
+let asked;
+
+/** Takes a dashboard to draw and says how high its page is. The window gets that height before anything is drawn. */
+window.place = (scene, { width, dark, open }) => {
   const theme = createTheme({ colors: { mode: dark ? 'dark' : 'light' } });
+  const placed = laidOut(scene.dashboard, { open, width });
+  const bottom = Math.max(...placed.map(({ panel, y }) => placeOf({ ...panel.gridPos, y }, width)).map(({ top, height }) => top + height));
+  asked = { scene, width, open, theme, placed, height: Math.ceil(bottom + MARGIN) };
+  return asked.height;
+};
+
+/** Draws the dashboard and says what was drawn. */
+window.draw = async () => {
+  const { scene, width, open, theme, placed, height } = asked;
   window.currentTheme = theme;
   setTimeZoneResolver(() => 'utc');
   const replaceVariables = replacer(scene.variables, scene.from, scene.to);
-  const placed = laidOut(scene.dashboard, { open, width });
   const data = await Promise.all(
     placed.map(({ panel }) => (panel.type === 'row' ? null : dataOf(panel, scene.answers[panel.title] ?? {}, replaceVariables, theme))),
   );
   document.body.style.cssText = `margin: 0; background: ${theme.colors.background.canvas}; width: ${width}px; position: relative`;
-  const bottom = Math.max(...placed.map(({ panel, y }) => placeOf({ ...panel.gridPos, y }, width)).map(({ top, height }) => top + height));
-  root ??= createRoot(document.getElementById('root'));
-  root.render(
-    <Page key={Math.random()} scene={scene} placed={placed} data={data} replaceVariables={replaceVariables} theme={theme} width={width} open={open} />,
-  );
-  await document.fonts.ready;
-  window.settle = () => settled(placed, data);
+  const root = createRoot(document.getElementById('root'));
+  await loadFonts(root, theme);
+  root.render(<Page scene={scene} placed={placed} data={data} replaceVariables={replaceVariables} theme={theme} width={width} open={open} />);
+  asked.data = data;
   await window.settle();
   const panels = placed.flatMap(({ panel, row }, at) => {
     if (panel.type === 'row') return [];
@@ -195,6 +211,27 @@ window.draw = async (scene, { width, dark, open }) => {
       ...contentDrawn(panel, data[at], replaceVariables, theme),
     }];
   });
-  return { height: Math.ceil(bottom + MARGIN), green: theme.visualization.getColorByName('green'), panels, annotations: scene.annotations };
+  return { height, green: theme.visualization.getColorByName('green'), panels, annotations: scene.annotations };
+};
+
+window.settle = () => settled(asked.placed, asked.data);
+
+const TITLE_BAR = 40;
+
+/** Tables with rows of which a picture of the page shows none: below the title every point has the same colour. */
+window.blankTables = async (address) => {
+  const picture = new Image();
+  picture.src = address;
+  await picture.decode();
+  const context = new OffscreenCanvas(picture.width, picture.height).getContext('2d');
+  context.drawImage(picture, 0, 0);
+  const scale = picture.width / asked.width;
+  return asked.placed.filter(({ panel }, at) => {
+    if (panel.type !== 'table' || !asked.data[at].frames[0]?.length) return false;
+    const { left, top, right, bottom } = document.querySelector(`[data-panel="${at}"]`).getBoundingClientRect();
+    const inside = [left + 4, top + TITLE_BAR, right - left - 8, bottom - top - TITLE_BAR - 4].map((edge) => Math.round(edge * scale));
+    const points = new Uint32Array(context.getImageData(...inside).data.buffer);
+    return points.every((point) => point === points[0]);
+  }).map(({ panel }) => panel.title);
 };
 window.ready = true;

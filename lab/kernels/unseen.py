@@ -4,6 +4,7 @@ import argparse
 import json
 import lzma
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,10 +20,29 @@ _KERNEL = "6.12"
 
 def recordings(folder: Path) -> list[dict[str, object]]:
     """Return the recordings of a guest with the packets as truth, in the order of their names."""
-    return [
-        json.loads(place.read_text()) | {"truth": _truth(calls(place.with_name("packets.pcap")))}
-        for place in sorted(folder.glob("*/recording.json"))
-    ]
+    return [_recording(place) for place in sorted(folder.glob("*/recording.json"))]
+
+
+def _recording(place: Path) -> dict[str, object]:
+    """Return a recording with its truth.
+
+    Raises:
+        ValueError: the capture has other calls than the client counted, so that it proves nothing.
+    """
+    recorded, sent = json.loads(place.read_text()), calls(place.with_name("packets.pcap"))
+    (_, before), *_, (_, after) = recorded["looks"]
+    for operation in (READ, WRITE):
+        counted = _completed(after, operation) - _completed(before, operation)
+        captured = sum(call.operation == operation for call in sent)
+        if counted != captured:
+            raise ValueError(
+                f"{recorded['name']}: {captured} {operation} in the capture, and the client counted {counted}"
+            )
+    return {**recorded, "truth": _truth(sent)}
+
+
+def _completed(mountstats: str, operation: str) -> int:
+    return sum(map(int, re.findall(rf"^\s+{operation}: (\d+)", mountstats, re.MULTILINE)))
 
 
 def _truth(sent: Iterable[Call]) -> dict[str, float]:

@@ -328,8 +328,6 @@ def copy(folder: str, to: str) -> None:
 def tar(folder: str, to: str) -> None:
     with tarfile.open(f"{to}.tar", "w") as archive:
         archive.add(folder)
-    with tarfile.open(f"{to}.tar") as archive:
-        archive.extractall(to, filter="data")
 
 
 def sqlite(path: str, rows: int, low: int, high: int, commit_each: int, seed: int) -> None:

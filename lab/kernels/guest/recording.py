@@ -12,6 +12,7 @@ from lab.kernels.guest.drawn import SEED, Program, Workload, drawn
 from lab.kernels.guest.lab import HERE, OPTIONS, OUT, A, B, mount, run, say, wait
 
 _LOOK_S = 1.0
+_CAPTURED_S = 5.0  # libpcap hands over a packet after a second at most
 
 
 class _Looks(threading.Thread):
@@ -70,7 +71,7 @@ def _record(workload: Workload) -> None:
     codes = [program.wait() for program in programs]
     run("sync")
     recorded = {"looks": looks.end(), "mountinfo": Path("/proc/self/mountinfo").read_text()}
-    time.sleep(_LOOK_S)
+    time.sleep(_CAPTURED_S)
     capture.send_signal(signal.SIGINT)
     capture.wait()
     about = {"name": workload.name, "kind": workload.kind, "options": workload.options}

@@ -105,6 +105,7 @@ class Shown:
     code: int
     errors: str
     left: list[Path]
+    said: str  # on standard output
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +117,25 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
             lambda: text if all(map((text := get(url)).__contains__, SHOWN)) else "",
             "clients, measured IOPS, addresses and other services on one page",
         )
+        demo.printed(r"(First poll ended)")
         code = demo.stop(signal.SIGINT)
-        return Shown(page, code, demo.err.read_text(), list(demo.temporary.iterdir()))
+        return Shown(page, code, demo.err.read_text(), list(demo.temporary.iterdir()), demo.said())
 
 
 def test_the_demo_ends_with_ctrl_c_and_leaves_nothing(shown: Shown) -> None:
     assert (shown.code, shown.errors, shown.left) == (0, "", [])
+
+
+def test_the_demo_says_when_its_first_poll_has_ended_and_what_is_there_then(shown: Shown) -> None:
+    lines = shown.said.partition("First poll ended")[2].splitlines()[4:]
+    names = [re.sub(r'mount_target="([^"]+)".*', r"\1", line) for line in lines]
+    assert names == [
+        "fss_mount_target_iops{mt-home",
+        "fss_mount_target_iops{mt-home-b",
+        "fss_mount_target_iops_limit{mt-home",
+        "fss_mount_target_iops_limit{mt-home-b",
+    ]
+    assert all('_id="ocid1...' in line for line in lines)
 
 
 def test_measured_estimated_and_client_iops_of_one_mount_target_stand_side_by_side(shown: Shown) -> None:

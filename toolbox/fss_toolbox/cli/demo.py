@@ -4,9 +4,10 @@
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -21,11 +22,13 @@ from fss_exporter.cli.serve import ServeFlags, run
 from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag, switch, takes
+from fss_toolbox.demo.first_poll import FirstPoll
 from fss_toolbox.demo.recorded_clients import Clients
 from fss_toolbox.demo.region import Region, large, small
 from fss_toolbox.demo.region.charges import ChargeTable
 from fss_toolbox.demo.region.faults import DEMO_KINDS
 from fss_toolbox.demo.server_meter import ServerMeter
+from fss_toolbox.fetch import get
 
 UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
 
@@ -126,7 +129,22 @@ def demo(flags: DemoFlags) -> None:
                 "services": [NAS_SETTINGS],
             },
         )
-        run(options, on_listening=lambda urls: click.echo(_text("exporter", region, credentials, urls[0])))
+
+        def listens(urls: Sequence[str]) -> None:
+            click.echo(_text("exporter", region, credentials, urls[0]))
+            name = region.tenancy.mount_targets[0].name
+            first_poll = FirstPoll(partial(get, urls[0]), name, partial(_say_first_poll, urls[0], name))
+            first_poll.start()
+            undo.callback(first_poll.stop)
+
+        run(options, on_listening=listens)
+
+
+def _say_first_poll(metrics: str, mount_target: str, series: Sequence[str]) -> None:
+    command = f"curl -s {metrics} | grep '^fss_mount_target_iops.*{mount_target}'"
+    click.echo(
+        "\n".join(("", "First poll ended. Load and ceiling, with short OCIDs:", "", f"    {command}", "", *series))
+    )
 
 
 def _started(flags: DemoFlags) -> Region:

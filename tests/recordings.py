@@ -7,6 +7,7 @@ something, operations per second do not.
 """
 
 import gzip
+import hashlib
 import json
 import lzma
 import os
@@ -36,6 +37,7 @@ class Recording:
     looks: tuple[tuple[float, str], ...]
     mountinfo: str
     truth: dict[str, Any]
+    kind: str = ""  # of workload, where it was drawn
 
     @property
     def exact(self) -> dict[str, int]:
@@ -113,21 +115,50 @@ def load_all(root: Path = RECORDINGS) -> list[Recording]:
     return [load(folder) for folder in folders]
 
 
-def load_blind() -> list[Recording]:
-    """The blind recordings of kernel 6.12: the rule for sizes was not chosen with them. See fixtures/blind-6.12.md."""
-    return _packed("blind-6.12.json.xz")
+PACKED_KERNEL = "6.12"
 
 
 def load_live() -> list[Recording]:
-    """Real programs on kernel 6.12: the rule for sizes was not chosen with them. See fixtures/live-6.12.md."""
+    """Real programs on kernel 6.12. The rule for one odd size was chosen with them. See fixtures/live-6.12.md."""
     return _packed("live-6.12.json.xz")
+
+
+def load_repeated() -> list[Recording]:
+    """Workloads of the tuning set on another kernel. See fixtures/other-6.12.md."""
+    chosen = {recording.name for recording in load_all()}
+    return [recording for recording in _packed("other-6.12.json.xz") if recording.name in chosen]
+
+
+def load_older() -> list[Recording]:
+    """Other workloads, which had no part in the choice of the rule. See fixtures/other-6.12.md."""
+    chosen = {recording.name for recording in load_all()}
+    return [recording for recording in _packed("other-6.12.json.xz") if recording.name not in chosen]
+
+
+UNSEEN = RECORDINGS.parent / "unseen-6.12.md"
+_RULE = Path(__file__).parents[1] / "exporter/fss_exporter/model/estimate.py"
+
+
+def load_unseen() -> list[Recording]:
+    """Workloads drawn by chance and recorded after the rule was frozen. See fixtures/unseen-6.12.md."""
+    return _packed("unseen-6.12.json.xz")
+
+
+def is_frozen() -> bool:
+    """Whether the rule is still the one that was frozen before the drawn workloads were recorded."""
+    return hashlib.sha256(_RULE.read_bytes()).hexdigest() in UNSEEN.read_text()
 
 
 def _packed(name: str) -> list[Recording]:
     entries = json.loads(lzma.decompress((RECORDINGS.parent / name).read_bytes()))
     return [
         Recording(
-            entry["name"], "6.12", tuple((at, text) for at, text in entry["looks"]), entry["mountinfo"], entry["truth"]
+            entry["name"],
+            PACKED_KERNEL,
+            tuple((at, text) for at, text in entry["looks"]),
+            entry["mountinfo"],
+            entry["truth"],
+            entry.get("kind", ""),
         )
         for entry in entries
     ]

@@ -91,6 +91,23 @@ def test_the_point_of_nfsiostat_output_is_close_to_that_of_the_counters() -> Non
     assert only.mean_read_bytes == pytest.approx(88_840, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("size", "header", "iops"),
+    [(32_768, 236, 2000), (32_768, 404, 2000), (4096, 236, 2000), (36_864, 236, 3000), (1_048_576, 236, 33_000)],
+)
+def test_transfers_of_one_page_multiple_cost_what_this_size_costs(size: int, header: int, iops: float) -> None:
+    """As in the rule of the live agent: the page multiple below the mean on the wire is the size if one header fits."""
+    text = output("k_mixed", "nfsiostat")
+    kilobytes = (size + header) / 1024
+    row = f"1000.000 {1000 * kilobytes:.3f} {kilobytes:.3f} 0 (0.0%) 1.0 1.0 1.0 0 (0.0%)"
+    text = re.sub(r"(?m)(^read: .*\n).*$", rf"\1 {row}", text)
+    (only,) = parse_nfsiostat_output("saved.txt", text).traffic.values()
+
+    assert only.operations[READ].iops is not None
+    assert only.operations[READ].iops.point == pytest.approx(iops)
+    assert only.mean_read_bytes == pytest.approx(size)
+
+
 def test_rows_of_attributes_and_directories_cost_their_weight() -> None:
     text = output("k_mixed", "nfsiostat") + (
         "getattr:           ops/s            kB/s           kB/op         retrans    avg RTT (ms)    avg exe (ms)\n"

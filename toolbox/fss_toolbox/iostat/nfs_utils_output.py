@@ -38,6 +38,8 @@ _NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
 _ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
 _HEADERS_BYTES: Final = (200, 240, 500)
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
+_PAGE_BYTES: Final = 4096
+_LAST_DIGIT: Final = 0.00051  # half of the last of three decimals, and a little for the arithmetic of floats
 
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -167,7 +169,7 @@ def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[Operatio
         rate, units, rtt, execute, *more = _columns(text)
     except ValueError as error:
         raise UsageError(f"{source}: not a row of nfsiostat: {text.strip()[:80]}") from error
-    iops, payload = _cost(name, rate, units * unit_bytes)
+    iops, payload = _cost(name, rate, units * unit_bytes, unit_bytes)
     figures = OperationTraffic(
         operations=rate,
         iops=iops,
@@ -192,13 +194,27 @@ def _columns(text: str) -> list[float]:
     return [rate, units, *times]
 
 
+def _one_page_multiple(rate: float, wire_bytes: float, unit_bytes: float) -> float:
+    """Return the size if all operations may have one size in whole pages, else 0. The live agent has this rule too: a header is shorter than a
+    page and a multiple of four bytes, so the size is the page multiple below the mean. `unit_bytes` is that of the printed column.
+    """
+    if not rate or not wire_bytes:
+        return 0.0
+    least, _, most = _HEADERS_BYTES
+    mean = wire_bytes / rate
+    pages, header = divmod(mean, _PAGE_BYTES)
+    rounded = mean * _LAST_DIGIT * (unit_bytes / wire_bytes + 1 / rate)
+    fits = least - rounded <= header <= most + rounded and abs(header - 4 * round(header / 4)) <= rounded
+    return pages * _PAGE_BYTES if fits else 0.0
+
+
 def _finite(text: str) -> float:
     if not re.fullmatch(_NUMBER, text):
         raise ValueError(f"{text} is not a number")
     return float(text)
 
 
-def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, float]:
+def _cost(name: str, rate: float, wire_bytes: float, unit_bytes: float) -> tuple[Bounds | None, float]:
     """Cost of an operation at a rate, and the likely payload, from bytes per second with headers in both directions."""
     if name in FIXED_COSTS:
         return Bounds.exact(rate * FIXED_COSTS[name]), 0.0
@@ -207,6 +223,7 @@ def _cost(name: str, rate: float, wire_bytes: float) -> tuple[Bounds | None, flo
     # Rates have three decimals: a thousand seconds of them are whole operations.
     count = round(rate * 1000)
     least, likely, most = (max(0, round(1000 * (wire_bytes - rate * header))) for header in reversed(_HEADERS_BYTES))
+    likely = round(count * _one_page_multiple(rate, wire_bytes, unit_bytes)) or likely
     low, point, high = (
         estimate_transfers(name, count, payload, LARGEST_TRANSFER_BYTES) for payload in (least, likely, most)
     )

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from lab.kernels.guest.drawn import SEED, drawn
 from tests.mixes import errors
 from tests.recordings import (
     METADATA,
@@ -32,7 +33,6 @@ from tools.accuracy import (
     measure,
     sets,
 )
-from tools.kernels.guest.drawn import SEED, drawn
 
 from fss_exporter.model.operations import READ, WRITE
 

@@ -54,6 +54,9 @@ test-browser: .venv/dev ## the status page in a real browser, and its accessibil
 test-dashboards: .venv/dev servers ## every query of every dashboard, in a real prometheus that scrapes the demo (five minutes, most of them waiting)
 	@$(BIN)/python -m pytest tests/e2e/with_dashboards.py $(ARGS)
 
+test-compose: .venv/dev servers ## the files of deploy/compose with the prometheus and alertmanager of this host, on the running demo (minutes, most of them waiting)
+	@$(BIN)/python -m pytest tests/deploy/with_compose.py $(ARGS)
+
 test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
 	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/fss_toolbox/top/with_terminal.py $(ARGS)
 

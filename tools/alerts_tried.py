@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 from os import cpu_count
 
 from tests.rules.incidents import INCIDENTS
+from tests.rules.notifications import Notification
 from tests.rules.pack import ROOT
 from tests.rules.runner import Incident, Outcome, tried
 
@@ -33,14 +34,14 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     for outcome in outcomes:
         for sent in outcome.sent:
             for alert in dict.fromkeys(sent.alerts):
-                minutes[alert, sent.kind].append(sent.minute)
+                minutes[alert, sent.kind].append(sent.minute - _cause(outcome.incident, sent))
     quiet = sum(not outcome.sent for outcome in outcomes)
     wrong = [f"- {outcome.incident}: {outcome.wrong}" for outcome in outcomes if outcome.wrong]
     rows = [f"| {alert} | {kind} | {len(of)} | {_span(of)} |" for (alert, kind), of in sorted(minutes.items())]
     return "\n".join(
         [
             f"{HEAD}{len(outcomes)} incidents were tried, {len(outcomes) - len(wrong)} hold, and {quiet} of them are quiet.",
-            "`tests/rules/incidents.py` has the incidents, and build/alerts-tried.csv their messages. Minutes run from the start of an incident to the message.",
+            "`tests/rules/incidents.py` has the incidents, and build/alerts-tried.csv their messages. Minutes run from the begin of the cause to the message.",
             "",
             "| alert | message | incidents | minutes |",
             "|---|---|---|---|",
@@ -48,6 +49,13 @@ def summary(outcomes: Sequence[Outcome]) -> str:
             "",
             *([*wrong, ""] if wrong else []),
         ]
+    )
+
+
+def _cause(incident: Incident, sent: Notification) -> float:
+    """The minute in which the cause of a message begins."""
+    return max(
+        (wanted.since for wanted in incident.wanted if wanted.fits(sent) and wanted.since <= sent.minute), default=0.0
     )
 
 

@@ -9,6 +9,7 @@ import yaml
 from tests.for_each import for_each
 from tests.recordings import is_frozen, load_unseen
 from tools.accuracy import mean_error, measure
+from tools.command_pages import output
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.cli.serve import ServeFlags
@@ -52,6 +53,14 @@ def test_every_line_of_output_is_a_series_of_the_catalogue() -> None:
         assert tuple(re.findall(r'(\w+)="', labels)) == tuple(sorted(CATALOGUE[name].labels)), name
 
 
+def test_the_table_of_operations_is_what_the_command_above_it_prints() -> None:
+    (command, printed), *_ = re.findall(
+        r"```console\n\.venv/bin/(fss-exporter iostat .*?)```\n\n```text\n(.*?)```", README, re.DOTALL
+    )
+
+    assert printed == output(command.replace("\\\n", " "), "")
+
+
 def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
     (pattern,) = re.findall(r"grep '(.*)'", README)
     shown = re.findall(r"^fss_\w+\{.*$", README, re.MULTILINE)
@@ -65,10 +74,11 @@ def test_every_query_parses(query: str) -> None:
 
 
 def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
-    (configuration,) = blocks("yaml")
+    rules, configuration = blocks("yaml")
     path = tmp_path / "fss-exporter.yml"
     path.write_text(configuration)
 
+    assert [name for name in yaml.safe_load(rules)["rule_files"] if not (ROOT / name).is_file()] == []
     assert load(path).latency_objectives
     assert yaml.safe_load(configuration)["limits"]["mount_targets"]["mt-home"] == {"iops": 80000}
 
@@ -77,7 +87,7 @@ def test_port_python_and_licence_are_the_codes_own() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert ServeFlags().listen_addresses == (":10949",)
-    assert "Both listen on port 10949" in README
+    assert "Agent and poller listen on port 10949" in README
     assert f"Needs Python {project['requires-python'].removeprefix('>=')} or later" in README
     assert project["license"] in README
 

@@ -118,7 +118,7 @@ DOES_NOT_SERVE = (
         "two outages of 20 minutes, three hours apart",
         Site(minutes=240),
         (Hang(0, 20), Hang(180, 200)),
-        (page("FssMountTargetDown", 5), page("FssMountTargetDown", 185)),
+        (page("FssMountTargetDown", 5), page("FssMountTargetDown", 185, since=180)),
     ),
     Incident(
         "20 mount targets of a region are down",
@@ -132,7 +132,7 @@ DOES_NOT_SERVE = (
         (Slow(targets=(0, 1, 2)), Hang(60, 90, targets=(3,))),
         (
             page("FssRegionDegraded", 12, "Requests to 3 mount targets of eu-frankfurt-1", "10.96.0."),
-            page("FssMountTargetDown", 65, "Mount target mt-00003 (10.96.0.3, eu-frankfurt-1)"),
+            page("FssMountTargetDown", 65, "Mount target mt-00003 (10.96.0.3, eu-frankfurt-1)", since=60),
         ),
     ),
     Incident(
@@ -151,7 +151,10 @@ DOES_NOT_SERVE = (
         "the poller dies, and its clients hang 15 minutes later",
         Site(),
         (PollerDown(), Hang(15, 45)),
-        (page("FssOciPollerDown", 15), page("FssMountTargetDown", 20, f"{FIRST} does not serve: 10 client(s) hang")),
+        (
+            page("FssOciPollerDown", 15),
+            page("FssMountTargetDown", 20, f"{FIRST} does not serve: 10 client(s) hang", since=15),
+        ),
     ),
 )
 
@@ -239,7 +242,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "requests at 90 % of the latency objective for an hour, and then at 150 %",
         Site(before=60, minutes=180),
         (Slow(0, 60, milliseconds=9), Slow(60, 90, milliseconds=15)),
-        (ticket("FssMountTargetLatencyHigh", 12), page("FssMountTargetSlow", 74)),
+        (ticket("FssMountTargetLatencyHigh", 12), page("FssMountTargetSlow", 74, since=60)),
     ),
     Incident(
         "requests at 150 % of the latency objective for an hour, and then at 90 %",
@@ -311,7 +314,7 @@ LOAD_AND_CEILINGS = (
         "the IOPS ceiling is reached, and the poller dies",
         Site(),
         (Work(times=9.6, side="oci"), PollerDown(20)),
-        (ticket("FssMountTargetIopsHigh", 30, FIRST), page("FssOciPollerDown", 30)),
+        (ticket("FssMountTargetIopsHigh", 30, FIRST), page("FssOciPollerDown", 30, since=20)),
     ),
     Incident(
         "the poller dies, and clients fill the mount target 15 minutes later",
@@ -329,16 +332,16 @@ LOAD_AND_CEILINGS = (
         (PollerDown(), Work(15, times=72)),
         (
             page("FssOciPollerDown", 15),
-            ticket("FssMountTargetIopsHigh", 30),
-            ticket("FssMountTargetReadBandwidthHigh", 30),
-            ticket("FssMountTargetWriteBandwidthHigh", 30),
+            ticket("FssMountTargetIopsHigh", 30, since=15),
+            ticket("FssMountTargetReadBandwidthHigh", 30, since=15),
+            ticket("FssMountTargetWriteBandwidthHigh", 30, since=15),
         ),
     ),
     Incident(
         "OCI publishes 20 minutes late, and clients fill the mount target",
         Site(minutes=90),
         (Late(minutes=20), Work(40, times=72)),
-        (ticket("FssOciDataLate", 20), page("FssOciDataLate", 30), ticket("FssMountTargetIopsHigh", 55)),
+        (ticket("FssOciDataLate", 20), page("FssOciDataLate", 30), ticket("FssMountTargetIopsHigh", 55, since=40)),
     ),
     Incident(
         "78 and 82 % of the IOPS ceiling in turn, for four hours",
@@ -375,7 +378,7 @@ LOAD_AND_CEILINGS = (
         "the IOPS ceiling is reached, and requests become slow 40 minutes later",
         Site(minutes=120),
         (Work(times=9.6, side="oci"), Slow(40, 80)),
-        (ticket("FssMountTargetIopsHigh", 16), page("FssMountTargetSlow", 52)),
+        (ticket("FssMountTargetIopsHigh", 16), page("FssMountTargetSlow", 52, since=40)),
     ),
     Incident(
         "reads use 95 % of the bandwidth",
@@ -584,7 +587,7 @@ MONITORING = (
         "the leader dies while all requests fail",
         Site(pollers=2, standby="shared", minutes=90),
         (Failing(0, 45, share=1.0), PollerDown(10, 60)),
-        (page("FssMountTargetDown|FssMountTargetFailing", 10), ticket("FssExporterDown", 45)),
+        (page("FssMountTargetDown|FssMountTargetFailing", 10), ticket("FssExporterDown", 45, since=10)),
     ),
     Incident(
         "a leader and the poller that stands by restart in turn each ten minutes",

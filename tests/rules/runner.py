@@ -29,19 +29,25 @@ class Message:
     alert: str  # the name, or names with `|` where the rules may choose
     by: float  # latest minute
     says: tuple[str, ...] = ()  # what the text of the alert says in that minute
+    since: float = 0.0  # minute in which its cause begins
+
+    def fits(self, sent: Notification) -> bool:
+        """Return whether a message that came is this one."""
+        names = set(self.alert.split("|"))
+        return sent.kind == self.kind and names >= set(sent.alerts) and 0 <= sent.minute <= self.by
 
     def __str__(self) -> str:
         return f"{self.kind} {self.alert} by {self.by:g}"
 
 
-def page(alert: str, by: float, *says: str) -> Message:
+def page(alert: str, by: float, *says: str, since: float = 0.0) -> Message:
     """A page."""
-    return Message("page", alert, by, says)
+    return Message("page", alert, by, says, since)
 
 
-def ticket(alert: str, by: float, *says: str) -> Message:
+def ticket(alert: str, by: float, *says: str, since: float = 0.0) -> Message:
     """A ticket."""
-    return Message("ticket", alert, by, says)
+    return Message("ticket", alert, by, says, since)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,7 @@ class Outcome:
         """What differs from the wanted messages. Empty if nothing does."""
         left, wrong = list(self.sent), []
         for message in self.incident.wanted:
-            fits = [rest_item for rest_item in left if _fits(message, rest_item)]
+            fits = [rest_item for rest_item in left if message.fits(rest_item)]
             if fits:
                 left.remove(fits[0])
             else:
@@ -97,11 +103,6 @@ class Outcome:
             text = self.texts.get((message.alert, message.by), "")
             wrong += [f"{message} does not say {words!r} but {text!r}" for words in message.says if words not in text]
         return "; ".join(wrong + [f"unwanted {message}" for message in left])
-
-
-def _fits(message: Message, sent: Notification) -> bool:
-    names = set(message.alert.split("|"))
-    return sent.kind == message.kind and names >= set(sent.alerts) and 0 <= sent.minute <= message.by
 
 
 def tried(incident: Incident, promtool: str | None = None) -> Outcome:

@@ -69,7 +69,7 @@ LOOPS: dict[str, Callable[[Path], Iterable[Worker]]] = {
     "web_config": of_web_config,
     "client_publish": of_client_publishing,
 }
-OF_THE_DEMO = {"demo_clients", "demo_server_meter"}
+OF_THE_DEMO = {"demo_clients", "demo_first_poll", "demo_server_meter"}
 ENDS_WITH_AN_ANSWER = {"instance_metadata"}
 """The end of the loop is its success, so that no heartbeat is read."""
 

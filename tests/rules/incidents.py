@@ -320,7 +320,7 @@ LOAD_AND_CEILINGS = (
         "the poller dies, and clients fill the mount target 15 minutes later",
         Site(),
         (PollerDown(), Work(15, times=72)),
-        (page("FssOciPollerDown", 15), ticket("FssMountTargetIopsHigh", 30, FIRST)),
+        (page("FssOciPollerDown", 15), ticket("FssMountTargetIopsHigh", 30, FIRST, since=15)),
     ),
     Incident(
         "the poller dies, and clients fill a mount target that may read 500 and write 200 MB/s",

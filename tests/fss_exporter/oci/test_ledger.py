@@ -22,7 +22,7 @@ from tests.region import Region
 from fss_exporter.background import OneWithin
 from fss_exporter.cli import oci_polling
 from fss_exporter.errors import UsageError
-from fss_exporter.oci.ledger import Ledger
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, Ledger
 from fss_exporter.oci.ledger_file import LedgerFile, dump, load
 
 
@@ -88,6 +88,17 @@ def test_a_ledger_from_the_future_counts_on_from_now(ahead_s: int) -> None:
     later = sum(minute * minute for minute in range(minutes + 2, run.minute + 1)) * 60.0
     assert run.poll.counted() == {name: count + later for name, count in counted.items()}
     assert run.judged() == {ocid: number + run.minute - minutes - 1 for ocid, number in judged.items()}
+
+
+@pytest.mark.parametrize("back", [1, 7, GIVE_UP_MINUTES])
+def test_a_clock_that_goes_back_some_minutes_counts_no_minute_again(back: int) -> None:
+    run = LedgerRun()
+    for _ in range(30):
+        run.poll.minute()
+    run.poll.now -= back * 60.0
+    for _ in range(30):
+        run.poll.minute()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
 
 
 EVENTS = st.sampled_from(["", "", "", "flap", "skip", "down", "restart", "restart twice"])

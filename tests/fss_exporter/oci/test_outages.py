@@ -12,6 +12,7 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
 from fss_exporter.oci.ledger import GIVE_UP_MINUTES, newest_complete
+from fss_exporter.oci.metric_table import METRICS
 
 
 def test_a_counter_counts_every_minute_of_an_outage_of_an_hour() -> None:
@@ -39,6 +40,24 @@ def test_a_stream_that_is_missing_after_an_outage_brings_its_backlog_later(missi
     poll.cloud.spoil = lambda streams: streams
     poll.minute()
     assert poll.counted()["a"] == poll.counted()["b"] == (63 + missing_polls) * 60.0
+
+
+@pytest.mark.parametrize(
+    ("failures", "queries"),
+    [("UUU", 3), ("UUNUUNUUN", 9), ("UU UU UU ", 9), ("NNNNNNNNN", 9)],
+    ids=["three without an answer", "a refusal in between", "an answer in between", "refusals"],
+)
+def test_a_region_is_left_alone_after_three_queries_in_a_row_without_an_answer(failures: str, queries: int) -> None:
+    poll = PolledRegion()
+    poll.cloud.names = [name for name, metric in METRICS.items() if not metric.discovered_only][:9]
+    errors = {
+        "U": Unreachable("down", operation="SummarizeMetricsData"),
+        "N": NotAuthorized("no", operation="SummarizeMetricsData"),
+    }
+    results = iter(failures)
+    poll.cloud.refuse = lambda operation: errors.get(next(results)) if operation == "SummarizeMetricsData" else None
+    poll.minute(2)
+    assert poll.cloud.calls.count("SummarizeMetricsData") == queries
 
 
 def test_a_first_answer_that_takes_ten_minutes_loses_no_minute() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
+from fss_exporter.oci.inventory.oci_inventory import Export
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Export
-from fss_exporter.oci.query_extent import QueryParts
+from fss_exporter.oci.metrics.query_extent import QueryParts
 from fss_exporter.settings import Oci
 from fss_exporter.shard import WHOLE
 

@@ -24,7 +24,7 @@ from tests.region import Region, shared_account, small
 
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, SdkClient, Session
-from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Endpoints
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops
 from fss_toolbox.calibrate.calibration_run import CalibrationRun, CountedMinute

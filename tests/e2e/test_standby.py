@@ -21,7 +21,7 @@ from tests.region import Region, small
 IN_A_HURRY = """
 from fss_exporter.cli import oci_polling
 from fss_exporter.cli.main import run
-from fss_exporter.oci import lease
+from fss_exporter.oci.polling import lease
 oci_polling.LOOK_SECONDS, lease.SILENT_SECONDS = 0.5, 5.0
 budget = oci_polling.CallBudget
 oci_polling.CallBudget = lambda _, **more: budget(1000.0, **more)

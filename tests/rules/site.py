@@ -201,7 +201,9 @@ class _Poller:
         if not self._has(faults.LeaseUnreadable, minute):
             yield
             return
-        with patch("fss_exporter.oci.lease.read_regular", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))):
+        with patch(
+            "fss_exporter.oci.polling.lease.read_regular", side_effect=OSError(errno.EIO, os.strerror(errno.EIO))
+        ):
             yield
 
     def body(self, minute: float) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from fss_exporter.addresses import NetworkAddress, used_once
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.inventory_rows import place_of
-from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import ACTIVE, Inventory, MountTarget
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
+from fss_exporter.oci.inventory.oci_inventory import ACTIVE, Inventory, MountTarget
+from fss_exporter.oci.rows.inventory_rows import place_of
 from fss_exporter.settings import Settings
 from fss_toolbox.tables import Progress
 

@@ -16,8 +16,8 @@ from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import SourceError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
-from fss_exporter.oci.client_waits import ClientWaits
-from fss_exporter.oci.publisher import Poster
+from fss_exporter.oci.publish.client_waits import ClientWaits
+from fss_exporter.oci.publish.publisher import Poster
 from fss_exporter.settings import Settings
 
 _INTERVAL_SECONDS: Final = 60.0

@@ -22,20 +22,20 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.cloud_client import CloudClient
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.lease import LOOK_SECONDS, Lease
-from fss_exporter.oci.ledger import Ledger, newest_complete
-from fss_exporter.oci.ledger_file import LedgerFile
-from fss_exporter.oci.metric_queries import MetricQueries
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.selection import InventorySelection
+from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger.ledger_file import LedgerFile
 from fss_exporter.oci.metric_table import METRICS, SERVICE_METRICS, metrics_of
-from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE
-from fss_exporter.oci.publisher import Publisher
-from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
-from fss_exporter.oci.region_poller import RegionPoller
-from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.oci.snapshot import SnapshotBoard
-from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.minutes.minute_judge import MinuteJudge
+from fss_exporter.oci.polling.lease import LOOK_SECONDS, Lease
+from fss_exporter.oci.polling.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
+from fss_exporter.oci.polling.region_poller import RegionPoller
+from fss_exporter.oci.polling.snapshot import SnapshotBoard
+from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.rows.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE
 

@@ -15,7 +15,7 @@ from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
 from fss_exporter.cli.oci_polling import Cloud
-from fss_exporter.oci.snapshot import PollState
+from fss_exporter.oci.polling.snapshot import PollState
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -99,7 +99,7 @@ def test_an_unexpected_error_while_publishing_costs_that_round_only(
         monkeypatch.undo()
         poll()
 
-    monkeypatch.setattr("fss_exporter.oci.publisher.points_of", explode)
+    monkeypatch.setattr("fss_exporter.oci.publish.publisher.points_of", explode)
     broken_rounds_then_a_good_one(loop_of(running, "oci_publish"), poll, mended, caplog)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.cloud_client import Listing, MetricRequest, Point, PrivateIp, Scope, Stream
+from fss_exporter.oci.inventory.oci_inventory import Export, ExportSet, FileSystem, MountTarget
 from fss_exporter.oci.metric_table import METRICS, OciMetric
-from fss_exporter.oci.oci_inventory import Export, ExportSet, FileSystem, MountTarget
 from fss_toolbox import mql
 
 TENANCY = "ocid1.tenancy.oc1..t"

@@ -8,15 +8,15 @@ from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.ledger import Ledger
-from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.selection import InventorySelection
+from fss_exporter.oci.ledger.ledger import Ledger
+from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE
-from fss_exporter.oci.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
-from fss_exporter.oci.region_poller import RegionPoller
-from fss_exporter.oci.selection import InventorySelection
-from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.oci.minutes.minute_judge import MinuteJudge
+from fss_exporter.oci.polling.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
+from fss_exporter.oci.polling.region_poller import RegionPoller
+from fss_exporter.oci.polling.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
 
 

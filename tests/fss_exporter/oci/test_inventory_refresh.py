@@ -9,8 +9,8 @@ from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, LateAnswer, NotAuthorized, Unreachable
-from fss_exporter.oci.address_lookup import AddressLookup
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
+from fss_exporter.oci.inventory.address_lookup import AddressLookup
 from fss_exporter.settings import load
 
 

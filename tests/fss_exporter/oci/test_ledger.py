@@ -22,8 +22,8 @@ from tests.region import Region
 from fss_exporter.background import OneWithin
 from fss_exporter.cli import oci_polling
 from fss_exporter.errors import UsageError
-from fss_exporter.oci.ledger import GIVE_UP_MINUTES, Ledger
-from fss_exporter.oci.ledger_file import LedgerFile, dump, load
+from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, Ledger
+from fss_exporter.oci.ledger.ledger_file import LedgerFile, dump, load
 
 
 def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:

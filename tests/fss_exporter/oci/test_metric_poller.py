@@ -19,15 +19,15 @@ from fss_exporter.background import EndLoop
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog
+from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.region_loops import Account, MetricPoller, MonitoredRegion
-from fss_exporter.oci.snapshot import InventoryState, MetricState, PollState, SnapshotBoard
+from fss_exporter.oci.polling.region_loops import Account, MetricPoller, MonitoredRegion
+from fss_exporter.oci.polling.snapshot import InventoryState, MetricState, PollState, SnapshotBoard
 from fss_exporter.settings import load
 
 if TYPE_CHECKING:
-    from fss_exporter.oci.inventory_refresh import InventoryRefresh
-    from fss_exporter.oci.region_poller import RegionPoller
+    from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+    from fss_exporter.oci.polling.region_poller import RegionPoller
 
 NAMES = ("a", "b")
 

@@ -9,8 +9,8 @@ from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
-from fss_exporter.oci.minute_judge import TargetFigures
 from fss_exporter.oci.minute_metrics import BY_MINUTE, HEALTH
+from fss_exporter.oci.minutes.minute_judge import TargetFigures
 
 FIGURES = {
     "MountTargetIOPS": 20_000.0,

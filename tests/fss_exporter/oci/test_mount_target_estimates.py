@@ -1,7 +1,7 @@
 """IOPS of one mount target in one minute, from what OCI publishes of the file systems behind."""
 
 from fss_exporter.oci.minute_metrics import METADATA, READ_BYTES, READS, WRITES
-from fss_exporter.oci.mount_target_estimates import estimate
+from fss_exporter.oci.minutes.mount_target_estimates import estimate
 
 MEGABYTE = float(1 << 20)
 

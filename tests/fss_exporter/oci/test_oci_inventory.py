@@ -9,11 +9,11 @@ from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.inventory_refresh import scopes_of
-from fss_exporter.oci.inventory_rows import inventory_rows, joined_places
-from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import Inventory, join
-from fss_exporter.oci.selection import ROOT, TagFilter, choose
+from fss_exporter.oci.inventory.inventory_refresh import scopes_of
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
+from fss_exporter.oci.inventory.oci_inventory import Inventory, join
+from fss_exporter.oci.inventory.selection import ROOT, TagFilter, choose
+from fss_exporter.oci.rows.inventory_rows import inventory_rows, joined_places
 from fss_exporter.settings import Settings, load
 
 MAKERS = {

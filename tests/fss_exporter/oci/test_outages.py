@@ -11,7 +11,7 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
-from fss_exporter.oci.ledger import GIVE_UP_MINUTES, newest_complete
+from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, newest_complete
 from fss_exporter.oci.metric_table import METRICS
 
 

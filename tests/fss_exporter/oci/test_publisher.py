@@ -23,10 +23,10 @@ from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError, SourceError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
-from fss_exporter.oci.client_waits import ClientWaits
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
-from fss_exporter.oci.published_metrics import PUBLISHED_METRICS, points_of
-from fss_exporter.oci.publisher import Publisher
+from fss_exporter.oci.publish.client_waits import ClientWaits
+from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, points_of
+from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.settings import Oci, Settings, load
 from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Estate, desired

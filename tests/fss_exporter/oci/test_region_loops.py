@@ -10,7 +10,7 @@ from tests.fss_exporter.oci.polled_region import Held, PolledRegion
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import FssError, UsageError
-from fss_exporter.oci.region_loops import Account, each_region
+from fss_exporter.oci.polling.region_loops import Account, each_region
 
 STAGES = (
     "ListAvailabilityDomains",

@@ -15,9 +15,9 @@ from tests.region import Account, Region, small
 
 from fss_exporter.oci.client import listed_records, read_credentials
 from fss_exporter.oci.client.service_clients import ServiceClient
+from fss_exporter.oci.inventory.oci_inventory import join
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of
-from fss_exporter.oci.oci_inventory import join
-from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Oci
 
 LUSTRE = small().lustre_file_systems[0]

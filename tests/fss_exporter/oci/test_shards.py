@@ -10,7 +10,7 @@ from tests.fss_exporter.oci.world import World
 from tests.region import large, small
 
 from fss_exporter.errors import ConfigError
-from fss_exporter.oci.oci_inventory import Export, FileSystem, Inventory, MountTarget
+from fss_exporter.oci.inventory.oci_inventory import Export, FileSystem, Inventory, MountTarget
 from fss_exporter.settings import load
 from fss_exporter.shard import Shard
 

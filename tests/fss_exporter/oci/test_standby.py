@@ -13,7 +13,7 @@ from tests.region import Region, small
 
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
-from fss_exporter.oci.lease import LOOK_SECONDS
+from fss_exporter.oci.polling.lease import LOOK_SECONDS
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors
 

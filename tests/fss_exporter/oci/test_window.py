@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.clock import NOON
 
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
+from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.query_extent import QueryParts, Window, window
+from fss_exporter.oci.metrics.query_extent import QueryParts, Window, window
 
 moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
 minutes = st.integers(min_value=-400, max_value=400).map(lambda at: NOON + at * MINUTE)

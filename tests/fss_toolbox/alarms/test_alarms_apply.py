@@ -15,7 +15,7 @@ from tests.region import Region, RegionLimits, shared_account, small
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, Session
-from fss_exporter.oci.selection import TagFilter
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.settings import Endpoints
 from fss_toolbox.alarms import pack, show
 from fss_toolbox.alarms.alarm_plan import Plan, plan, removal

@@ -11,8 +11,8 @@ from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
-from fss_exporter.oci.oci_inventory import ServiceResource
-from fss_exporter.oci.selection import TagFilter
+from fss_exporter.oci.inventory.oci_inventory import ServiceResource
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
 from fss_toolbox.alarms.alarm_plan import plan

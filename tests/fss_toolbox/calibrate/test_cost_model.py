@@ -18,7 +18,7 @@ from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.oci.minute_metrics import METADATA, READS, WRITES
-from fss_exporter.oci.mount_target_estimates import estimate
+from fss_exporter.oci.minutes.mount_target_estimates import estimate
 from fss_exporter.settings import Settings, load
 from fss_toolbox.iostat.saved_readings import between, read_saved
 

@@ -10,7 +10,7 @@ from tests.region import Region, small
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.limits import STANDARD, Limits
-from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Settings, load
 from fss_toolbox.cli.discover import configuration
 from fss_toolbox.discovery import DiscoveredMountTarget, http_sd, sharing_an_address

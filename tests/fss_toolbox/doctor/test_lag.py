@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fss_exporter.errors import BrokenAnswer
-from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_toolbox.doctor.account_facts import Lag
 from fss_toolbox.doctor.account_probe import EVERY_SECONDS, Probe, measure_lag
 from fss_toolbox.tables import Progress

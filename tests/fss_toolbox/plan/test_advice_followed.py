@@ -21,7 +21,7 @@ from tests.region import Region
 
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
-from fss_exporter.oci.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.rows.snapshot_collector import OciCollector, PolledAccount
 from fss_exporter.settings import Endpoints, Settings
 from fss_toolbox.plan import prometheus_api
 

@@ -16,9 +16,9 @@ from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
+from fss_exporter.oci.inventory.oci_inventory import ServiceResource
 from fss_exporter.oci.metric_table import is_success
 from fss_exporter.oci.mql_writer import NAME
-from fss_exporter.oci.oci_inventory import ServiceResource
 from fss_toolbox.alarms import figures
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
 from fss_toolbox.alarms.pack import EVENT_METRICS, KEY_TAG, PACK_TAG, Alarm, fill

@@ -11,7 +11,7 @@ from fss_exporter.model.minute_verdict import LEAST_REQUESTS
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import mql_writer
-from fss_exporter.oci.oci_inventory import ServiceResource
+from fss_exporter.oci.inventory.oci_inventory import ServiceResource
 
 Figures = Mapping[str, str]
 """Text by placeholder, e.g. `{"WARNING": "40000", "WARNING_TEXT": "40,000 IOPS"}`."""

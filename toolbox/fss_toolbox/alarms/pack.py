@@ -23,7 +23,7 @@ from typing import Any, Final
 from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE, METRICS, SERVICE_METRICS
-from fss_exporter.oci.published_metrics import PUBLISHED_METRICS
+from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS
 from fss_toolbox import mql
 
 PACK_TAG: Final = "fss-exporter-pack"

@@ -10,10 +10,10 @@ from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.cloud_client import Listing, Scope, dimensions_of
 from fss_exporter.oci.iam import NAMESPACE
-from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS
+from fss_exporter.oci.inventory.inventory_refresh import SERVICE_OPERATIONS
+from fss_exporter.oci.inventory.oci_inventory import Inventory, join
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import Inventory, join
-from fss_exporter.oci.selection import TagFilter
 from fss_toolbox.alarms.pack import EVENT_METRICS
 
 

@@ -11,9 +11,9 @@ from fss_exporter.errors import CloudError
 from fss_exporter.oci import mql_writer
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.series_store import MinuteStamps
+from fss_exporter.oci.metrics.series_store import MinuteStamps
 from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock
 from fss_toolbox.calibrate.calibration_steps import PAST_THE_END
 

@@ -16,10 +16,10 @@ from fss_exporter.flag_records import FilePath, flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.client import Session, read_credentials, region_of
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import NAMESPACES
-from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.selection import TagFilter
 from fss_exporter.settings import Settings
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack

@@ -21,9 +21,9 @@ from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.procfs import OWN_PID, Procfs
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_kernel_counting.exact_mode import exact
 from fss_kernel_counting.sizes.size_counts import Counts

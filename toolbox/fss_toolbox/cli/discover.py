@@ -16,9 +16,9 @@ from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.errors import CloudError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import LimitOverrides, OciAccount, Settings
 from fss_exporter.terminal_text import printable, printable_lines
 from fss_toolbox import discovery, printed, tables

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fss_exporter.cli.account import regions_of, sessions_of
 from fss_exporter.errors import CloudError, UsageError
 from fss_exporter.oci.client import Session, read_credentials
-from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.doctor.account_checks import check_region, check_subscriptions

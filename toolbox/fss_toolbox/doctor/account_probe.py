@@ -10,9 +10,9 @@ from typing import Final
 from fss_exporter.errors import CloudError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.inventory_refresh import SERVICE_OPERATIONS, InventoryRefresh
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.selection import InventorySelection
+from fss_exporter.oci.inventory.inventory_refresh import SERVICE_OPERATIONS, InventoryRefresh
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_toolbox.discovery import refresh_with_progress
 from fss_toolbox.doctor import account_facts as facts
 from fss_toolbox.doctor.metric_probe import ASKED_MINUTES, MetricProbe

@@ -7,8 +7,8 @@ from dataclasses import replace
 from sys import intern
 from typing import Any, Final
 
-from fss_exporter.oci import oci_inventory as records
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, epoch_seconds
+from fss_exporter.oci.inventory import oci_inventory as records
 
 Row = Mapping[str, Any]
 

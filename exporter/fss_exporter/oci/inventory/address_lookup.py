@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
-from fss_exporter.oci.oci_inventory import ACTIVE, MountTarget
+from fss_exporter.oci.inventory.oci_inventory import ACTIVE, MountTarget
 
 LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")  # API operations whose success is reported
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
-from fss_exporter.oci.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Settings
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
-from fss_exporter.oci.selection import TagFilter
+from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.shard import WHOLE, Shard
 
 ACTIVE: Final = "ACTIVE"  # Lifecycle state of a usable resource

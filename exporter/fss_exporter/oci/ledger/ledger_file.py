@@ -15,7 +15,7 @@ import msgspec
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
+from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1

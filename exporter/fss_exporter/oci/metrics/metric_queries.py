@@ -12,15 +12,15 @@ from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci import query_extent
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
-from fss_exporter.oci.labels import RegionLabels
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, newest_complete
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.series_store import SKIPPED, MinuteStamps, Receive, SeriesStore
-from fss_exporter.oci.snapshot import AnswerSummary, MetricState
+from fss_exporter.oci.metrics import query_extent
+from fss_exporter.oci.metrics.labels import RegionLabels
+from fss_exporter.oci.metrics.series_store import SKIPPED, MinuteStamps, Receive, SeriesStore
+from fss_exporter.oci.polling.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5

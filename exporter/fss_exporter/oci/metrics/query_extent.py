@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import CloudError, TooMuchData
-from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
-from fss_exporter.oci.oci_inventory import Inventory
 
 LATE_MINUTES = 4
 """Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is

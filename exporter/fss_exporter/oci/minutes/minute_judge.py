@@ -15,8 +15,9 @@ from fss_exporter.model import minute_verdict
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, RequestKind, RequestStream, Served
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
-from fss_exporter.oci.load_history import KEPT_SECONDS, LOAD_MINUTES, LoadHistory, Resource, ResourceLoad
+from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of
+from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
+from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
 from fss_exporter.oci.minute_metrics import (
     CONNECTIONS,
     ESTIMATED_FROM,
@@ -31,10 +32,9 @@ from fss_exporter.oci.minute_metrics import (
     WRITE_THROUGHPUT,
     WRITES,
 )
-from fss_exporter.oci.mount_target_estimates import estimate
-from fss_exporter.oci.mount_target_settings import latency_objectives_of
-from fss_exporter.oci.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.open_minutes import OpenMinutes, is_reported, without_latency
+from fss_exporter.oci.minutes.load_history import KEPT_SECONDS, LOAD_MINUTES, LoadHistory, Resource, ResourceLoad
+from fss_exporter.oci.minutes.mount_target_estimates import estimate
+from fss_exporter.oci.minutes.open_minutes import OpenMinutes, is_reported, without_latency
 from fss_exporter.settings import Settings
 
 _MEASURED: Final[Mapping[str, Resource]] = {

@@ -17,11 +17,11 @@ from fss_exporter.background import at_once
 from fss_exporter.errors import CloudError, FssError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.calls import FailureLog
-from fss_exporter.oci.inventory_refresh import InventoryRefresh
-from fss_exporter.oci.mount_target_settings import named_targets
-from fss_exporter.oci.oci_inventory import Inventory
-from fss_exporter.oci.region_poller import RegionPoller
-from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.mount_target_settings import named_targets
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.polling.region_poller import RegionPoller
+from fss_exporter.oci.polling.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
 
 _POLL_SHARE: Final = 0.9  # largest part of the interval that a poll takes

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
-from fss_exporter.oci.ledger import Ledger, newest_complete
-from fss_exporter.oci.metric_queries import MetricQueries
-from fss_exporter.oci.minute_judge import MinuteJudge
+from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
-from fss_exporter.oci.snapshot import InventoryState, PollState, SeriesColumn
+from fss_exporter.oci.minutes.minute_judge import MinuteJudge
+from fss_exporter.oci.polling.snapshot import InventoryState, PollState, SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = (

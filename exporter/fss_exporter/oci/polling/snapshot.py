@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from fss_exporter.catalogue import Declaration, Series
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.ledger import Key
-from fss_exporter.oci.minute_judge import TargetFigures
-from fss_exporter.oci.oci_inventory import Inventory
+from fss_exporter.oci.inventory.oci_inventory import Inventory
+from fss_exporter.oci.ledger.ledger import Key
+from fss_exporter.oci.minutes.minute_judge import TargetFigures
 
 _BETWEEN = ","
 

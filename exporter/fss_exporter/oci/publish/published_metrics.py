@@ -13,10 +13,10 @@ from typing import Any, Final
 from fss_exporter.model.limits import shape_of
 from fss_exporter.oci.cloud_client import time_stamp
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
-from fss_exporter.oci.load_history import CEILINGS, Resource
-from fss_exporter.oci.mount_target_settings import limits_of
-from fss_exporter.oci.oci_inventory import MountTarget
-from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.minutes.load_history import CEILINGS, Resource
+from fss_exporter.oci.polling.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
 _UTILIZATION: Final[Mapping[Resource, str]] = {

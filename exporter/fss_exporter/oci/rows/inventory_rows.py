@@ -7,8 +7,8 @@ from typing import Final
 from fss_exporter.addresses import NetworkAddress, used_once
 from fss_exporter.model.limits import shape_of
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
-from fss_exporter.oci.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
+from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of, limits_of, slo_objectives_of
+from fss_exporter.oci.inventory.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.settings import LimitOverrides, Settings
 
 Rows = Iterable[tuple[tuple[str, ...], float | None]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fss_exporter.errors import LateAnswer
-from fss_exporter.oci.oci_inventory import Export
+from fss_exporter.oci.inventory.oci_inventory import Export
 from fss_toolbox.doctor.account_checks import check_region, check_subscriptions
 from fss_toolbox.doctor.account_facts import (
     CallOutcome,

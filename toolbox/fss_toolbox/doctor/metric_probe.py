@@ -9,9 +9,9 @@ from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.client import Session
 from fss_exporter.oci.cloud_client import MetricRequest, Scope, dimensions_of, epoch_seconds
 from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.inventory.oci_inventory import Export, Inventory
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_exporter.oci.mql_writer import query
-from fss_exporter.oci.oci_inventory import Export, Inventory
 from fss_toolbox.doctor.account_facts import MetricFacts, ThroughputFactor, throughput_factor
 from fss_toolbox.mql import JoinOrder
 from fss_toolbox.tables import Progress

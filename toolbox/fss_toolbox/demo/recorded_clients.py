@@ -50,7 +50,7 @@ CLIENT_MOUNTS = (
     ClientMount("c_randread_1m", "10.90.0.5", "/share", "0a1b2c-demo.cn-hangzhou.nas.aliyuncs.com"),
 )
 """Mounts of the demo's client: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last mount
-belongs to Apsara NAS.
+has the address of Apsara NAS, and plays the recording of a client of an NFSv3 server of Linux, as all do.
 """
 
 

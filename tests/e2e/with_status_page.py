@@ -88,7 +88,7 @@ def test_a_browser_shows_the_page_as_it_is_meant_and_complains_of_nothing(tmp_pa
     text = visible_text(visited.dom)
     assert visited.complaints == []
     assert "OCI File Storage from" in text
-    assert "Busiest second of the last minute on this host" in text
+    assert "The peak is the busiest second of the last minute" in text
     assert "10.80.1.10" in text
     assert "10.80.1.10:/export/a" in text
     assert "nfs works" in text

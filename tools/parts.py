@@ -115,7 +115,7 @@ def run_part(name: str, arguments: str, at: str) -> Result:
     text = f"{result.result:6}  {name:22}  {seconds:5} s  {closing(lines)}".rstrip()
     if not went_well:
         text = "\n".join([text, f"        make {arguments}, see {log.relative_to(ROOT)}", *lines[-LAST_LINES:]])
-    print(text, flush=True)
+    print(f"{text}\n", end="", flush=True)  # in one piece, because other parts print too
     return result
 
 

@@ -3,12 +3,13 @@
 import math
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.utils import floatToGoString
 from tests.exposition_text import written
 
 from fss_exporter.catalogue import CATALOGUE, PreparedFamily, Series, family, histogram
-from fss_exporter.catalogue.prepared import Held
+from fss_exporter.catalogue.prepared import Held, number
 
 OPERATIONS = CATALOGUE["fss_client_operations_total"]
 
@@ -39,6 +40,30 @@ def test_a_histogram_is_its_buckets_its_count_and_its_sum() -> None:
         'fss_client_io_size_bytes_count{address="10.0.0.3",network="lab",operation="READ"} 5.0',
         'fss_client_io_size_bytes_sum{address="10.0.0.3",network="lab",operation="READ"} 4e+06',
     ]
+
+
+@given(st.one_of(st.integers(-(2**70), 2**70), st.floats(), st.integers(0, 10**7), st.floats(0, 1e9)))
+@example(0)
+@example(999_999)
+@example(1_000_000)
+@example(10**15 + 1)
+@example(2**53 - 1)
+@example(2**53)
+@example(2**53 + 1)
+@example(-1)
+@example(-1_000_000)
+@example(-1234567.5)
+@example(-0.0)
+@example(1e-7)
+@example(1e16)
+@example(1.5e22)
+@example(123456.5)
+@example(1234567.25)
+@example(math.nan)
+@example(math.inf)
+@example(-math.inf)
+def test_a_number_is_written_as_the_library_writes_it(value: float) -> None:
+    assert number(value) == floatToGoString(value)
 
 
 @given(st.lists(st.text(max_size=12), min_size=7, max_size=7), st.floats())

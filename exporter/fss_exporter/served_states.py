@@ -17,15 +17,28 @@ _STATES: Final = {float(state): state for state in State}
 
 def states_of_addresses(samples: Samples) -> dict[str, StateNow]:
     """Return the states on a host's page by address."""
+    return _states_by(samples, OF_ADDRESSES, "address")
+
+
+def _states_by(samples: Samples, name: str, label: str) -> dict[str, StateNow]:
     reasons: Mapping[str, list[Evidence]] = defaultdict(list)
-    for labels, ratio in samples.all(f"{OF_ADDRESSES}_evidence_ratio"):
+    for labels, ratio in samples.all(f"{name}_evidence_ratio"):
         if evidence := _evidence(labels, ratio):
-            reasons[labels["address"]].append(evidence)
-    ages = samples.by(f"{OF_ADDRESSES}_age_seconds", "address")
+            reasons[labels[label]].append(evidence)
+    ages = samples.by(f"{name}_age_seconds", label)
     return {
-        address: StateNow(_STATES.get(value, State.NOT_KNOWN), ages.get((address,)), tuple(reasons[address]))
-        for (address,), value in samples.by(OF_ADDRESSES, "address").items()
+        key: StateNow(_STATES.get(value, State.NOT_KNOWN), ages.get((key,)), tuple(reasons[key]))
+        for (key,), value in samples.by(name, label).items()
     }
+
+
+OF_MOUNT_TARGETS: Final = "fss_mount_target_state"
+"""The same of mount targets, as a poller judges them by what OCI says."""
+
+
+def states_of_mount_targets(samples: Samples) -> dict[str, StateNow]:
+    """Return the states on a poller's page by OCID of the mount target."""
+    return _states_by(samples, OF_MOUNT_TARGETS, "mount_target_id")
 
 
 def _evidence(labels: Mapping[str, str], ratio: float) -> Evidence | None:
@@ -34,4 +47,6 @@ def _evidence(labels: Mapping[str, str], ratio: float) -> Evidence | None:
     limit = next((limit for limit, state in subject.limits if state.word == labels["state"]), None) if subject else None
     if subject is None or limit is None:
         return None
-    return Evidence(subject, KnownFigure(ratio * limit, FigureSource.HOST), labels["detail"])
+    return Evidence(
+        subject, KnownFigure(ratio * limit, FigureSource.HOST), labels["detail"], labels.get("file_system", "")
+    )

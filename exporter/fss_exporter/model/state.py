@@ -62,6 +62,9 @@ class Subject:
         return State.FINE
 
 
+LIFECYCLE: Final = Subject("lifecycle", "ratio", ((1.0, State.HANGING),), "fssmounttargetdown")
+"""Whether OCI calls a mount target FAILED."""
+
 WAIT: Final = Subject(
     "requests without a reply", "seconds", ((LEAST_WAIT_SECONDS, State.HANGING),), "fssmounttargetdown"
 )
@@ -134,6 +137,8 @@ class Evidence:
                 return f"no reply for {value:.0f} s"
             case ERRORS.name:
                 return f"{100 * value:.1f} % of requests fail"
+            case LIFECYCLE.name:
+                return f"OCI calls it {self.detail}"
             case LATENCY.name:
                 return f"latency{of} at {100 * value:.0f} % of the objective"
             case name:
@@ -166,7 +171,8 @@ class Judgement:
 
 
 SUBJECTS: Final[Mapping[str, Subject]] = {
-    subject.name: subject for subject in (WAIT, ERRORS, LATENCY, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
+    subject.name: subject
+    for subject in (LIFECYCLE, WAIT, ERRORS, LATENCY, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
 }
 """Every subject by its name."""
 

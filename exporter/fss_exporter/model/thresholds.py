@@ -19,6 +19,13 @@ SUCCESS_CRITICAL_RATIO = 0.95  # Below the share a critical alert fires
 LEAST_WAIT_SECONDS = 5.0
 """Requests hang after this long without any reply. A shorter pause can be a lost packet. Decision of this project, November 2026."""
 
+CLIENTS_SHARE = 0.2
+"""Share of the clients that ask, from which on their state is the state of the mount target. One in five is more than a few sick
+hosts, and comes before most users notice. Decision of this project, November 2026."""
+
+LEAST_CLIENTS = 2
+"""Fewer clients do not give a mount target their state, because a single host can be sick itself. Decision as above."""
+
 REPLICATION_WARNING_INTERVALS = 2
 """Age of a recovery point in replication intervals for a warning: one cycle was missed."""
 

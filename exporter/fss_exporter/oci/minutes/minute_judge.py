@@ -67,6 +67,8 @@ class Judged:
     # mean of five minutes of the worst READs, WRITEs and metadata operations. Empty while idle
     latency_ratios: Mapping[RequestKind, float]
     success: float | None  # share of successful requests. None while idle
+    is_known: bool = True  # whether the requests of the minute are known
+    is_idle: bool = False  # whether there was hardly a request
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,8 @@ class MinuteJudge:
                 minute_verdict.latency_ratio(known),
                 minute_verdict.worst_kinds(ratios),
                 known.success if busy else None,
+                known.requests is not None,
+                known.is_idle,
             )
 
     def _forget(self, targets: Collection[str], now_minute: int) -> None:

@@ -3,12 +3,14 @@
 
 from collections.abc import Iterable, Iterator
 
+from fss_exporter.model.state import State
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
 from fss_exporter.oci.polling.snapshot import RegionSnapshot
 from fss_exporter.oci.rows.inventory_rows import Rows
+from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
 from fss_exporter.settings import Settings
 
 _Known = tuple[tuple[str, ...], MountTarget, TargetFigures]
@@ -16,7 +18,7 @@ _Known = tuple[tuple[str, ...], MountTarget, TargetFigures]
 
 
 def minute_rows(
-    region: RegionSnapshot, inventory: Inventory, settings: Settings, now: float
+    region: RegionSnapshot, inventory: Inventory, settings: Settings, now: float, times: StateTimes
 ) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of verdicts, loads and estimates, by exported name."""
     figures = region.poll.targets if region.poll else {}
@@ -40,6 +42,7 @@ def minute_rows(
         ],
     )
     yield from _load_rows(known, settings, now)
+    yield from _state_rows(known, inventory, settings, now, times)
     yield (
         "fss_mount_target_estimated_io_operations_total",
         [(labels, figures.estimated_operations) for labels, _, figures in known],
@@ -57,6 +60,29 @@ def minute_rows(
 def _name(inventory: Inventory, file_system: str) -> str:
     known = inventory.file_systems.get(file_system)
     return known.name if known else ""
+
+
+def _state_rows(
+    known: Iterable[_Known], inventory: Inventory, settings: Settings, now: float, times: StateTimes
+) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of the state of each mount target, of its age and of its reasons."""
+    states, ages, reasons = [], [], []
+    for labels, target, figures in known:
+        judgement = judge_mount_target(
+            target, figures, limits_of(target, settings), now, lambda ocid: _name(inventory, ocid)
+        )
+        state = judgement.state
+        states.append((labels, float(state)))
+        ages.append((labels, times.seconds(target.id, state, now)))
+        if state is not State.FINE:
+            reasons += [
+                ((*labels, state.word, reason.subject.name, reason.detail, reason.who), ratio)
+                for reason in judgement.reasons
+                if (ratio := reason.limit_ratio) is not None
+            ]
+    yield "fss_mount_target_state", states
+    yield "fss_mount_target_state_age_seconds", ages
+    yield "fss_mount_target_state_evidence_ratio", reasons
 
 
 def _load_rows(known: Iterable[_Known], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:

@@ -18,6 +18,7 @@ from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot, SeriesC
 from fss_exporter.oci.rows.coverage_rows import coverage_rows
 from fss_exporter.oci.rows.inventory_rows import Rows, inventory_rows, joined_places, service_rows
 from fss_exporter.oci.rows.minute_rows import minute_rows
+from fss_exporter.oci.rows.mount_target_states import StateTimes
 from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
@@ -51,6 +52,7 @@ class OciCollector(Collector):
         self._lease = lease
         # series of the last scrape with their text, by exported name and labels
         self._series: dict[tuple[str, tuple[str, ...]], Series] = {}
+        self._times = StateTimes()
 
     @property
     def stands_by(self) -> bool:
@@ -97,7 +99,10 @@ class OciCollector(Collector):
             for region in regions:
                 for name, column in _columns(region.poll, _oci_time(region.poll, now) - stale_after):
                     _extend(families, name, column.series, column.values)
-            for name, rows in (*_region_rows(regions, account.settings, places, now), *_poller_rows(account)):
+            for name, rows in (
+                *_region_rows(regions, account.settings, places, now, self._times),
+                *_poller_rows(account),
+            ):
                 series, values = [], []
                 for labels, value in rows:
                     if value is None:
@@ -149,7 +154,11 @@ def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, Serie
 
 
 def _region_rows(
-    regions: Sequence[RegionSnapshot], settings: Settings, places: Mapping[str, NetworkAddress], now: float
+    regions: Sequence[RegionSnapshot],
+    settings: Settings,
+    places: Mapping[str, NetworkAddress],
+    now: float,
+    times: StateTimes,
 ) -> Iterator[tuple[str, Rows]]:
     """Yield labels behind the tenancy, and values, of all further metrics about the regions, by exported name."""
     for region in regions:
@@ -160,7 +169,7 @@ def _region_rows(
             yield from inventory_rows(region.region, inventory, places, settings)
             oldest = _oci_time(region.poll, now) - settings.oci.stale_after
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
-            yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now))
+            yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now), times)
 
 
 def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:

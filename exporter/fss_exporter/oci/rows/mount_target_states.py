@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The state of each mount target, by what OCI says of its requests and of its load. Pure, but for the memory of `StateTimes`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.limits import Limits
+from fss_exporter.model.state import (
+    CONNECTIONS,
+    ERRORS,
+    IOPS,
+    LATENCY,
+    LIFECYCLE,
+    READ_BANDWIDTH,
+    WRITE_BANDWIDTH,
+    Evidence,
+    Judgement,
+    State,
+    Subject,
+    judged,
+)
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.minutes.load_history import CEILINGS, Resource, ResourceLoad
+from fss_exporter.oci.minutes.minute_judge import Judged, TargetFigures
+
+_SUBJECTS: Final[Mapping[Resource, Subject]] = {
+    "iops": IOPS,
+    "read_bandwidth": READ_BANDWIDTH,
+    "write_bandwidth": WRITE_BANDWIDTH,
+    "connections": CONNECTIONS,
+}
+
+
+def judge_mount_target(
+    target: MountTarget, figures: TargetFigures, limits: Limits, now: float, name_of: Callable[[str], str]
+) -> Judgement:
+    """Judge a mount target by its requests, its latency and each of its ceilings.
+
+    Args:
+        target: record of the inventory.
+        figures: what its minutes amount to.
+        limits: its ceilings. A resource without a ceiling is not judged.
+        now: time of OCI, epoch seconds.
+        name_of: returns the name of a file system by OCID.
+    """
+    evidence = [*_requests(figures.judged, now, name_of), *_loads(figures, limits, now)]
+    if target.state == "FAILED":
+        evidence.append(Evidence(LIFECYCLE, KnownFigure(1.0, FigureSource.OCI), target.state))
+    return judged(evidence)
+
+
+def _requests(judged_minute: Judged | None, now: float, name_of: Callable[[str], str]) -> Iterator[Evidence]:
+    """Yield what is known of failed and slow requests. A minute with hardly a request hurt nobody."""
+    if judged_minute is None or not judged_minute.is_known:
+        yield from (Evidence(ERRORS, None), Evidence(LATENCY, None))
+        return
+    age = max(0.0, now - judged_minute.minute)
+
+    def figure(value: float | None) -> KnownFigure | None:
+        return None if value is None else KnownFigure(value, FigureSource.MEASURED, age)
+
+    is_idle, success = judged_minute.is_idle, judged_minute.success
+    yield Evidence(ERRORS, figure(0.0 if is_idle else None if success is None else round(1 - success, 9)))
+    yield Evidence(LATENCY, figure(0.0 if is_idle else judged_minute.latency_ratio))
+    for kind, ratio in judged_minute.latency_ratios.items():
+        yield Evidence(LATENCY, figure(ratio), f"{kind.name} {kind.size}".strip(), name_of(kind.file_system))
+
+
+def _loads(figures: TargetFigures, limits: Limits, now: float) -> Iterator[Evidence]:
+    """Yield the share of each ceiling: of IOPS in the largest minute of five, of the others in their mean, as the alerts take them."""
+    loads: dict[Resource, ResourceLoad] = {}
+    for load in figures.loads:
+        if load.resource not in loads or load.source == "measured":
+            loads[load.resource] = load
+    for resource, subject in _SUBJECTS.items():
+        limit: float | None = getattr(limits, CEILINGS[resource])
+        if limit:
+            known = loads.get(resource)
+            yield Evidence(subject, None if known is None else _share(known, limit, now))
+
+
+def _share(load: ResourceLoad, limit: float, now: float) -> KnownFigure:
+    source = FigureSource.MEASURED if load.source == "measured" else FigureSource.OCI
+    value = load.peak if load.resource == "iops" else load.mean
+    return KnownFigure(value / limit, source, max(0.0, now - load.minute))
+
+
+class StateTimes:
+    """Since when each mount target has been in its state, as far as the answers to scrapes show."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, tuple[State, float]] = {}
+
+    def seconds(self, target: str, state: State, now: float) -> float:
+        """Note the state of a mount target (OCID) at a time in seconds, and return for how long the state has lasted."""
+        before = self._since.get(target)
+        if before is None or before[0] is not state:
+            before = self._since[target] = (state, now)
+        return max(0.0, now - before[1])

@@ -1,0 +1,45 @@
+"""The rules and the documents speak of the states of the model."""
+
+import re
+
+from tests.rules.pack import RULES
+
+from fss_exporter.catalogue import CATALOGUE
+from fss_exporter.model.state import SUBJECTS, State
+from fss_exporter.model.thresholds import CLIENTS_SHARE, LEAST_CLIENTS
+
+PACK = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
+RUNBOOK = (RULES.parent / "docs" / "runbook.md").read_text(encoding="utf-8")
+
+
+def test_the_rules_count_clients_from_each_state_on_and_give_its_number() -> None:
+    counted = re.findall(
+        r"fss_client_address_state\) >= (\d)\)\n        labels:\n          state: (\w+)", PACK["clients.yml"]
+    )
+    given = re.findall(r'is_enough\{state="(\w+)"\} \* 0 \+ (\d)', PACK["clients.yml"])
+    worst = [(state.word, str(state.value)) for state in sorted(State, reverse=True) if state >= State.SLOW]
+
+    assert [(word, number) for number, word in counted] == worst
+    assert given == worst
+
+
+def test_the_rules_take_the_share_and_the_number_of_clients_of_the_model() -> None:
+    assert f"address_state:fss_clients:count >= {LEAST_CLIENTS})" in PACK["clients.yml"]
+    assert f"address:fss_clients_asking:count >= {CLIENTS_SHARE})" in PACK["clients.yml"]
+
+
+def test_a_mount_target_without_a_poller_has_the_number_of_not_known() -> None:
+    assert (
+        f"unless on (tenancy, region, mount_target_id) fss_mount_target_state) * 0 + {State.NOT_KNOWN}"
+        in (PACK["service_level.yml"])
+    )
+
+
+def test_the_help_of_a_state_has_every_number_and_word() -> None:
+    text = CATALOGUE["fss_mount_target_state"].help
+    assert all(f"{state.value} {state.word}" in text for state in State)
+
+
+def test_every_subject_has_a_heading_of_the_runbook() -> None:
+    headings = {heading.lower() for heading in re.findall(r"^#+ (\w+)", RUNBOOK, re.MULTILINE)}
+    assert {subject.runbook for subject in SUBJECTS.values()} <= headings

@@ -1,0 +1,69 @@
+"""The state of a mount target by what OCI says, from polled minutes."""
+
+from dataclasses import replace
+
+import pytest
+from tests.fss_exporter.oci.fake_cloud import mount_target
+from tests.fss_exporter.oci.test_minute_judge import Figures, spoilt
+
+from fss_exporter.model.knowledge import FRESH_SECONDS
+from fss_exporter.model.limits import STANDARD
+from fss_exporter.model.state import Judgement, State
+from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
+
+LIMITS = replace(STANDARD.limits, connections=None)
+ALL = range(60)
+
+
+def judgement(figures: Figures, *, later: float = 0.0) -> Judgement:
+    """Judge after twelve minutes, and some seconds later."""
+    figures.run(12)
+    return judge_mount_target(mount_target("a"), figures.seen, LIMITS, figures.poll.now + later, lambda ocid: ocid)
+
+
+def test_a_healthy_mount_target_is_fine() -> None:
+    assert judgement(Figures()).state is State.FINE
+
+
+def test_figures_that_stopped_are_not_known_and_not_fine() -> None:
+    assert judgement(Figures(), later=FRESH_SECONDS).state is State.NOT_KNOWN
+
+
+@pytest.mark.parametrize("metric", ["MountTargetReadThroughput", "MountTargetHealth", "MetadataRequestAverageLatency"])
+def test_fine_needs_a_figure_of_every_part(metric: str) -> None:
+    assert judgement(Figures(spoilt(ALL, **{metric: None}))).state is State.NOT_KNOWN
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "state", "text"),
+    [
+        ("MountTargetIOPS", 39_999.0, State.FINE, ""),
+        ("MountTargetIOPS", 40_000.0, State.NEAR, "IOPS at 80 % of the ceiling"),
+        ("MountTargetReadThroughput", 0.9e9, State.NEAR, "read bandwidth at 90 % of the ceiling"),
+        ("MetadataRequestAverageLatency", 0.008, State.NEAR, "latency of metadata at 80 % of the objective"),
+        ("MetadataRequestAverageLatency", 0.030, State.SLOW, "latency of metadata at 300 % of the objective"),
+        ("MountTargetHealth", 98.0, State.FAILING, "2.0 % of requests fail"),
+    ],
+)
+def test_a_figure_beyond_a_limit_is_the_state_with_the_figure_as_its_reason(
+    metric: str, value: float, state: State, text: str
+) -> None:
+    judged = judgement(Figures(spoilt(ALL, **{metric: value})))
+    assert judged.state is state
+    assert not text or text in {reason.text for reason in judged.reasons}
+
+
+def test_a_busy_minute_at_the_ceiling_is_near_as_the_alert_says_though_the_mean_is_not() -> None:
+    assert judgement(Figures(spoilt(range(9, 10), MountTargetIOPS=45_000.0))).state is State.NEAR
+
+
+def test_a_mount_target_that_failed_in_oci_hangs() -> None:
+    figures = Figures().run(12)
+    failed = replace(mount_target("a"), state="FAILED")
+    assert judge_mount_target(failed, figures.seen, LIMITS, figures.poll.now, lambda ocid: ocid).state is State.HANGING
+
+
+def test_a_state_lasts_from_its_first_sight_until_another_comes() -> None:
+    times = StateTimes()
+    assert [times.seconds("a", State.SLOW, now) for now in (100.0, 160.0)] == [0.0, 60.0]
+    assert times.seconds("a", State.FINE, 170.0) == 0.0

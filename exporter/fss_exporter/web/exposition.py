@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the families of a scrape in the format that `prometheus_client` chooses for the scraper.
 
-The library writes everything but the samples of prepared families, and compresses nothing: its level 9 takes three times the CPU
-of level 5 for the same size within 9 %. docs/decisions/client-python.md has the figures.
+The library writes everything but the samples of prepared families. Compressing is not its part: its level 9 takes three times the
+CPU of level 5 for nearly the same size. docs/decisions/client-python.md has the figures.
 """
 
 import logging
@@ -23,7 +23,7 @@ from fss_exporter.log_once import LogOnce
 
 _log_once = LogOnce(logging.getLogger(__name__))
 # Of the CPU that level 6 takes, 5 takes 70 to 80 % for 1 to 9 % more bytes and 1 takes 35 to 70 % for 10 to 26 % more; the
-# customary 9 takes three times as much for the same bytes.
+# library's 9 takes three times as much for the same bytes.
 _COMPRESSION_LEVEL: Final = 5
 _GZIP_WINDOW: Final = 31
 _VERSIONS: Final = frozenset(

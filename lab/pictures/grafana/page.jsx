@@ -62,9 +62,7 @@ function Header({ scene, theme, width }) {
       <div style={{ fontSize: 18, marginBottom: 10 }}>
         {dashboard.title}
         <span style={{ float: 'right', fontSize: 14 }}>
-          {dashboard.links.map(({ title }) => <span key={title} style={box}>{title}</span>)}
-          <span style={box}>{new Date(scene.from).toISOString().slice(11, 16)} to {new Date(scene.to).toISOString().slice(11, 16)} UTC</span>
-          <span style={box}>refresh {dashboard.refresh || 'off'}</span>
+          played from {new Date(scene.from).toISOString().slice(11, 16)} to {new Date(scene.to).toISOString().slice(11, 16)} UTC, drawn without a Grafana server
         </span>
       </div>
       {shown.map(({ name, label }) => (

@@ -167,7 +167,7 @@ release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb,
 	@tools/release
 
 rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
-	@tools/ensure-tools debootstrap promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
+	@tools/ensure-tools debootstrap debian-archive-keyring promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info

@@ -1,6 +1,7 @@
 """Write docs/dependencies.md: what the agent, the poller and `fss-exporter top` install, and under which licence.
 
-Names and versions come from the lock files, licences from the metadata of the installed distributions.
+Names and versions come from the lock files, licences from the metadata of the installed distributions. What Debian's packages
+bring stands here by hand, and `make test-packages` compares it with a package that was built.
 """
 
 import re
@@ -22,6 +23,7 @@ the installed distributions.
 
 The licence of fss-exporter is Apache-2.0. The agent installs {agent} distributions, and the poller {poller}. The container images
 hold nothing else from PyPI. Packages and wheelhouses also hold the {top} distributions that only `fss-exporter top` needs.
+Packages named `with-python` hold [files of Debian](#packages-with-a-python-of-their-own) too.
 
 {copyleft}
 
@@ -29,7 +31,37 @@ hold nothing else from PyPI. Packages and wheelhouses also hold the {top} distri
 database.
 
 {tables}
+
+## Packages with a Python of their own
+
+A package or archive named `with-python` also holds files of these packages of Debian 13, without a change but for the path of the loader. The exporter uses
+them in place of those of the host. **An update of the host does not reach them: a fix of OpenSSL or glibc is a new release of fss-exporter.** Packages
+without `with-python` use the Python and OpenSSL of the host, so prefer them where the host has a Python.
+
+`/usr/lib/fss-exporter/python/PACKAGES` on a host and the bill of materials of the release
+(`fss-exporter-agent-with-python-x86_64.cdx.json`, for example) have the versions. `/usr/lib/fss-exporter/python/licences` has the full texts. Debian
+publishes the source of each version.
+
+| package of Debian | licence of the files in use |
+|---|---|
+{debian}
 """
+
+OF_DEBIAN = {
+    "libbz2-1.0": "bzip2-1.0.6",
+    "libc6": "LGPL-2.1-or-later",
+    "libexpat1": "MIT",
+    "libffi8": "MIT",
+    "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "liblzma5": "0BSD",
+    "libpython3.13-minimal": "PSF-2.0",
+    "libpython3.13-stdlib": "PSF-2.0",
+    "libssl3t64": "Apache-2.0",
+    "libzstd1": "BSD-3-Clause OR GPL-2.0-only",
+    "python3.13-minimal": "PSF-2.0",
+    "zlib1g": "Zlib",
+}
+"""SPDX expression by package that tools/own-python takes files from."""
 
 _TABLES = {
     "agent": "Agent, poller and `fss-exporter top`",
@@ -80,6 +112,7 @@ def render() -> str:
         top=len(editions["top"].keys() - editions["agent"].keys()),
         copyleft=_COPYLEFT.format(rows="\n".join(copyleft)),
         tables="\n\n".join(tables),
+        debian="\n".join(f"| {name} | {licence} |" for name, licence in OF_DEBIAN.items()),
     )
 
 

@@ -1,12 +1,13 @@
 """stamp.py DIRECTORY: write what only a release knows into a copy of the project. An empty or missing variable changes nothing.
 
-REVISION                      commit, for fss_exporter_build_info
-RUNBOOK_URL                   published runbook, the base of the links in alerts, in the package and in the chart
-PROJECT_URL                   repository, for the project links of the wheel
-REGISTRY                      registry of the images, for the chart
-AGENT_DIGEST, POLLER_DIGEST   digests of the images, for the chart
+REVISION      commit, for fss_exporter_build_info
+RUNBOOK_URL   published runbook, the base of the links in alerts, in the package and in the chart
+PROJECT_URL   repository, for the project links of the wheel
+REGISTRY      registry of the images, for the chart
+IMAGES        folder with the OCI layouts of the images, agent and poller, which have the digests for the chart
 """
 
+import json
 import os
 import re
 import sys
@@ -36,13 +37,26 @@ def changes(known: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         yield PROJECT, r"^\[project\.scripts\]", f"[project.urls]\n{links}\n\n[project.scripts]"
     if registry := known.get("REGISTRY"):
         yield VALUES, r'^  registry: ""', f'  registry: "{registry}"'
-    for image in ("agent", "poller"):
-        if digest := known.get(f"{image.upper()}_DIGEST"):
+    if images := known.get("IMAGES"):
+        for image in ("agent", "poller"):
             place = rf'(    repository: fss-exporter-{image}\n    digest: )""'
-            yield VALUES, place, rf'\g<1>"{digest}"'
+            yield VALUES, place, rf'\g<1>"{digest_of(Path(images) / image)}"'
+
+
+def digest_of(layout: Path) -> str:
+    """The digest of the one image, for all its architectures, in an OCI layout."""
+    index = layout / "index.json"
+    if not index.is_file():
+        sys.exit(f"{layout} is no OCI layout: run IMAGES={layout.parent} tools/image first")
+    images = json.loads(index.read_text())["manifests"]
+    if len(images) != 1:
+        sys.exit(f"{index} has {len(images)} images and not one")
+    return str(images[0]["digest"])
 
 
 def stamp(tree: Path, known: Mapping[str, str]) -> None:
+    if bool(known.get("REGISTRY")) != bool(known.get("IMAGES")):
+        sys.exit("REGISTRY and IMAGES go together: a chart pulls by digest from its registry")
     for name, pattern, replacement in changes(known):
         text, count = re.subn(pattern, replacement, (tree / name).read_text(), flags=re.MULTILINE)
         if count != 1:

@@ -1,9 +1,11 @@
 """What is released has one version everywhere, and declares what it imports. `make test-packages` builds the archives."""
 
 import ast
+import json
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions, requires
@@ -71,9 +73,8 @@ KNOWN = {
     "RUNBOOK_URL": "https://example.com/fss/docs/runbook.md",
     "PROJECT_URL": "https://example.com/fss",
     "REGISTRY": "ghcr.io/example",
-    "AGENT_DIGEST": f"sha256:{'a' * 64}",
-    "POLLER_DIGEST": f"sha256:{'b' * 64}",
 }
+DIGESTS = {"agent": f"sha256:{'a' * 64}", "poller": f"sha256:{'b' * 64}"}
 
 
 @pytest.fixture
@@ -84,18 +85,58 @@ def stamped(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path) -> None:
-    STAMP["stamp"](stamped, KNOWN)
+@pytest.fixture
+def known(tmp_path: Path) -> dict[str, str]:
+    """What a release knows, with the OCI layouts of its images."""
+    for image, digest in DIGESTS.items():
+        (tmp_path / "images" / image).mkdir(parents=True)
+        (tmp_path / "images" / image / "index.json").write_text(json.dumps({"manifests": [{"digest": digest}]}))
+    return KNOWN | {"IMAGES": str(tmp_path / "images")}
+
+
+def test_a_registry_without_images_is_refused_because_the_chart_would_pull_no_digest(stamped: Path) -> None:
+    with pytest.raises(SystemExit, match="REGISTRY and IMAGES go together"):
+        STAMP["stamp"](stamped, KNOWN)
+
+
+def test_a_folder_without_a_layout_is_refused_with_the_command_that_makes_it(stamped: Path) -> None:
+    with pytest.raises(SystemExit, match=r"run IMAGES=.* tools/image first"):
+        STAMP["stamp"](stamped, KNOWN | {"IMAGES": str(stamped / "nowhere")})
+
+
+def test_a_layout_with_two_images_is_refused(stamped: Path, known: dict[str, str]) -> None:
+    two = {"manifests": [{"digest": digest} for digest in DIGESTS.values()]}
+    (Path(known["IMAGES"]) / "agent/index.json").write_text(json.dumps(two))
+    with pytest.raises(SystemExit, match="has 2 images and not one"):
+        STAMP["stamp"](stamped, known)
+
+
+def notes(version: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ROOT / "tools/release-notes", version], capture_output=True, text=True, check=False)
+
+
+def test_a_version_without_an_entry_in_the_changelog_has_no_release_notes() -> None:
+    assert notes("0.0.9").returncode == 2
+    assert "CHANGELOG.md has no entry for 0.0.9" in notes("0.0.9").stderr
+
+
+def test_the_release_notes_are_the_entry_of_the_version_and_nothing_else() -> None:
+    entries = re.split(r"^## .*\n", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert notes(VERSION).stdout == entries[1]
+
+
+def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path, known: dict[str, str]) -> None:
+    STAMP["stamp"](stamped, known)
 
     values = yaml.safe_load((stamped / STAMP["VALUES"]).read_text())
     assert values["image"]["registry"] == KNOWN["REGISTRY"]
-    assert values["agent"]["image"]["digest"] == KNOWN["AGENT_DIGEST"]
-    assert values["poller"]["image"]["digest"] == KNOWN["POLLER_DIGEST"]
+    assert values["agent"]["image"]["digest"] == DIGESTS["agent"]
+    assert values["poller"]["image"]["digest"] == DIGESTS["poller"]
     assert values["runbookUrl"] == KNOWN["RUNBOOK_URL"]
 
 
-def test_a_release_writes_its_commit_and_its_links_into_the_package(stamped: Path) -> None:
-    STAMP["stamp"](stamped, KNOWN)
+def test_a_release_writes_its_commit_and_its_links_into_the_package(stamped: Path, known: dict[str, str]) -> None:
+    STAMP["stamp"](stamped, known)
 
     package = runpy.run_path(str(stamped / STAMP["PACKAGE"]))
     assert (package["REVISION"], package["RUNBOOK_URL"]) == (KNOWN["REVISION"], KNOWN["RUNBOOK_URL"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.processes import get, process, require, wait_for
+from tools.dependencies import OF_DEBIAN
 
 import fss_exporter
 
@@ -138,6 +139,19 @@ def test_the_packages_with_a_python_of_their_own_need_nothing(packages: Path) ->
     (own_rpm,) = packages.glob("fss-exporter-agent-with-python-*.rpm")
     assert run("dpkg-deb", "--field", own_deb, "Depends").strip() == ""
     assert required(own_rpm) == []
+
+
+def test_what_debian_brought_stands_in_the_page_of_licences_and_has_its_licence_with_it(
+    packages: Path, tmp_path: Path
+) -> None:
+    (archive,) = packages.glob("fss-exporter-agent-with-python-*.tar.gz")
+    run("tar", "-C", tmp_path, "-xzf", archive)
+    python = tmp_path / "usr/lib/fss-exporter/python"
+    brought = {line.split()[0] for line in (python / "PACKAGES").read_text().splitlines()}
+    texts = {path.name: path.read_text() for path in (python / "licences").rglob("*") if path.is_file()}
+    assert brought == OF_DEBIAN.keys()
+    assert brought <= texts.keys()
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts["LGPL-2.1"]
 
 
 def test_compiled_modules_of_every_version_need_no_newer_c_library_than_enterprise_linux_8(

@@ -78,6 +78,11 @@ class TestCeilings:
         assert peak.body["pendingDuration"] == "PT10M"
         assert mean.body["query"] == "MountTargetIOPS[5m].groupBy(resourceId).mean() >= 40000"
 
+    def test_the_published_pack_has_the_white_papers_maximum_too(self) -> None:
+        peak = BY_KEY["utilization-iops-peak"]
+        assert peak.body["query"] == "IopsUtilization[5m].groupBy(mountTargetId, mountTarget).max() >= 0.8"
+        assert peak.body["pendingDuration"] == "PT10M"
+
 
 class TestCeilingsOfOtherServices:
     """Figures of the documents: 40 TB of Lustre at 125 MB/s per TB, volumes of 10 VPU/GB from 1 TB up."""
@@ -145,7 +150,14 @@ class TestOtherThresholds:
                 assert f"{seconds * 1000:g} ms" in rule["body"]
 
     @pytest.mark.parametrize(
-        "key", ["utilization-iops", "utilization-read", "utilization-write", "utilization-connections"]
+        "key",
+        [
+            "utilization-iops",
+            "utilization-iops-peak",
+            "utilization-read",
+            "utilization-write",
+            "utilization-connections",
+        ],
     )
     def test_published_utilization_is_compared_with_the_ratio_itself(self, key: str) -> None:
         assert bounds(rule_queries(BY_KEY[key])["WARNING"]) == (WARNING_RATIO,)

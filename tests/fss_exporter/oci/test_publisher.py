@@ -179,6 +179,7 @@ def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, c
     states = {alarm["displayName"]: alarm["status"] for alarm in raw.monitoring.list_alarms_status(storage).data}
     assert states == {
         "fss-utilization-iops": "FIRING",  # mt-home
+        "fss-utilization-iops-peak": "FIRING",
         "fss-utilization-read": "OK",
         "fss-utilization-write": "OK",
         "fss-utilization-connections": "OK",

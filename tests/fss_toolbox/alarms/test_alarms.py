@@ -172,7 +172,7 @@ class TestWhatThereShouldBe:
     def test_utilization_is_watched_only_where_it_is_published(self) -> None:
         assert not [key for key in wanted() if key.startswith("utilization")]
         published = wanted(published=True)
-        assert len([key for key in published if key.startswith("utilization")]) == 4
+        assert len([key for key in published if key.startswith("utilization")]) == 5
         assert "poller-down" in published
 
     def test_published_metrics_take_the_place_of_the_alarms_on_ceilings_latency_and_success(self) -> None:

@@ -4,6 +4,7 @@ import errno
 import json
 import signal
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,41 @@ class TestWhatIsThereDecides:
         )
         blind = operator.alarms("plan")
         assert "fss-mount-target-iops-peak-standard: this compartment has no metric MountTargetIOPS" in blind.err
+
+        assert "First run serve --oci.publish" in blind.err
+
+    def test_alarms_on_published_metrics_are_refused_where_nobody_publishes_and_nothing_is_deleted(
+        self, operator: Operator
+    ) -> None:
+        operator.alarms("apply")
+        for command in (("plan",), ("apply", "--yes"), ("render", "--from-inventory")):
+            refused = operator.alarms(*command, "--published")
+            assert refused.code == 2
+            assert f"nobody publishes in {STORAGE}" in refused.err
+            assert "--before-publishing" in refused.err
+        assert "DeleteAlarm" not in operator.region.calls
+        assert operator.region.calls["CreateAlarm"] == 2
+
+    def test_a_configuration_that_publishes_is_no_proof_that_somebody_does(self, operator: Operator) -> None:
+        operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', publish: true}}\n")
+        assert "nobody publishes in" in operator.alarms("apply").err
+
+    def test_an_operator_who_publishes_later_makes_the_alarms_on_demand(self, operator: Operator) -> None:
+        operator.alarms("apply")
+        assert operator.alarms("apply", "--yes", "--published", "--before-publishing").code == 0
+        assert operator.region.calls["DeleteAlarm"] == 1
+
+    def test_alarms_on_published_metrics_take_their_place_once_a_metric_is_there(self, operator: Operator) -> None:
+        datapoint = {"timestamp": datetime.now(UTC).isoformat(), "value": 0.5}
+        details = {
+            "namespace": "fss_exporter",
+            "compartmentId": STORAGE,
+            "name": "IopsUtilization",
+            "dimensions": {"mountTargetId": HOME},
+            "datapoints": [datapoint],
+        }
+        clients(operator.region).monitoring.post_metric_data({"metricData": [details]})
+        assert operator.alarms("plan", "--published").code == 0
 
     def test_a_compartment_without_mount_targets_is_said_because_its_alarms_watch_nothing(
         self, operator: Operator

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.client import SdkClient, Session
 from fss_exporter.oci.cloud_client import Listing, Scope, dimensions_of
-from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.inventory.oci_inventory import Inventory, join
 from fss_exporter.oci.inventory.selection import TagFilter
@@ -45,6 +45,11 @@ def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dic
     """Return the tenancy's names of metrics by name in lower case. Of several spellings the documented spelling wins."""
     names = SdkClient(session).metric_names(Scope(compartment_id, in_subtree), NAMESPACE)
     return {name.lower(): name for name in sorted(names, key=lambda name: (name in METRICS, name))}
+
+
+def publishes(session: Session, compartment_id: str, *, in_subtree: bool) -> bool:
+    """Return whether an exporter posted metrics for the compartment within 90 days."""
+    return bool(SdkClient(session).metric_names(Scope(compartment_id, in_subtree), PUBLISHED_NAMESPACE))
 
 
 def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:

@@ -16,6 +16,7 @@ from fss_exporter.flag_records import FilePath, flag, switch
 from fss_exporter.model.limits import SHAPES, shape_of
 from fss_exporter.model.thresholds import REPLICATION_DEFAULT_INTERVAL_SECONDS
 from fss_exporter.oci.client import Session, read_credentials, region_of
+from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.inventory.selection import TagFilter
@@ -23,7 +24,7 @@ from fss_exporter.oci.metric_table import NAMESPACES
 from fss_exporter.settings import Settings
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
-from fss_toolbox.alarms.tenancy import event_types, spellings, watched
+from fss_toolbox.alarms.tenancy import event_types, publishes, spellings, watched
 from fss_toolbox.cli.facts_flags import FactsFlags
 from fss_toolbox.cli.toolbox_flags import link_base
 from fss_toolbox.doctor.account_facts import RegionFacts
@@ -49,6 +50,7 @@ class AlarmFlags(AccountFlags, FactsFlags):
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
     published: bool = switch("--published", "Include the alarms on the metrics of serve --oci.publish.")
+    before_publishing: bool = switch("--before-publishing", "With --published: also where nobody publishes yet.")
     runbook_url: str = flag(
         "--runbook-url", "Base of the links to the runbook in the texts.", RUNBOOK_URL, type=link_base, metavar="BASE"
     )
@@ -92,14 +94,26 @@ class AlarmFlags(AccountFlags, FactsFlags):
         return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url)
 
     def estate(self, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]) -> Estate:
-        """Return the resources and settings of the tenancy, limited to services with alarms in the pack."""
+        """Return the resources and settings of the tenancy, limited to services with alarms in the pack.
+
+        Raises:
+            UsageError: alarms on published metrics are wanted, and nobody publishes.
+        """
         where, subtree = scope.metric_compartment, scope.in_subtree
+        planned = self.planned_estate(settings)
+        if planned.published and not self.before_publishing and not publishes(session, where, in_subtree=subtree):
+            wanted_by = "--published" if self.published else "oci.publish of the configuration"
+            raise UsageError(
+                f"{wanted_by}: nobody publishes in {where}{' or below' if subtree else ''}, because OCI lists no metric of the "
+                f"namespace {PUBLISHED_NAMESPACE}. The alarms on ceilings, latency and success would go, and those in their place "
+                "would watch nothing. First run serve --oci.publish, or give --before-publishing"
+            )
         tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
         namespaces = {str(alarm.body["namespace"]) for alarm in pack}
         services = [service for service, namespace in NAMESPACES.items() if namespace in namespaces]
         estate = watched(session, where, in_subtree=subtree, tags=tags, services=services)
         return replace(
-            self.planned_estate(settings),
+            planned,
             targets=tuple(_target(target, settings) for target in estate.mount_targets.values()),
             chosen_by_tags=bool(tags.include or tags.exclude),
             service_resources=tuple(estate.service_resources.values()),

@@ -213,7 +213,7 @@ def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
         if affected:
             tables.note(
                 f"{', '.join(affected)}: this compartment has no metric MountTargetIOPS, so the alarm never fires. "
-                "serve --oci.publish and --published watch an estimate"
+                "First run serve --oci.publish, which publishes an estimate. Then --published watches it"
             )
 
 

@@ -4,6 +4,7 @@ Needs root, debootstrap and what `make release` wrote to dist/. Each system is a
 dist/ in it. An Enterprise Linux cannot be made here: its rpm is tried with a stub of AppStream's python3.12.
 """
 
+import json
 import os
 import platform
 import re
@@ -209,6 +210,13 @@ def test_prometheus_takes_the_rules_and_each_link_has_its_section_in_the_runbook
     links = re.findall(r"runbook_url: (\S+)#(\S+)", "".join(path.read_text() for path in rules))
     assert len({base for base, _ in links}) == 1
     assert {section for _, section in links} == {title.lower() for title in titles}
+
+
+def test_a_package_with_its_own_python_has_openssl_and_the_c_library_in_its_bill_of_materials() -> None:
+    bills = [json.loads(path.read_text()) for path in DIST.glob("fss-exporter-*-with-python-*.cdx.json")]
+    assert len(bills) >= len(("agent", "poller"))
+    for bill in bills:
+        assert {"libssl3t64", "libc6", "pydantic", "textual"} <= {part["name"] for part in bill["components"]}
 
 
 def test_every_file_of_the_release_has_its_checksum() -> None:

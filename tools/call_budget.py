@@ -10,7 +10,7 @@ import yaml
 
 from fss_exporter.oci.inventory.oci_inventory import Export
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.metrics.query_extent import QueryParts
+from fss_exporter.oci.metrics.query_parts import QueryParts
 from fss_exporter.settings import Oci
 from fss_exporter.shard import WHOLE
 

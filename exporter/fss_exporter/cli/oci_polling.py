@@ -164,6 +164,7 @@ class Polling:
             metrics={**METRICS, **metrics_of(selection.services)},
             optional_services=selection.optional_services,
             receivers={metric: judge.receiver(metric) for metric in BY_MINUTE},
+            awaited=judge.awaited,
             intervals=oci.intervals,
         )
         poller = RegionPoller(

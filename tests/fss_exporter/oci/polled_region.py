@@ -58,6 +58,7 @@ class PolledRegion:
             self_metrics=SelfMetrics(),
             failures=self.failures,
             receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
+            awaited=self.judge.awaited,
         )
         poller = RegionPoller(
             queries,

@@ -19,10 +19,12 @@ from fss_exporter.background import EndLoop
 from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog
+from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.metrics.answers import MetricState
 from fss_exporter.oci.polling.region_loops import Account, MetricPoller, MonitoredRegion
-from fss_exporter.oci.polling.snapshot import InventoryState, MetricState, PollState, SnapshotBoard
+from fss_exporter.oci.polling.snapshot import PollState, SnapshotBoard
 from fss_exporter.settings import load
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class FakeInventory:
 class FakePoller:
     """Does on a poll what it is told."""
 
-    suspects_changes = False
+    suspects_changes = threading.Event()
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work

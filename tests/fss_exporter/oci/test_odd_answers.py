@@ -14,13 +14,14 @@ from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.cloud_client import Compartment, Scope
+from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.series_store import MinuteStamps
 from fss_exporter.oci.minutes.load_history import ResourceLoad
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
-from fss_exporter.oci.polling.snapshot import InventoryState, PollState, RegionSnapshot
+from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot
 from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.settings import Oci, Settings
 from fss_toolbox.alarms.apply import Alarms, duplicates, existing_alarms

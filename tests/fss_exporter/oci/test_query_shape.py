@@ -17,7 +17,7 @@ from fss_exporter.oci.inventory.oci_inventory import Export, FileSystem, Invento
 from fss_exporter.oci.ledger.ledger import Ledger
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
-from fss_exporter.oci.metrics.query_extent import QueryParts, Window
+from fss_exporter.oci.metrics.query_parts import QueryParts
 from fss_exporter.shard import Shard
 from fss_toolbox import mql
 
@@ -215,7 +215,7 @@ def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_
     assert len(shards.parts(inventory, 5)) == 2
     assert shards.refused(2)
     assert len(shards.parts(inventory, 5)) == 4
-    shards.answered(120, Window(NOON - 300, NOON))
+    shards.answered(120)
     assert shards.parts(inventory, 5) == [()]
 
 

@@ -12,9 +12,9 @@ from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.inventory.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.oci.ledger.ledger import MINUTE, Ledger
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.oci.metrics.answers import AnswerSummary
 from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.series_store import MinuteStamps, SeriesStore
-from fss_exporter.oci.polling.snapshot import AnswerSummary
 
 HOME = "ocid1.mounttarget.oc1..home"
 PROJECTS = "ocid1.filesystem.oc1..projects"

@@ -23,7 +23,7 @@ from fss_exporter.errors import CloudError, NotAuthorized, Throttled, Unreachabl
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client.failures import translate
 from fss_exporter.oci.iam import NEEDS, statement
-from fss_exporter.oci.polling.snapshot import SharedSeries
+from fss_exporter.oci.metrics.answers import SharedSeries
 from fss_exporter.settings import load
 
 HOSTILE = 'mt "home"\\\n{evil="1"} 1\n# HELP fss_fake <script>'

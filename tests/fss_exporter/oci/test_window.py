@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.clock import NOON
 
+from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.metrics.query_extent import QueryParts, Window, window
+from fss_exporter.oci.metrics.answers import MetricState
+from fss_exporter.oci.metrics.schedule import Schedule, Window, window
 
 moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
 minutes = st.integers(min_value=-400, max_value=400).map(lambda at: NOON + at * MINUTE)
@@ -58,10 +60,22 @@ def test_a_missing_minute_is_asked_for_until_oci_has_answered_for_fifteen_minute
 
 
 def test_answers_of_the_last_fifteen_minutes_and_one_before_are_remembered() -> None:
-    shards = QueryParts(METRICS["MountTargetReadThroughput"])
+    here = Schedule(METRICS["MountTargetReadThroughput"], 0.0).scope(Scope("ocid1.tenancy.oc1..t"))
     for at in range(40):
-        shards.answered(1, Window(NOON, NOON + (at + 1) * MINUTE))
-    assert list(shards.answers) == [NOON + at * MINUTE for at in range(24, 40)]
+        here.answered(1, Window(NOON, NOON + (at + 1) * MINUTE))
+    assert list(here.answers) == [NOON + at * MINUTE for at in range(24, 40)]
+
+
+def test_every_compartment_is_asked_for_late_series_every_five_minutes() -> None:
+    schedule = Schedule(METRICS["MountTargetConnections"], 0.0, state=MetricState(newest=NOON))
+    scopes = [Scope(f"ocid1.compartment.oc1..{name}") for name in "ab"]
+    asked_minutes: dict[Scope, list[int]] = {scope: [] for scope in scopes}
+    for at in range(11):
+        for scope in scopes:
+            span = schedule.window(scope, NOON + at * MINUTE)
+            schedule.scope(scope).answered(1, span)
+            asked_minutes[scope].append(span.minutes)
+    assert list(asked_minutes.values()) == [[15, 2, 2, 2, 2, 5, 2, 2, 2, 2, 5]] * 2
 
 
 @given(moments, st.lists(minutes, max_size=3), st.one_of(st.none(), minutes), st.integers(min_value=1, max_value=60))

@@ -19,8 +19,8 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.address_lookup import LOOK_UPS, AddressLookup, Report
+from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.inventory.selection import InventorySelection, choose
-from fss_exporter.oci.polling.snapshot import InventoryState
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 

@@ -8,6 +8,7 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
@@ -15,17 +16,15 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, newest_complete
+from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
-from fss_exporter.oci.metrics import query_extent
+from fss_exporter.oci.metrics.answers import AnswerSummary, MetricState
 from fss_exporter.oci.metrics.labels import RegionLabels
+from fss_exporter.oci.metrics.schedule import Schedule, Window
 from fss_exporter.oci.metrics.series_store import SKIPPED, MinuteStamps, Receive, SeriesStore
-from fss_exporter.oci.polling.snapshot import AnswerSummary, MetricState
 
 _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
-_EARLY_SECONDS: Final = 10.0  # earliest query before the interval is over, because polls do not begin on the second
-_LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a metric that find a late series which is new
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +33,9 @@ class MetricQueries:
     """The metrics of one region.
 
     Attributes:
-        waits_for: end of the oldest minute that a calculation waits for, by documented name.
         is_refused: whether OCI refused a query of the last poll for a permission.
         has_answer: whether a query of the last poll that had any was answered.
-        is_empty: whether OCI lists neither mount targets nor metrics here, so that there is nothing to ask for.
+        schedules: what is asked of each metric, and when.
 
     Args:
         client: calls in the region.
@@ -49,6 +47,7 @@ class MetricQueries:
         optional_services: other services whose metrics may be forbidden without a failure.
         receivers: functions that get the points of a metric, by documented name.
         intervals: seconds between two queries by documented name, in place of those of the table.
+        awaited: returns the end of the oldest minute that a calculation waits for, of a metric by documented name.
     """
 
     def __init__(
@@ -63,6 +62,7 @@ class MetricQueries:
         optional_services: Collection[str] = (),
         receivers: Mapping[str, Receive] | None = None,
         intervals: Mapping[str, float] | None = None,
+        awaited: Callable[[str], int | None] = lambda _: None,
     ) -> None:
         self.client = client
         self.ledger = ledger
@@ -71,30 +71,43 @@ class MetricQueries:
         self.failures = failures
         self.metrics = metrics
         self._optional_services = optional_services
-        self._intervals = intervals or {}
-        self.waits_for: Mapping[str, int] = {}
         self.is_refused = False
         self.has_answer = False
-        self.is_empty = False
-        self.states: dict[str, MetricState] = {}
         self.names_are_due = True
         self._not_watched: set[str] = set()
         self._inventory = Inventory()
-        self._parts: dict[tuple[str, Scope], query_extent.QueryParts] = {}
+        self._lists_no_metric = False
         self._unanswered = 0
         self._first = 0
-        self._new_targets_since = 0  # epoch seconds
-        self._asked: dict[str, float] = {}  # epoch seconds, by documented name
-        self._looked_back: dict[str, float] = {}  # epoch seconds, by documented name
-        self._resumed = dict(self.ledger.answered)
         stamps, self._labels = MinuteStamps(), RegionLabels(self.client.tenancy, self.client.region)
         self.stores: Mapping[str, SeriesStore] = {
             name: SeriesStore(metric, self._labels, ledger=ledger, stamps=stamps, receive=(receivers or {}).get(name))
             for name, metric in self.metrics.items()
         }
+        stated = intervals or {}
+        self.schedules: Mapping[str, Schedule] = {
+            name: Schedule(
+                metric,
+                stated.get(name, metric.interval_seconds),
+                lacking=self.stores[name].oldest_missing,
+                awaited=partial(awaited, name),
+                resumed=ledger.answered.get(name),
+            )
+            for name, metric in self.metrics.items()
+        }
         self._names = MetricNames(self.metrics)
         for reason in SKIPPED:
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
+
+    @property
+    def states(self) -> Mapping[str, MetricState]:
+        """The last query of each metric of the tenancy, by documented name."""
+        return {name: schedule.state for name, schedule in self.schedules.items() if schedule.state is not None}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether OCI lists neither mount targets nor metrics here, so that there is nothing to ask for."""
+        return self._lists_no_metric and not self._inventory.mount_targets
 
     def use(self, inventory: Inventory) -> None:
         """Use an inventory from now on."""
@@ -102,9 +115,11 @@ class MetricQueries:
             return
         self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
         if not inventory.mount_targets.keys() <= self._inventory.mount_targets.keys():
-            self._new_targets_since = newest_complete(self.now())
+            for schedule in self.schedules.values():
+                schedule.look_far_from(newest_complete(self.now()))
         if not inventory.file_systems.keys() <= self._inventory.file_systems.keys():
-            self._asked.clear()  # a new file system does not wait for its first figures
+            for schedule in self.schedules.values():
+                schedule.ask_in_the_next_poll()
         self._inventory = inventory
         self._labels.use(inventory)
         for store in self.stores.values():
@@ -125,9 +140,8 @@ class MetricQueries:
                     failed = True
         self._names.learn(names, is_whole=not failed)
         self.names_are_due = failed or not names
-        has_none, targets = not failed and not names, len(self._inventory.mount_targets)
-        self.is_empty = has_none and not targets
-        if has_none and targets:
+        self._lists_no_metric = not failed and not names
+        if self._lists_no_metric and (targets := len(self._inventory.mount_targets)):
             message = f"OCI lists no metric of File Storage, although there are {targets} mount targets"
             where = f"ListMetrics in {self.client.region}"
             self.failures.report("ListMetrics", BrokenAnswer(f"{where}: {message}", operation="ListMetrics"))
@@ -141,10 +155,10 @@ class MetricQueries:
             if self._exists(metric) and self._names.spelling(metric) is not None
         ]
         for name in self.states.keys() - {metric.name for metric in metrics}:
-            del self.states[name]
+            self.schedules[name].state = None
             self.failures.report(name, None)
         begin = self._first % max(1, len(metrics))
-        due = [metric for metric in metrics[begin:] + metrics[:begin] if self._is_due(metric)]
+        due = [metric for metric in metrics[begin:] + metrics[:begin] if self.schedules[metric.name].is_due(self.now())]
         for metric in due:
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
                 self._remember(metric, AnswerSummary(success=False))
@@ -152,18 +166,8 @@ class MetricQueries:
             self._first += 1
             self._query(metric, scopes)
         if due:
-            self.has_answer = any(self.states[metric.name].success for metric in due)
-
-    def interval(self, name: str) -> float:
-        """Return the seconds between two queries of a metric. 0 for a query in each poll."""
-        return self._intervals.get(name, self.metrics[name].interval_seconds)
-
-    def _is_due(self, metric: OciMetric) -> bool:
-        """Return whether a metric is to be asked for: its interval is over, or the last query failed."""
-        state, asked = self.states.get(metric.name), self._asked.get(metric.name)
-        if state is None or not state.success or asked is None:
-            return True
-        return abs(self.now() - asked) >= self.interval(metric.name) - _EARLY_SECONDS
+            states = self.states
+            self.has_answer = any(states[metric.name].success for metric in due)
 
     def _exists(self, metric: OciMetric) -> bool:
         if not metric.split_by and not self._inventory.shard.is_first:
@@ -184,7 +188,7 @@ class MetricQueries:
     def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> None:
         """Query one metric in every scope."""
         self.stores[metric.name].release_held_back()
-        self._asked[metric.name] = self.now()
+        self.schedules[metric.name].begin(self.now())
         total, asked = AnswerSummary(), newest_complete(self.now())
         for scope in scopes:
             total = total.plus(self._query_scope(metric, scope))
@@ -194,10 +198,11 @@ class MetricQueries:
 
     def _remember(self, metric: OciMetric, answer: AnswerSummary, asked: int = 0) -> None:
         """Store the state of a metric, and try another spelling of a name without a new minute."""
-        before = self.states.get(metric.name)
-        known = before.newest if before else None
-        newest = max(filter(None, (known, answer.newest)), default=None)
-        if answer.success and newest == known:
+        schedule = self.schedules[metric.name]
+        before = schedule.state
+        newest_before = before.newest if before else None
+        newest = max(filter(None, (newest_before, answer.newest)), default=None)
+        if answer.success and newest == newest_before:
             self._names.fell_silent(metric)
         if answer.success and not answer.streams and before is not None and before.streams:
             self.names_are_due = True  # another spelling is in use now, or there is nothing more to report
@@ -206,17 +211,15 @@ class MetricQueries:
             self.ledger.answered[metric.name] = asked
             self.failures.report(metric.name, None)
         streams = answer.streams if answer.success or before is None else before.streams  # of the last whole answer
-        self.states[metric.name] = MetricState(answer.success, streams, newest, answer.query_bytes, answered)
+        schedule.state = MetricState(answer.success, streams, newest, answer.query_bytes, answered)
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""
-        extent = self._parts.setdefault(
-            (metric.name, scope), query_extent.QueryParts(metric, self._resumed.get(metric.name))
-        )
-        minutes = self._window(metric, extent.answers)
+        schedule = self.schedules[metric.name].scope(scope)
+        minutes = self.schedules[metric.name].window(scope, self.now())
         doublings = 0
         while True:
-            parts = extent.parts(self._inventory, minutes.minutes)
+            parts = schedule.parts.parts(self._inventory, minutes.minutes)
             if not parts:
                 return AnswerSummary()
             requests = [self._request(metric, scope, minutes, part) for part in parts]
@@ -225,9 +228,9 @@ class MetricQueries:
                 answer = self._query_parts(metric, requests, asked)
             except CloudError as error:
                 doublings += 1
-                if doublings <= _DOUBLINGS_AT_MOST and extent.refused(len(parts)):
+                if doublings <= _DOUBLINGS_AT_MOST and schedule.parts.refused(len(parts)):
                     continue
-                extent.failed(error)
+                schedule.parts.failed(error)
                 self.failures.report(metric.name, error)
                 return replace(asked, success=False)
             if answer.success and answer.is_unreadable:
@@ -235,7 +238,7 @@ class MetricQueries:
                 self.failures.report(metric.name, BrokenAnswer(message, operation="SummarizeMetricsData"))
                 return replace(answer, success=False)
             if answer.success:
-                extent.answered(answer.streams, minutes)
+                schedule.answered(answer.streams, minutes)
             if len(parts) > 1:
                 labels = (self.client.region, metric.name)
                 self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
@@ -265,28 +268,7 @@ class MetricQueries:
             answer = store.take(streams, newest_complete(self.now()), answer)
         return answer
 
-    def _request(
-        self, metric: OciMetric, scope: Scope, minutes: query_extent.Window, part: tuple[str, ...]
-    ) -> MetricRequest:
+    def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
         spelling = self._names.spelling(metric)
         assert spelling is not None  # noqa: S101  # only metrics that exist are queried
         return MetricRequest(scope, metric.namespace, metric.query(spelling, part), minutes.start, minutes.end)
-
-    def _window(self, metric: OciMetric, answers: Sequence[int]) -> query_extent.Window:
-        now, name = self.now(), metric.name
-        known, lacking = self.states.get(name), None
-        if answers:
-            lacking = self.stores[name].oldest_missing(answers[0] - query_extent.LATE_MINUTES * MINUTE)
-        is_event = metric.idle == "silent" and metric.counter is not None  # events come at any time
-        has_new_targets = now - self._new_targets_since < GIVE_UP_MINUTES * MINUTE
-        looks_far = is_event or has_new_targets or known is None or known.newest is None
-        overlap = query_extent.OVERLAP_MINUTES
-        if abs(now - self._looked_back.get(name, 0.0)) >= _LOOKS_BACK_SECONDS:
-            overlap, self._looked_back[name] = query_extent.LATE_MINUTES, now
-        return query_extent.window(
-            now,
-            answers,
-            overlap_minutes=GIVE_UP_MINUTES if looks_far else overlap,
-            most_minutes=GIVE_UP_MINUTES if metric.counter is None else FURTHEST_MINUTES,
-            missing=min(filter(None, (lacking, self.waits_for.get(name))), default=None),
-        )

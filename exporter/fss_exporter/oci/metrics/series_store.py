@@ -16,8 +16,8 @@ from fss_exporter.catalogue import Declaration, Series
 from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
 from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
 from fss_exporter.oci.metric_table import OciMetric, is_success
+from fss_exporter.oci.metrics.answers import AnswerSummary, SeriesColumn, SharedSeries
 from fss_exporter.oci.metrics.labels import LabelledStream, Labels, RegionLabels
-from fss_exporter.oci.polling.snapshot import AnswerSummary, SeriesColumn, SharedSeries
 
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
 """Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""

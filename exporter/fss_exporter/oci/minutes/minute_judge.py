@@ -98,9 +98,6 @@ class _TargetState:
 class MinuteJudge:
     """The mount targets of one region.
 
-    Attributes:
-        waits_for: end of the oldest minute that each metric is needed for, epoch seconds.
-
     Args:
         ledger: what is counted.
         settings: returns objectives and costs, which may change between two polls.
@@ -109,7 +106,7 @@ class MinuteJudge:
     def __init__(self, ledger: Ledger, settings: Callable[[], Settings]) -> None:
         self._ledger = ledger
         self._settings = settings
-        self.waits_for: Mapping[str, int] = {}
+        self._awaited: Mapping[str, int] = {}
         self._history = LoadHistory()
         self._targets: dict[str, _TargetState] = {}
         self._verdicts: Page = self._ledger.page("verdicts")
@@ -119,6 +116,10 @@ class MinuteJudge:
     def receiver(self, metric: str) -> Callable[[Key, Points], None]:
         """Return the function that takes the points of a metric in `BY_MINUTE`."""
         return partial(self._receive_load, metric) if metric in _MEASURED else partial(self._open.add, metric)
+
+    def awaited(self, metric: str) -> int | None:
+        """Return the end of the oldest minute that still lacks a metric, epoch seconds. None if no minute does."""
+        return self._awaited.get(metric)
 
     def judge(self, inventory: Inventory, answered: Mapping[str, int], now_minute: int) -> None:
         """Judge what is complete.
@@ -141,7 +142,7 @@ class MinuteJudge:
                     waits |= {metric: min(minute, waits.get(metric, minute)) for metric in missing}
                 else:
                     self._judge(target.id, state, minute, self._minute(target, minute, missing))
-        self.waits_for = waits
+        self._awaited = waits
         self._forget(inventory.mount_targets, now_minute)
 
     def figures(self) -> Mapping[str, TargetFigures]:

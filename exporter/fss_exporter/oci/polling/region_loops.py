@@ -235,12 +235,12 @@ class InventoryLoop:
 
     def _is_due(self, region: MonitoredRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))
-        hinted = region.poller.suspects_changes and since >= _BETWEEN_HINTS_SECONDS
+        hinted = region.poller.suspects_changes.is_set() and since >= _BETWEEN_HINTS_SECONDS
         return hinted or since >= self._settings().oci.inventory_interval or not region.inventory.listed.is_set()
 
     def _refresh(self, region: MonitoredRegion) -> None:
         began = self._began[region.name] = self._clock()
-        region.poller.suspects_changes = False
+        region.poller.suspects_changes.clear()
         inventory = region.inventory
         is_first = not inventory.listed.is_set()
         shown = began

@@ -3,14 +3,19 @@
 
 import logging
 from collections.abc import Callable
+from threading import Event
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
-from fss_exporter.oci.polling.snapshot import InventoryState, PollState, SeriesColumn
+from fss_exporter.oci.polling.snapshot import PollState
+
+if TYPE_CHECKING:
+    from fss_exporter.oci.metrics.answers import SeriesColumn
 
 _SILENT_SECONDS: Final = 240  # a mount target reports its connections every minute; one this far behind may be deleted
 _BETWEEN_LISTINGS_SECONDS: Final = (
@@ -24,7 +29,8 @@ class RegionPoller:
     """Polls one region.
 
     Attributes:
-        suspects_changes: whether mount targets seem to have come or gone since the last inventory.
+        suspects_changes: set while mount targets seem to have come or gone since the last inventory. The thread of the inventories
+            clears it.
 
     Args:
         queries: queries of the metrics.
@@ -51,12 +57,11 @@ class RegionPoller:
         self._stale_after = stale_after
         self._clock = clock
         self._keep = keep
-        self.suspects_changes = False
+        self.suspects_changes = Event()
         self._names_learned = float("-inf")
         self._succeeded_at: float | None = None
         self._first_is_logged = False
         self._suspicious: frozenset[object] = frozenset()
-        self._is_empty = False  # whether a whole inventory and OCI's list of metrics leave nothing to ask for
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
         """Query every metric once, in some seconds. The next poll begins with the remaining metrics.
@@ -69,25 +74,24 @@ class RegionPoller:
         """
         began = self._clock()
         if state.inventory is None or not state.scopes:
-            return self._state(0.0)
+            return self._state(0.0, is_empty=False)
         self._queries.ledger.forget_after(newest_complete(self._queries.now()))
         self._queries.use(state.inventory)
         self._learn_names(state)
-        self._is_empty = self._queries.is_empty and all(state.succeeded.values())
-        self._queries.waits_for = self._judge.waits_for
+        is_empty = self._queries.is_empty and all(state.succeeded.values())  # a whole inventory
         self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
         states = self._queries.states
         now_minute = newest_complete(self._queries.now())
         for name, store in self._queries.stores.items():
-            store.forget(now_minute, self._stale_after + self._queries.interval(name))
+            store.forget(now_minute, self._stale_after + self._queries.schedules[name].interval)
         answered = {name: state.answered for name, state in states.items() if name in BY_MINUTE}
         self._judge.judge(state.inventory, answered, now_minute)
         self._keep(self._queries.ledger)
         self._look_for_changes()
         self._queries.failures.end_round()
-        if (states or self._is_empty) and all(state.success for state in states.values()):
+        if (states or is_empty) and all(state.success for state in states.values()):
             self._succeeded_at = self._queries.now()
-        poll = self._state(self._clock() - began)
+        poll = self._state(self._clock() - began, is_empty=is_empty)
         self._log_first(poll)
         return poll
 
@@ -107,16 +111,17 @@ class RegionPoller:
         late = (column for minute, column in store.points if minute < asked.newest - _SILENT_SECONDS)
         silent = {series.labels for column in late for series in column.series}
         suspicious = frozenset(silent | store.unknown)
-        self.suspects_changes = self.suspects_changes or not suspicious <= self._suspicious
+        if not suspicious <= self._suspicious:
+            self.suspects_changes.set()
         self._suspicious = suspicious
 
-    def _state(self, seconds: float) -> PollState:
+    def _state(self, seconds: float, *, is_empty: bool) -> PollState:
         points: dict[str, tuple[tuple[int, SeriesColumn], ...]] = {}
         sums: dict[str, SeriesColumn] = {}
         rarely: dict[str, float] = {}
         for name, store in self._queries.stores.items():
             gauge, counter = store.metric.gauge, store.metric.counter
-            if gauge and (interval := self._queries.interval(name)):
+            if gauge and (interval := self._queries.schedules[name].interval):
                 rarely[gauge.name] = interval
             if gauge:
                 points[gauge.name] = points.get(gauge.name, ()) + store.points  # two OCI metrics may become one
@@ -127,10 +132,10 @@ class RegionPoller:
             rarely=MappingProxyType(rarely),
             sums=MappingProxyType(sums),
             targets=MappingProxyType(self._judge.figures()),
-            metrics=MappingProxyType(dict(self._queries.states)),
+            metrics=MappingProxyType(self._queries.states),
             is_refused=self._queries.is_refused,
-            has_answer=self._queries.has_answer or self._is_empty,
-            is_empty=self._is_empty,
+            has_answer=self._queries.has_answer or is_empty,
+            is_empty=is_empty,
             failed_calls=self._queries.failures.failed_calls,
             duration_seconds=seconds,
             ended=self._queries.now(),

@@ -2,101 +2,12 @@
 """The state that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
 
 import threading
-from collections import Counter
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from sys import intern
-from typing import NamedTuple
 
-from fss_exporter.catalogue import Declaration, Series
-from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.ledger.ledger import Key
+from fss_exporter.oci.inventory.inventory_state import InventoryState
+from fss_exporter.oci.metrics.answers import MetricState, SeriesColumn
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
-
-_BETWEEN = ","
-
-
-class SharedSeries(Series):
-    """A series that shares pieces of its label text with other series. The arguments are like `Series`.
-
-    A large tenancy has 100,000 series of 330 characters each. Nearly all of the text is OCIDs and names that the series of a
-    file system share. Each piece exists once, which saves a third of the poller's memory.
-    """
-
-    __slots__ = ("_pieces",)
-
-    def __init__(self, declared: Declaration, labels: Sequence[str]) -> None:
-        whole = Series(declared, labels)
-        self.labels = whole.labels
-        self._pieces = tuple(map(intern, whole.text.split(_BETWEEN)))
-
-    @property
-    def text(self) -> str:  # type: ignore[override]  # read-only here, and no code writes it
-        """The text of `Series`. A comma inside a value also ends a piece, and joining restores the comma."""
-        return _BETWEEN.join(self._pieces)
-
-
-class SeriesColumn(NamedTuple):
-    """Series and their values, side by side."""
-
-    series: tuple[Series, ...] = ()
-    values: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class InventoryState:
-    """The resources that the last inventory listed."""
-
-    inventory: Inventory | None = None  # None until all listings were made once
-    scopes: tuple[Scope, ...] = ()  # compartments that metrics are asked of
-    # by API operation, whether every call of the last inventory was answered
-    succeeded: Mapping[str, bool] = field(default_factory=dict)
-    refused: AbstractSet[str] = frozenset()  # API operations that OCI refused for a permission in the last inventory
-    optional: AbstractSet[str] = frozenset()  # API operations that may be refused, because no setting asks for them
-    compartments_expected: int = 0  # selected compartments, unknown names included
-    compartments_seen: int = 0  # compartments whose listings were all answered in the last inventory
-    listed_at: float | None = None  # epoch seconds of the oldest listing in use; None before the first
-    # epoch seconds at which the last inventory ended without a failed call; None before the first
-    succeeded_at: float | None = None
-    failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
-
-
-@dataclass(frozen=True, slots=True)
-class MetricState:
-    """The last query of one OCI metric."""
-
-    success: bool = True  # whether the last query was answered in every scope
-    streams: int = 0  # metric streams in the last answers
-    newest: int | None = None  # end of the newest minute any resource has, epoch seconds; None while there is none
-    query_bytes: int = 0  # length of the longest query that was sent
-    answered: int = 0  # newest minute of the last query with a whole answer, epoch seconds; 0 before the first
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerSummary(MetricState):
-    """The answer to the query of one metric: in one part, in one scope, or in all scopes."""
-
-    skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
-    taken: AbstractSet[Key] = frozenset()  # streams that were taken
-
-    @property
-    def is_unreadable(self) -> bool:
-        """Whether the answer has streams, and no stream or point of them is as documented."""
-        broken = self.skipped.get("broken", 0) + self.skipped.get("broken_point", 0)
-        return self.newest is None and 0 < self.streams <= broken
-
-    def plus(self, other: "AnswerSummary") -> "AnswerSummary":
-        """Return the sum of two summaries. The sum is a success if both are."""
-        return AnswerSummary(
-            self.success and other.success,
-            self.streams + other.streams,
-            max(filter(None, (self.newest, other.newest)), default=None),
-            max(self.query_bytes, other.query_bytes),
-            0,  # known of all scopes together only
-            Counter(self.skipped) + Counter(other.skipped),
-            self.taken | other.taken,
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from prometheus_client.registry import Collector
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series, family
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
+from fss_exporter.oci.metrics.answers import SeriesColumn, SharedSeries
 from fss_exporter.oci.polling.lease import Lease
 from fss_exporter.oci.polling.region_loops import MetricPoller
-from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot, SeriesColumn, SharedSeries, SnapshotBoard
+from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot, SnapshotBoard
 from fss_exporter.oci.rows.coverage_rows import coverage_rows
 from fss_exporter.oci.rows.inventory_rows import Rows, inventory_rows, joined_places, service_rows
 from fss_exporter.oci.rows.minute_rows import minute_rows

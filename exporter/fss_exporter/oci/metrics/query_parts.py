@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The extent of a query: the minutes to ask for, and the parts of a split query. Pure.
+"""The parts of a split query. Pure.
 
 An answer holds at most 2,000 streams and 100,000 points. The first guess of the parts comes from the inventory, every later
 guess from the number of streams in the last answer. An answer above the limits, or a query refused for length, doubles the
@@ -7,75 +7,21 @@ parts.
 """
 
 import math
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
-
-LATE_MINUTES = 4
-"""Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is
-found so.
-"""
-
-OVERLAP_MINUTES = 1
-"""Minutes to query again before the last answer otherwise. What a known series lacks is asked for in any case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Minutes to query, both ends in epoch seconds. OCI includes `start` and excludes `end`."""
-
-    start: int
-    end: int
-
-    @property
-    def newest(self) -> int:
-        """End of the newest minute in the window."""
-        return self.end - MINUTE
-
-    @property
-    def minutes(self) -> int:
-        """The most points of a stream in the window."""
-        return (self.end - self.start) // MINUTE
-
-
-def window(
-    now: float, answers: Sequence[int], *, overlap_minutes: int, most_minutes: int, missing: int | None = None
-) -> Window:
-    """Return the window of one query: from the oldest minute that may still come to the newest complete minute.
-
-    `answers` has the newest minute of each earlier window with an answer, oldest first. The last `overlap_minutes` before the last
-    answer are always queried again. `missing` is the end of the oldest minute that somebody waits for. The wait ends when OCI has
-    answered for `GIVE_UP_MINUTES` without the minute. Times are epoch seconds.
-    """
-    newest = newest_complete(now)
-    if not answers:
-        return Window(newest - min(GIVE_UP_MINUTES, most_minutes) * MINUTE + MINUTE, newest + MINUTE)
-    last = min(answers[-1], newest) - overlap_minutes * MINUTE
-    if missing is not None:
-        given_up = answers[0] if answers[0] <= newest - GIVE_UP_MINUTES * MINUTE else 0
-        last = min(last, max(missing - MINUTE, given_up))
-    return Window(max(last, newest - most_minutes * MINUTE) + MINUTE, newest + MINUTE)
-
 
 _FILL: Final = 0.9  # planned share of a full answer, because new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
 
 
 class QueryParts:
-    """The parts of one metric's query in one scope.
+    """The parts of one metric's query in one scope."""
 
-    `answers` has the newest minute of each window with an answer in the last `GIVE_UP_MINUTES`, and of the one before. Before
-    the first answer it has `closed`, the last answer that the ledger knows of, if any.
-    """
-
-    def __init__(self, metric: OciMetric, closed: int | None = None) -> None:
-        self.answers: deque[int] = deque(() if closed is None else (closed,))
+    def __init__(self, metric: OciMetric) -> None:
         self._metric = metric
         self._streams: int | None = None  # in the last answer
         self._least = 1  # parts, so that OCI does not refuse again
@@ -110,12 +56,8 @@ class QueryParts:
         if not isinstance(error, TooMuchData):
             self._least = 1
 
-    def answered(self, streams: int, window: Window) -> None:
-        """Note the number of streams in all parts together, and the window of the query."""
-        answers = self.answers
-        answers.append(window.newest)
-        while len(answers) > 1 and answers[1] <= window.newest - GIVE_UP_MINUTES * MINUTE:
-            answers.popleft()
+    def answered(self, streams: int) -> None:
+        """Note the number of streams in all parts together."""
         self._streams = streams
         if streams <= MOST_STREAMS * _FILL and not self._must_select:  # one query without selection, which is short
             self._least = 1

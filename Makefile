@@ -63,6 +63,10 @@ test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths,
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
 	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
 
+test-systemd: .venv/dev .venv-ansible/bin/ansible .venv-ansible-el8/bin/ansible ## packages and the Ansible role over SSH, on a Debian with a running systemd (root; half an hour)
+	@tools/ensure-tools debootstrap rpmbuild ssh curl openssl && ANSIBLE_PLAYBOOKS="$(addsuffix /bin/ansible-playbook,$(CURDIR)/.venv-ansible $(CURDIR)/.venv-ansible-el8)" \
+	  $(BIN)/python -m pytest tests/deploy/with_systemd.py $(ARGS)
+
 test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
 	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
@@ -183,6 +187,12 @@ servers: # from the distribution
 
 check-tools: # of `make check`, in one call because two installations at a time would lock each other out
 	@tools/ensure-tools prometheus promtool prometheus-alertmanager prometheus-node-exporter systemd-analyze setpriv chromium rpmbuild tmux
+
+.venv-ansible/bin/ansible .venv-ansible-el8/bin/ansible: .venv-%/bin/ansible: requirements/%.txt
+	@tools/make-venv $(PYTHON) .venv-$*
+	@echo "installing Ansible (requirements/$*.txt) ..." >&2
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
+	@touch $@
 
 .venv-cli/bin/oci: requirements/cli.txt
 	@tools/make-venv $(PYTHON) .venv-cli

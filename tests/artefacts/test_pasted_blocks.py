@@ -25,6 +25,7 @@ PROGRAMS = (
     *("sudo", "make", "python3", "python3.12", "pip", "curl", "grep", "promtool", "fss-exporter"),
     *("sh", "dnf", "firewall-cmd", "ansible-playbook", "helm", "kubectl"),
     *("cp", "ln", "systemctl", "docker", "buildah", "debootstrap"),
+    *("groupadd", "chgrp", "chmod"),
 )
 
 

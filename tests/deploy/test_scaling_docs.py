@@ -193,9 +193,9 @@ def test_the_drop_ins_are_settings_of_a_unit() -> None:
         section, *lines = text.splitlines()
         settings |= {(section, line.partition("=")[0]) for line in lines}
     assert settings == {
-        ("[Service]", "LoadCredential"),
         ("[Service]", "ReadWritePaths"),
         ("[Service]", "SocketBindAllow"),
+        ("[Service]", "SupplementaryGroups"),
         ("[Socket]", "ListenStream"),
         ("[Socket]", "IPAddressDeny"),
         ("[Socket]", "IPAddressAllow"),

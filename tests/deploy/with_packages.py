@@ -5,11 +5,11 @@ Not among the default tests, because the builds take most of a minute. `make che
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from tests.deploy.built_packages import BUILD_SECONDS, build, copy_of_the_project
 from tests.processes import get, process, require, wait_for
 from tools.dependencies import OF_DEBIAN
 
@@ -18,7 +18,6 @@ import fss_exporter
 ROOT = Path(__file__).parents[2]
 VERSION = fss_exporter.__version__
 MACHINE = os.uname().machine
-BUILD_SECONDS = 300
 
 # A mount namespace in which the program is at the place that the package gives it, and in which no service manager is to be found.
 NAMESPACE = """
@@ -42,24 +41,10 @@ def run(*command: str | Path, **environment: str) -> str:
     return done.stdout
 
 
-def copy_of_the_project(folder: Path) -> Path:
-    left_behind = shutil.ignore_patterns(
-        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
-    )
-    shutil.copytree(ROOT, folder / "fss-exporter", symlinks=True, ignore=left_behind)
-    (folder / "fss-exporter/.venv").symlink_to(ROOT / ".venv")
-    return folder / "fss-exporter"
-
-
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all packages of the agent, built from a copy of the project."""
-    for command in ("dpkg-deb", "rpmbuild"):
-        require(command, "dpkg rpm")
-    source = copy_of_the_project(tmp_path_factory.mktemp("source"))
-    for python in ("host", "own"):
-        run(source / "tools/package", "agent", python, UNCOMPRESSED="1")
-    return source / "dist"
+    return build(tmp_path_factory.mktemp("source"), ("agent", "host"), ("agent", "own"))
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.deploy.debian_trees import debian_tree
 from tests.processes import get, process, wait_for
 
 import fss_exporter
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "dist"
-SYSTEMS = ROOT / ".tools/systems"
 VERSION = fss_exporter.__version__
 MACHINE = platform.machine()
 PACKAGES = {
@@ -67,19 +67,7 @@ class System:
 
 
 def system(name: str, target: Path) -> System:
-    kept = SYSTEMS / name
-    if not kept.exists():
-        SYSTEMS.mkdir(parents=True, exist_ok=True)
-        building = SYSTEMS / f"{name}.building"
-        shutil.rmtree(building, ignore_errors=True)
-        subprocess.run(
-            ["debootstrap", "--variant=minbase", f"--include={PACKAGES[name]}", name, building],
-            check=True,
-            timeout=1200,
-        )
-        building.rename(kept)
-    subprocess.run(["cp", "-a", "--reflink=auto", kept, target / name], check=True)
-    return System(target / name)
+    return System(debian_tree(name, name, PACKAGES[name], target))
 
 
 @pytest.fixture

@@ -1,0 +1,34 @@
+"""Packages for tests, built from a copy of the project."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from tests.processes import require
+
+ROOT = Path(__file__).parents[2]
+BUILD_SECONDS = 300
+
+
+def copy_of_the_project(folder: Path) -> Path:
+    """Return a copy, with the environment of the project."""
+    left_behind = shutil.ignore_patterns(
+        ".git", ".tools", ".*cache", ".venv*", "build", "dist", "__pycache__", "node_modules", "*.egg-info"
+    )
+    shutil.copytree(ROOT, folder / "fss-exporter", symlinks=True, ignore=left_behind)
+    (folder / "fss-exporter/.venv").symlink_to(ROOT / ".venv")
+    return folder / "fss-exporter"
+
+
+def build(scratch: Path, *wanted: tuple[str, str]) -> Path:
+    """Build a deb and an rpm for each edition and Python, such as `("agent", "host")`. Return their folder."""
+    for command in ("dpkg-deb", "rpmbuild"):
+        require(command, "dpkg rpm")
+    source = copy_of_the_project(scratch)
+    for edition, python in wanted:
+        tool = [str(source / "tools/package"), edition, python]
+        environment = os.environ | {"UNCOMPRESSED": "1"}
+        done = subprocess.run(tool, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
+        assert done.returncode == 0, f"{tool}\n{done.stdout}{done.stderr}"
+    return source / "dist"

@@ -109,6 +109,47 @@ DOES_NOT_SERVE = (
         in_make_test=True,
     ),
     Incident(
+        "clients that were idle for two hours wake up and wait for 90 seconds",
+        Site(hosts=12, before=150),
+        (Work(-130, 0, times=0), Hang(0, 1.5)),
+    ),
+    Incident(
+        "4 of 12 clients that were idle for two hours wake up and wait for 90 seconds",
+        Site(hosts=12, before=150),
+        (Work(-130, 0, times=0), Work(0, first=4, times=0), Hang(0, 1.5, hosts=4)),
+    ),
+    Incident(
+        "clients that were idle for two hours wake up and hang",
+        Site(hosts=12, before=150),
+        (Work(-130, 0, times=0), Hang(0, 40)),
+        (page("FssMountTargetDown", 5),),
+        in_make_test=True,
+    ),
+    Incident(
+        "all clients hang, and half of them run node_exporter",
+        Site(hosts=8, node_exporters=4),
+        (Hang(0, 40),),
+        (page("FssMountTargetDown", 5),),
+    ),
+    Incident(
+        "two mount targets hang, and half of their clients run node_exporter",
+        Site(hosts=8, mount_targets=2, mounts=2, node_exporters=4),
+        (Hang(0, 40),),
+        (page("FssMountTargetDown", 5), page("FssMountTargetDown", 5)),
+    ),
+    Incident(
+        "3 of 20 clients get errors on soft mounts for 12 minutes",
+        Site(hosts=20),
+        (GiveUp(0, 12, hosts=3),),
+        (page("FssMountTargetFailing", 10),),
+    ),
+    Incident(
+        "a soft mount gives up, and nothing is asked after the server is back",
+        Site(),
+        (GiveUp(0, 4, hosts=1), Work(4, hosts=1, times=0)),
+        (ticket("FssClientStalled", 12, "or a soft mount gave up and nothing was asked since"),),
+    ),
+    Incident(
         "an outage comes and goes: five minutes each fifteen minutes, for an hour",
         Site(minutes=90),
         (Hang(0, 60, every=15, lasting=5),),
@@ -267,6 +308,28 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         Site(before=360, minutes=240),
         (Slow(every=30, lasting=2),),
         (ticket("FssMountTargetSlow", 220),),
+    ),
+    Incident(
+        "clients that were idle for two hours wake up and get answers after 30 ms for 90 seconds",
+        Site(hosts=12, before=150),
+        (Work(-130, 0, times=0), Slow(0, 1.5, milliseconds=30, side="clients")),
+    ),
+    Incident(
+        "60 clients join two, and are slow for three minutes",
+        Site(hosts=62, before=180),
+        (Down(-180, 0, first=2, hosts=60, is_listed=False), Slow(0, 3, first=2, hosts=60, side="clients")),
+    ),
+    Incident(
+        "two of ten clients are 35 ms away",
+        Site(minutes=120),
+        (Slow(hosts=2, side="clients", milliseconds=35),),
+        (ticket("FssClientSlow", 30),),
+    ),
+    Incident(
+        "requests are slow for six minutes each half hour, for three hours",
+        Site(before=360, minutes=180),
+        (Slow(every=30, lasting=6),),
+        (page("FssMountTargetSlow", 45),),
     ),
     Incident(
         "a client retransmits a tenth of its requests",
@@ -548,6 +611,39 @@ MONITORING = (
         (PollerDown(),),
         (page("FssOciPollerDown", 15, "Poller poller-0:10949 has not polled eu-frankfurt-1"),),
         in_make_test=True,
+    ),
+    Incident(
+        "the poller dies, and there are no agents", Site(hosts=0), (PollerDown(),), (page("FssMonitoringBlind", 12),)
+    ),
+    Incident(
+        "a roll-out replaces 25 pods of agents, one a minute",
+        Site(hosts=50),
+        (
+            *(Down(pod, first=pod, hosts=1, is_listed=False) for pod in range(25)),
+            *(Down(-30, pod + 1, first=25 + pod, hosts=1, is_listed=False) for pod in range(25)),
+        ),
+    ),
+    Incident(
+        "agents cover everything, and OCI fails for all metrics for an hour",
+        Site(minutes=90),
+        (Work(-30, times=4.4, side="clients"), Answer(0, 60, fault="503:SummarizeMetricsData")),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing", 20),),
+    ),
+    Incident(
+        "agents cover everything, OCI fails for all metrics, and clients are slow",
+        Site(minutes=90),
+        (
+            Work(-30, times=4.4, side="clients"),
+            Answer(0, 60, fault="503:SummarizeMetricsData"),
+            Slow(10, 50, side="clients"),
+        ),
+        (ticket("FssCoverageIncomplete|FssCollectorFailing", 20), page("FssMountTargetSlow", 25)),
+    ),
+    Incident(
+        "everything is scraped every five minutes from the first start on",
+        Site(before=10),
+        (ScrapedRarely(-10, minutes=5, pollers_too=True),),
+        (ticket("FssScrapeTooSlow", 25),),
     ),
     Incident(
         "the poller is gone from service discovery",

@@ -12,7 +12,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -52,6 +52,7 @@ class Site:
         has_extras: whether there are LDAP, Kerberos, quotas, a replication and block volumes.
         shares: whether all mount targets export one file system.
         host_settings: of the exporter on each host.
+        node_exporters: the last hosts, which run node_exporter in place of the agent.
         settings: of the pollers, by dotted place.
         has_shards: whether the pollers divide the mount targets.
         standby: whether one poller leads and the others stand by, with one directory or, by mistake, with one each.
@@ -69,6 +70,7 @@ class Site:
     has_extras: bool = False
     shares: bool = False
     host_settings: HostSettings = ALL_DEFAULTS
+    node_exporters: int = 0
     settings: Mapping[str, object] = field(default_factory=dict)
     has_shards: bool = False
     standby: Literal["no", "shared", "apart"] = "no"
@@ -268,11 +270,16 @@ def _hosts(site: Site, of_incident: Sequence[faults.Fault], clock: Clock, undo: 
     alike: dict[object, list[int]] = defaultdict(list)
     for number in range(site.hosts):
         hit = tuple(isinstance(fault, faults.OfHosts) and fault.hits_host(number) for fault in of_incident)
-        alike[(*_mounts(site, number), hit)].append(number)
+        alike[(*_mounts(site, number), hit, _settings_of(site, number).is_node_exporter)].append(number)
     return [
-        Host(numbers, _mounts(site, numbers[0]), site.host_settings, of_incident, clock, undo)
+        Host(numbers, _mounts(site, numbers[0]), _settings_of(site, numbers[0]), of_incident, clock, undo)
         for numbers in alike.values()
     ]
+
+
+def _settings_of(site: Site, host: int) -> HostSettings:
+    has_agent = host < site.hosts - site.node_exporters
+    return site.host_settings if has_agent else replace(site.host_settings, is_node_exporter=True)
 
 
 def _pollers(

@@ -58,8 +58,7 @@ def _share(expr: str, by: str = "tenancy, region, mount_target_id") -> Value:
 
 
 def _bad_minutes(objective: str) -> Value:
-    bad = f'slo:fss_bad_minutes:ratio{{objective="{objective}", window="1h"}}'
-    return Value(f"max by ({_SUBJECT}) ({bad})", 60, " min/h")
+    return Value(f'max by ({_SUBJECT}) (slo:fss_bad_minutes:count{{objective="{objective}"}})', 1, " min/h")
 
 
 def _client_time(verdict: str) -> Value:

@@ -46,6 +46,7 @@ class Heartbeat:
     success: bool = False  # whether the last round had no error
     errors: int = 0  # rounds with an unexpected error since the start
     duration_seconds: float = 0.0  # time that the last finished round took
+    is_off: bool = False  # whether the settings switch the work of the loop off, so that nothing succeeds or fails
 
     def is_stalled(self, now: float) -> bool:
         """Whether the loop has missed ten intervals at `now` (monotonic seconds)."""
@@ -104,6 +105,7 @@ class Worker:
         of: what the loop works for, if there are several alike. It stands behind the name, as in `oci/acme`.
         clock: monotonic seconds.
         wall_clock: Unix seconds.
+        is_on: whether the settings ask for the work. Rounds without it do nothing, and are no success.
     """
 
     def __init__(
@@ -115,16 +117,18 @@ class Worker:
         of: str = "",
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
+        is_on: Callable[[], bool] = lambda: True,
     ) -> None:
         self.collector = collector = f"{collector}/{of}" if of else collector
         self._run_round = run_round
         self._interval = interval
+        self._is_on = is_on
         self._is_stopping = False
         self._woken = Event()
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
-        self._heartbeat = Heartbeat(collector, interval(), clock())
+        self._heartbeat = Heartbeat(collector, interval(), clock(), is_off=not is_on())
         self._thread = threading.Thread(target=self._loop, name=f"fss-{collector}", daemon=True)
 
     @property
@@ -164,6 +168,9 @@ class Worker:
             EndLoop: the round ended the loop.
         """
         began = self._clock()
+        if not self._is_on():
+            self._heartbeat = replace(self._heartbeat, finished_at=began, success=False, is_off=True)
+            return
         try:
             self._run_round()
         except EndLoop:
@@ -178,7 +185,7 @@ class Worker:
             self._record(began, success=True)
 
     def _break_off(self, error: BaseException) -> None:
-        self._heartbeat = replace(self._heartbeat, success=False, errors=self._heartbeat.errors + 1)
+        self._heartbeat = replace(self._heartbeat, success=False, errors=self._heartbeat.errors + 1, is_off=False)
         with suppress(Exception):  # a log that fails ends no loop
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
@@ -191,6 +198,7 @@ class Worker:
             last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
             success=success,
             duration_seconds=now - began,
+            is_off=False,
         )
 
     def _loop(self) -> None:

@@ -46,7 +46,12 @@ class ClientPublishing:
         self._poster = Poster(now)
         self._failures: FailureLog | None = None
         self._posted_at = -math.inf  # epoch seconds of the last post, if OCI took it
-        self.loop = Worker("client_publish", self.run_round, interval=lambda: _INTERVAL_SECONDS)
+        self.loop = Worker(
+            "client_publish",
+            self.run_round,
+            interval=lambda: _INTERVAL_SECONDS,
+            is_on=lambda: self._settings.oci.publish,
+        )
 
     def reload(self) -> Callable[[], None]:
         """Read the settings again, or raise UsageError for wrong settings. Return the function that puts them in force."""

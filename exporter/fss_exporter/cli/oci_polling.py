@@ -219,7 +219,13 @@ class PolledCloud:
             interval=lambda: self._polling.settings.oci.poll_interval,
             **common,
         )
-        self._publish = Worker("oci_publish", self._publish_round, interval=lambda: _PUBLISH_SECONDS, **common)
+        self._publish = Worker(
+            "oci_publish",
+            lambda: self._round(lambda polling: polling.publisher.run_round()),
+            interval=lambda: _PUBLISH_SECONDS,
+            is_on=lambda: self._polling.settings.oci.publish,
+            **common,
+        )
         self.loops = (self._inventory, self._polls, self._publish)
 
     @property
@@ -279,10 +285,6 @@ class PolledCloud:
     def is_ready(self) -> bool:
         """Return whether OCI has answered a poll in every region, with these settings or those before a reload."""
         return self._was_answered or self._polling.poller.was_answered
-
-    def _publish_round(self) -> None:
-        if self._polling.settings.oci.publish:
-            self._round(lambda polling: polling.publisher.run_round())
 
     def _round(self, run: Callable[[Polling], None]) -> None:
         """Run a round. A round that ends because of new settings does not end the loop."""

@@ -66,7 +66,8 @@ class Source(Collector, Protocol):
 class Collectors(Collector):
     """The collector of all sources in a registry. Report for each source whether it works, and the time of the last reading.
 
-    A source with nothing to read, such as a poller that stands by, has no `fss_collector_success`.
+    A source with nothing to read, such as a poller that stands by, has no `fss_collector_success`, and no loop that is switched
+    off has one.
 
     A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
     has the first failure and the recovery, and no repetition.
@@ -111,7 +112,7 @@ class Collectors(Collector):
                     yield figures
         for beat in beats:
             # A loop without families is, for example, the watcher of the web configuration.
-            if beat.collector not in self._sources:
+            if beat.collector not in self._sources and (not beat.is_off or beat.collector in stalled):
                 success[beat.collector] = beat.success and beat.collector not in stalled
         yield from (joined for joined in shared.values() if joined.samples)
         yield family("fss_collector_success", (((name,), float(worked)) for name, worked in success.items()))

@@ -59,7 +59,7 @@ def of_web_config(folder: Path) -> Iterable[Worker]:
 
 
 def of_client_publishing(_: Path) -> Iterable[Worker]:
-    settings = load(None, {})
+    settings = load(None, {"oci.publish": True})
     return (client_publishing.ClientPublishing(lambda: settings, dict).loop,)
 
 

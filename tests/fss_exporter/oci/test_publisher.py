@@ -28,6 +28,7 @@ from fss_exporter.oci.publish.client_waits import ClientWaits
 from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, points_of
 from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.settings import Oci, Settings, load
+from fss_exporter.web.collecting import Collectors
 from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
 
@@ -274,12 +275,40 @@ class TestInTheExporter:
             try:
                 wait_for(lambda: not cloud.waits_for(), "the first poll")
                 publishing = next(loop for loop in cloud.loops if loop.collector == "oci_publish")
-                before = publishing.heartbeat.last_success_timestamp or 0.0
+                before = publishing.heartbeat
                 publishing.wake()
-                wait_for(lambda: (publishing.heartbeat.last_success_timestamp or 0.0) > before, "a round of publishing")
+                wait_for(lambda: publishing.heartbeat is not before, "a round of publishing")
             finally:
                 cloud.stop()
             assert "PostMetricData" not in region.calls
+            assert publishing.heartbeat.last_success_timestamp is None
+            success, errors = (
+                {sample.labels["collector"] for sample in family.samples}
+                for family in Collectors({"oci": cloud.source}, cloud.loops).collect()
+                if family.name in {"fss_collector_success", "fss_collector_errors"}
+            )
+            assert "oci_inventory" in success
+            assert "oci_publish" not in success, "what is off succeeds at nothing"
+            assert "oci_publish" in errors
+
+    def test_a_reload_switches_publishing_on_and_off(self) -> None:
+        settings = load(None, {"oci.publish": True})
+        cloud = Cloud(lambda: settings)
+        (publishing,) = (loop for loop in cloud.loops if loop.collector == "oci_publish")
+        assert not publishing.heartbeat.is_off
+        settings = load(None, {"oci.publish": False})
+        cloud.reload()()
+        publishing.run_once()
+        assert publishing.heartbeat.is_off
+
+    def test_an_agent_stops_posting_once_a_reload_switches_it_off(self) -> None:
+        settings = load(None, {"oci.publish": True})
+        publishing = ClientPublishing(lambda: settings, dict)
+        assert not publishing.loop.heartbeat.is_off
+        settings = load(None, {"oci.publish": False})
+        publishing.reload()()
+        publishing.loop.run_once()
+        assert publishing.loop.heartbeat.is_off
 
     def test_an_agent_posts_the_minutes_in_which_its_requests_wait(self, tmp_path: Path) -> None:
         clock = Clock(today())

@@ -104,6 +104,12 @@ def test_a_poller_that_stands_by_is_fine_and_says_where_the_figures_are(exporter
         assert ((Severity.OK, "oci", words) in findings(exporter)) is (leader == 0)
 
 
+def test_publishing_that_is_off_is_called_off_and_no_success(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE + 'fss_collector_errors_total{collector="oci_publish/acme"} 0\n')
+    words = "off: oci.publish is not set, so nothing is posted to OCI Monitoring"
+    assert (Severity.OK, "oci_publish/acme", words) in findings(exporter)
+
+
 def test_a_loop_whose_last_round_failed_is_a_problem(exporter: Exporter) -> None:
     exporter.metrics = (200, FINE.replace('success{collector="oci"} 1', 'success{collector="oci"} 0'))
     _, oci = findings(exporter)

@@ -56,6 +56,9 @@ def check_running(url: str) -> Iterator[Finding]:
         when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
         yield finding_of(kind, name, when=when, errors=errors.get((name,), 0.0))
+    for (name,) in sorted(errors.keys() - loops.keys()):
+        if name.partition("/")[0] == "oci_publish":
+            yield finding_of("exporter.publishes-nothing", name)
     if samples.by("fss_oci_leader").get(()) == 0:
         yield finding_of("exporter.stands-by", "oci")
     yield from _coverage(samples)

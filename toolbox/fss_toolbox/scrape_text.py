@@ -18,17 +18,25 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     Raises:
         SourceError: the text has another format.
     """
+    is_whole = not text or text.endswith(
+        "\n"
+    )  # The format ends every line. A figure that is cut off is another figure.
     try:
         samples = Samples(text_string_to_metric_families(text))
         scrape = scrape_of(samples)
     except (ValueError, LookupError, OverflowError) as error:
+        if not is_whole:
+            raise _cut_off(source) from error
         raise SourceError(
             f"{source}: not the metrics of an exporter of this version ({error}). Give a scrape, or the URL of /metrics"
         ) from error
-    if text and not text.endswith("\n"):
-        # The format ends every line. A figure that is cut off is another figure.
-        raise SourceError(f"{source}: cut off in the last line. Give a whole scrape, or the URL of /metrics")
+    if not is_whole:
+        raise _cut_off(source)
     return samples, scrape
+
+
+def _cut_off(source: str) -> SourceError:
+    return SourceError(f"{source}: cut off in the last line. Give a whole scrape, or the URL of /metrics")
 
 
 def read_scrape(source: str, text: str) -> Scraped:

@@ -18,9 +18,8 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     Raises:
         SourceError: the text has another format.
     """
-    is_whole = not text or text.endswith(
-        "\n"
-    )  # The format ends every line. A figure that is cut off is another figure.
+    # The format ends every line, and a figure that is cut off is another figure. A text without any end of a line is no scrape.
+    is_whole = text.endswith("\n") or "\n" not in text
     try:
         samples = Samples(text_string_to_metric_families(text))
         scrape = scrape_of(samples)

@@ -114,7 +114,7 @@ def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, e
             None,
         )
     if unit is None:
-        assert legend in {"info", "mounts", "state"}, "a value that is shown has a unit"
+        assert legend in {"info", "mounts"}, "a value that is shown has a unit"
     elif panel.title != OVER_NUMBERS:
         assert dimension in UNITS[unit], f"{legend} is {dimension}, shown as {unit}"
 

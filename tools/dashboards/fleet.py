@@ -23,7 +23,6 @@ from tools.dashboards.words import (
     MOUNT_TARGET,
     RESOURCE_WORDS,
     RESOURCES,
-    STATE_WORDS,
     TO_CONSOLE,
     TO_DASHBOARD,
     TO_MOUNT_TARGET,
@@ -238,7 +237,6 @@ _CEILINGS = table(
     "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
     "an agent explain. Top client and top operation cost most of it. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
     Query(f"sort_desc(\n{_with_way(_RANK)}\n)", "info"),
-    Query(_each("mount_target:fss_state:worst"), "state"),
     Query(_FULLEST, "now"),
     Query(_KNOWLEDGE, "info"),
     Query(
@@ -252,7 +250,6 @@ _CEILINGS = table(
     Query(_by_id("mount_target:fss_mount_targets_needed:count"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),
-        "state": Column("State", words=STATE_WORDS, width=85),
         "now": Column("Now", unit="percentunit", steps=CEILING_STEPS, width=65),
         "resource": Column("Ceiling", words=RESOURCE_WORDS, width=115, is_optional=True),
         "known": Column("Known", width=150, is_optional=True),

@@ -4,8 +4,6 @@ from collections.abc import Callable
 
 from tools.dashboards.panels import Query, Steps
 
-from fss_exporter.model.state import State
-
 IN_REGION = 'tenancy=~"$tenancy", region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
 _CHOSEN_ROWS = 'mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
@@ -65,10 +63,6 @@ RESOURCE_WORDS = {
     "write_bandwidth": ("write bandwidth", "text"),
     "connections": ("connections", "text"),
     "encrypted_connections": ("encrypted", "text"),
-}
-STATE_WORDS = {
-    str(state.value): (state.word, colour)
-    for state, colour in zip(sorted(State), ("green", "text", "orange", "red", "red", "red"), strict=True)
 }
 CLASS_WORDS = {
     "read": ("read", "text"),

@@ -67,7 +67,7 @@ _OCI_OBJECTIVE = graph(
     "system. From 80 % on a ticket, and above 100 % the error budget is spent.",
     Query(
         f"max by (kind, size, file_system) (fss_mount_target_latency_objective_ratio{{{THIS}}})",
-        "{{kind}} {{size}} {{file_system}}",
+        "{{kind}} {{file_system}}",
     ),
     unit="percentunit",
     steps=OBJECTIVE_STEPS,

@@ -58,6 +58,35 @@ ROOMS: tuple[tuple[str, str, tuple[Declaration, ...]], ...] = (
     ),
 )
 
+FIRST = (
+    (
+        "How close",
+        (
+            ("mount_target:fss_utilisation:ratio", "share of each ceiling in use, by `resource` and `source`"),
+            ("fss_mount_target_latency_objective_ratio", "latency as a multiple of its objective"),
+            ("mount_target:fss_state:worst", "one word for it all, from 0 (fine) to 5 (hanging)"),
+        ),
+    ),
+    (
+        "Who",
+        (
+            ("fss_client_address_estimated_io_operations_total", "load of each client, from its agent"),
+            ("client:fss_client_estimated_iops:rate5m", "the same from node_exporter"),
+            ("fss_client_operations_total", "what a client asks for, by mount and `operation`"),
+            ("fss_client_address_state", "state of a mount target as one client sees it"),
+            ("fss_client_process_io_operations_total", "load of each process, pod and unit, in exact mode"),
+        ),
+    ),
+    (
+        "What now",
+        (
+            ("mount_target:fss_mount_targets_needed:count", "mount targets for 80 % of every ceiling"),
+            ("fss_expected - fss_seen", "what is not seen: above 0 the answers have gaps"),
+        ),
+    ),
+)
+"""The ten to begin with: each question, and the queries that answer it."""
+
 LABELS_OF = {
     "mount": ("network", "address", "server", "export", "service"),
     "mount target": ("tenancy", "region", "mount_target_id", "mount_target"),
@@ -79,9 +108,15 @@ def page() -> str:
         "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
         "ratio is between 0 and 1. A missing series is a missing figure, never zero. A name that ends in `_total` is a counter, which "
         "begins at 0 with the exporter. A name that ends in `_info` is a gauge of value 1, whose labels say something. All others are "
-        "gauges, unless the table says histogram. Where no source is named, the exporter itself is the source. Labels that come together have one name:\n\n"
-        f"{groups}\n\n{rooms}"
+        "gauges, unless the table says histogram. Where no source is named, the exporter itself is the source.\n\n"
+        f"## The ten to begin with\n\n{_first()}\nNames with colons are recorded by the [rules](../rules/README.md).\n\n"
+        f"## Labels\n\nLabels that come together have one name:\n\n{groups}\n\n{rooms}"
     )
+
+
+def _first() -> str:
+    rows = (f"| {question} | `{query}` | {meaning} |\n" for question, queries in FIRST for query, meaning in queries)
+    return f"| question | query | answer |\n|---|---|---|\n{''.join(rows)}"
 
 
 def _table(metrics: Iterable[Declaration]) -> str:

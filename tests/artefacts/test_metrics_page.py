@@ -4,15 +4,32 @@ import re
 from collections import Counter
 
 from tests.for_each import for_each
-from tools.metrics_page import PAGE, page
+from tests.rules.pack import RULE_FILES, rules_of
+from tools.metrics_page import FIRST, PAGE, page
 
 from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Declaration
 
 EVERY_METRIC = for_each("metric", CATALOGUE.values())
+_METRIC = re.compile(r"\b(?:[a-z_]+:)?fss_[a-z0-9_]+(?::[a-z0-9_]+)?\b")
 
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text() == page(), "write it anew: make metrics"
+
+
+def test_each_of_the_ten_to_begin_with_is_exported_or_recorded() -> None:
+    recorded = {rule.name for path in RULE_FILES for rule in rules_of(path) if not rule.is_alert}
+    assert _ten() <= set(CATALOGUE) | recorded
+
+
+def test_the_start_pages_use_only_the_ten_to_begin_with() -> None:
+    used = {
+        name
+        for start in (PAGE.parent / "start").glob("*.md")
+        for block in re.findall(r"(?s)```(?:promql|console)\n(.*?)```", start.read_text())
+        for name in _METRIC.findall(block)
+    }
+    assert used <= _ten()
 
 
 def test_no_metric_is_declared_twice() -> None:
@@ -49,3 +66,7 @@ def test_help_is_a_sentence_that_names_its_source(metric: Declaration) -> None:
 def test_a_modelled_metric_says_so_in_its_name(metric: Declaration) -> None:
     modelled = "estimate" in metric.help.lower() and metric.unit in ("operations", "operations_per_second")
     assert not modelled or "estimated" in metric.name
+
+
+def _ten() -> set[str]:
+    return {name for _, queries in FIRST for query, _ in queries for name in _METRIC.findall(query)}

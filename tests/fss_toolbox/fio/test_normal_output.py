@@ -27,8 +27,12 @@ def jobs_of(name: str) -> tuple[Job, ...]:
     [
         (HEAD, "no job has read or written anything"),
         (HEAD + "  read: IOPS=0, BW=0B/s (0B/s)(0B/2001msec)\n", "no job has read or written anything"),
-        (HEAD + "  read: IOPS=., BW=12MiB/s\n", "no job has read or written anything"),
-        (HEAD + "  read: IOPS=9, BW=\n", "no job has read or written anything"),
+        (
+            HEAD + "  read: IOPS=., BW=12MiB/s\n",
+            "job 'a': the figures of its reads cannot be read: 'IOPS=., BW=12MiB/s'",
+        ),
+        (HEAD + "  read: IOPS=9, BW=\n", "job 'a': the figures of its reads cannot be read: 'IOPS=9, BW='"),
+        (HEAD + "  mixed: IOPS=9, BW=9KiB/s\n", "job 'a': unified_rw_reporting adds reads and writes up"),
         ("read: IOPS=9, BW=9MiB/s\n", "not a report of fio"),
         ("fio: engine libaio not loadable\n", "not a report of fio"),
     ],
@@ -181,3 +185,23 @@ def test_the_runs_of_the_nvme_account_are_read_in_the_words_of_fio_2() -> None:
     assert jobs["read"].in_flight == pytest.approx(86_000 * 180e-6)
     assert jobs["read-deep"].reads.operations == pytest.approx(311_000)
     assert jobs["read-deep"].in_flight is None, "the account states no latency of this run"
+
+
+def test_the_sum_of_all_clients_behind_their_reports_is_no_run_of_its_own() -> None:
+    client = (REPORTS / "normal-client.txt").read_text()
+    total = "All clients: (groupid=0, jobs=1): err= 0: pid=0: Sun Nov 22 02:32:59 2026\n  read: IOPS=23.7k, BW=92.4Mi (96.9M)(92.8MiB/1004msec)\n"
+    assert read_report("r.txt", client + total) == jobs_of("normal-client")
+
+
+def test_a_job_that_waits_for_its_turn_in_one_report_and_runs_in_the_next_is_one_job() -> None:
+    waits = "b: (groupid=1, jobs=1): err= 0: pid=0: Fri Nov 27 10:00:00 2026\n"
+    runs = "b: (groupid=1, jobs=1): err= 0: pid=7: Fri Nov 27 10:01:00 2026\n  read: IOPS=9, BW=36.0KiB/s (36.9kB/s)(2160KiB/60000msec)\n"
+    (job,) = read_report("r.txt", waits + "Run status group 1 (all jobs):\n" + runs)
+    assert (job.name, job.run, job.reads.count) == ("b", 0, 540)
+
+
+def test_bandwidth_of_fio_3_in_decimal_units_is_decimal() -> None:
+    (job,) = read_report(
+        "r.txt", HEAD + "  read: IOPS=1000, BW=5.00MB/s (4883KiB/s)(50.0MB/10000msec)\n     lat (usec): avg=9\n"
+    )
+    assert job.reads.bytes_per_second == pytest.approx(5e6)

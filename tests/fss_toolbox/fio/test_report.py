@@ -203,3 +203,19 @@ def test_tail_latencies_are_seconds() -> None:
     (entry,) = jobs_of("group")
     assert entry.reads.mean_seconds is not None
     assert 0 < entry.reads.percentiles[50.0] < entry.reads.percentiles[99.0] < entry.reads.percentiles[99.9] < 1
+
+
+def _stamped(name: str, timestamp: int, elapsed: int, reads: int) -> str:
+    def change(document: dict[str, Any]) -> None:
+        document.update(timestamp=timestamp)
+        job(document).update(jobname=name, elapsed=elapsed)
+        job(document)["read"].update(total_ios=reads)
+
+    return edited(change)
+
+
+def test_reports_of_one_start_are_one_run_and_those_of_two_starts_are_two() -> None:
+    interim = "\n".join((_stamped("a", 1060, 60, 500), _stamped("a", 1120, 120, 1000)))
+    assert [(job.run, job.reads.count) for job in read_report("r.json", interim)] == [(0, 1000)]
+    loop = "\n".join((_stamped("a", 1060, 60, 500), _stamped("a", 1125, 60, 501)))
+    assert [(job.run, job.reads.count) for job in read_report("r.json", loop)] == [(0, 500), (1, 501)]

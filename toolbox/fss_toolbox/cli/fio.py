@@ -14,13 +14,13 @@ from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.nfs.procfs import decode
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge as ceilings_of
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.fio.verdict_report import show_verdicts, verdict_document
 from fss_toolbox.iostat.saved_files import text_of
+from fss_toolbox.pasted_text import text_of_bytes
 from fss_toolbox.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
 from fss_toolbox.plan.service_ceilings import service_title
 from fss_toolbox.sizing.benchmark import Job, Storage, judge
@@ -111,7 +111,7 @@ def _checked_choice(flags: FioFlags) -> ServiceChoice | None:
 
 
 def _text(source: str) -> str:
-    return decode(sys.stdin.buffer.read()) if source == _STANDARD_INPUT else text_of(Path(source))
+    return text_of_bytes(sys.stdin.buffer.read()) if source == _STANDARD_INPUT else text_of(Path(source))
 
 
 def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | None:
@@ -128,14 +128,19 @@ def _hosts(jobs: Iterable[Job]) -> int:
 def _groups(jobs: Sequence[Job], *, by_directory: bool) -> list[tuple[str, list[Job]]]:
     """Return jobs that ran at the same time against one mount target, with a name.
 
-    Groups with equal numbers in several reports ran at the same time, because all clients run the same job file.
+    Runs and groups with equal numbers in several reports ran at the same time, because all clients run the same job file.
     """
-    groups: dict[tuple[int, str], list[Job]] = defaultdict(list)
+    groups: dict[tuple[int, int, str], list[Job]] = defaultdict(list)
     for job in jobs:
         if by_directory and not job.directory:
             raise UsageError(f"--by-directory: the report has no directory of {job.name}. Give --mount-targets")
-        groups[job.group, job.directory if by_directory else ""].append(job)
+        groups[job.run, job.group, job.directory if by_directory else ""].append(job)
+    several = any(job.run for job in jobs)
     return [
-        (directory or ", ".join(dict.fromkeys(job.name for job in group)), group)
-        for (_, directory), group in groups.items()
+        (
+            (directory or ", ".join(dict.fromkeys(job.name for job in group)))
+            + (f" (run {run + 1})" if several else ""),
+            group,
+        )
+        for (run, _, directory), group in groups.items()
     ]

@@ -6,11 +6,14 @@ the job, with a line for each direction. The text has figures of three digits.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 from fss_exporter.errors import UsageError
+from fss_toolbox.pasted_text import without_margin
 from fss_toolbox.sizing.benchmark import Direction, Job
 
 SYNCHRONOUS: Final = frozenset(
@@ -22,34 +25,47 @@ MOST_IN_FLIGHT: Final = 1.05
 """Largest share of the depth that requests in flight can be, with rounding."""
 
 ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
+MIXED: Final = "unified_rw_reporting adds reads and writes up, and their costs differ: run fio without it"
 _HOST: Final = re.compile(r"^<([^>]+)>\s?")
 _HOST_AT_END: Final = re.compile(r"<([^>]+)>\s*$")  # behind the progress line, of the line that follows
 _PROGRESS: Final = re.compile(r"^Jobs: \d+ \(f=.*?\[eta [^]]*\]")
 _ANNOUNCED: Final = re.compile(r"^\s*(?P<name>.*?): \(g=(?P<group>\d+)\): (?P<options>.*)$")
 _REPORTED: Final = re.compile(
-    r"^\s*(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)(?:.*pid=(?P<pid>\d+))?"
+    r"^\s*(?P<name>.*?): \(groupid=(?P<group>\d+), jobs=(?P<jobs>\d+)\): err= ?(?P<error>-?\d+)"
+    r"(?:.*pid=(?P<pid>\d+)(?:: (?P<time>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}))?)?"
 )
-_DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
+_DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim|mixed)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
+_SYNCS: Final = "fsync/fdatasync/sync_file_range:"
+_RUN_ENDED: Final = "Run status group"
 _MARGIN: Final = re.compile(
-    r"^(?P<margin>(?!\s*<)[^\n]*?\S)[^\S\n]+(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim)\s*:\s*(?:io|IOPS)=", re.MULTILINE
+    r"^(?P<margin>(?!\s*<)[^\n]*?\S)[^\S\n]+(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim|mixed)\s*:\s*(?:io|IOPS)=",
+    re.MULTILINE,
 )
 """What stands in front of the figures of a direction, without the host."""
-_COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
-_BANDWIDTH: Final = re.compile(r"bw=\s*(\d+(?:\.\d+)?)\s*([KMGT]?i?B)/s", re.IGNORECASE | re.ASCII)
+_BANDWIDTH: Final = re.compile(
+    r"(?P<name>bw)=\s*(?P<figure>\d+(?:\.\d+)?)\s*(?P<power>[KMGT]?)(?P<binary>i?)(?P<unit>B/s|bit/s|(?=[\s(,]))",
+    re.IGNORECASE | re.ASCII,
+)
+"""A sum of clients has no unit: `BW=29.4Gi (31.6G)`."""
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
-_LATENCY: Final = re.compile(r"^\s*(?P<what>[sc]?lat) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)")
-_PERCENTILES: Final = re.compile(r"^\s*clat percentiles \((?P<unit>[num]sec)\):")
+_LATENCY: Final = re.compile(
+    r"^\s*(?P<what>[sc]?lat|sync) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)"
+)
+_PERCENTILES: Final = re.compile(r"^\s*(?P<what>[sc]?lat|sync) percentiles \((?P<unit>[num]?sec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*>?=?(\d+)\]")
-_ISSUED: Final = re.compile(r"issued\s*(?:rwts?)?\s*:\s*total=(?P<v2>r=(\d+)/w=(\d+)|)(?:\S*?(\d+),(\d+))?")
+_ISSUED: Final = re.compile(
+    r"issued\s*(?:rwts?)?\s*:\s*total=(?:r=(?P<r2>\d+)/w=(?P<w2>\d+)|(?P<r>\d+),(?P<w>\d+)(?:,\d+(?:,(?P<s>\d+))?)?)?"
+)
 _DEPTH: Final = re.compile(r"iodepth=(\d+)")
 _SIZE: Final = re.compile(
     r"bs=(?:\(R\)\s*)?(\d+(?:\.\d+)?)([KMG]?i?B?)-(\d+(?:\.\d+)?)([KMG]?i?B?)", re.IGNORECASE | re.ASCII
 )
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
+_PATTERN: Final = re.compile(r"\brw=(\w+)")
 _DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
-_LONGEST_LINE: Final = 2000
-"""Characters. fio prints no longer line, and the search for hosts and margins takes time by the square of the length."""
+_PRINTED_TOGETHER_S: Final = 2.0
+"""Seconds. fio prints all reports of a run at its end, and each has the time of its printing."""
 
 _SECONDS: Final = {"sec": 1.0, "nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _THOUSANDS: Final = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -60,12 +76,12 @@ _ROUNDED: Final = 0.03
 
 @dataclass(slots=True)
 class _DirectionLines:
-    """One direction of one job while the lines are read. Latencies are seconds."""
+    """One direction of one job, or its syncs, while the lines are read. Latencies are seconds, by fio's word for them."""
 
     figures: str = ""
     latencies: dict[str, float] = field(default_factory=dict)
-    percentiles: dict[float, float] = field(default_factory=dict)
-    unit: float = 1.0
+    percentiles: dict[str, dict[float, float]] = field(default_factory=dict)
+    table: tuple[str, float] | None = None  # word and unit of the percentiles that follow. None before a heading
 
 
 @dataclass(slots=True)
@@ -77,9 +93,41 @@ class _Result:
     group: int
     threads: int
     error: int
+    time: datetime | None  # of the printing
     parts: dict[str, _DirectionLines] = field(default_factory=dict)
     part: _DirectionLines | None = None
-    issued: tuple[int, int] | None = None
+    issued: Mapping[str, int] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
+_Key = tuple[str, str, int, str]  # host, name, group, process
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run of fio while the lines are read."""
+
+    options: ChainMap[str, str] = field(default_factory=ChainMap)  # options of this run, then those of earlier runs
+    results: dict[_Key, _Result] = field(default_factory=dict)
+    has_ended: bool = False
+
+    def has(self, key: _Key) -> bool:
+        """Whether a report is a later one of a job of this run. A job that waits for its turn has process 0."""
+        return key in self.results or (*key[:3], "0") in self.results
+
+    def is_announced_again(self, host: str, group: int) -> bool:
+        """Whether a job is one of the next run. A paste can show each group of one run with its announcement."""
+        is_old = any(result.group >= group for result in self.results.values())
+        return is_old and (not host or self.has_ended)
+
+    def is_over(self, key: _Key, result: _Result) -> bool:
+        """Whether a report belongs to the next run. Clients report whenever they end."""
+        if not self.results or self.has(key) or result.name == ALL_CLIENTS:
+            return False
+        last = list(self.results.values())[-1]
+        if result.host or last.host or result.time is None or last.time is None:
+            return self.has_ended and not result.host
+        return self.has_ended or abs((result.time - last.time).total_seconds()) > _PRINTED_TOGETHER_S
 
 
 def is_normal_output(text: str) -> bool:
@@ -88,38 +136,57 @@ def is_normal_output(text: str) -> bool:
 
 
 def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
-    """Return the jobs of a text. Messages name the source.
+    """Return the jobs of a text, with the number of their run. Messages name the source.
 
     Raises:
-        UsageError: no job has a figure.
+        UsageError: no job has a figure, or a figure cannot be read.
     """
-    options: dict[str, str] = {}
-    results: dict[tuple[str, int, str], _Result] = {}
-    current: _Result | None = None
-    for host, line in _lines(_plain(text)):
-        if announced := _ANNOUNCED.match(line):
-            options.setdefault(announced["name"], announced["options"])
-        elif reported := _REPORTED.match(line):
-            group, threads, error = (int(reported[name]) for name in ("group", "jobs", "error"))
-            current = _Result(reported["name"], host, group, threads, error)
-            # With --status-interval fio reports a job again; the last report has the final figures.
-            results[f"{host}/{current.name}", current.group, reported["pid"] or str(len(results))] = current
-        elif current is not None:
-            _take(current, line)
-    jobs = tuple(_job(result, options) for result in results.values() if result.name != ALL_CLIENTS)
+    jobs = tuple(
+        _job(source, result, number, run.options)
+        for number, run in enumerate(_runs(text))
+        for result in _without_sum(run.results.values())
+    )
     if not any(job.reads.count or job.writes.count for job in jobs):
         raise UsageError(f"{source}: no job has read or written anything")
     return jobs
 
 
-def _plain(text: str) -> str:
-    """Return a text without colours, and without what a log or a mail puts in front of each line. Figures of a margin may change."""
-    text = "\n".join(line for line in _COLOURS.sub("", text).splitlines() if len(line) <= _LONGEST_LINE)
-    match = _MARGIN.search(text)
-    if match is None:
-        return text
-    margin = re.sub(r"\d", r"\\d", re.escape(match["margin"]))
-    return re.sub(rf"^{margin}[^\S\n]?", "", text, flags=re.MULTILINE)
+def _runs(text: str) -> list[_Run]:
+    runs = [_Run()]
+    current: _Result | None = None
+    for host, line in _lines(without_margin(text, _MARGIN)):
+        run = runs[-1]
+        if announced := _ANNOUNCED.match(line):
+            if run.is_announced_again(host, int(announced["group"])):
+                runs.append(run := _Run(run.options.new_child()))
+            run.options.maps[0].setdefault(announced["name"], announced["options"])
+        elif reported := _REPORTED.match(line):
+            group, threads, error = (int(reported[name]) for name in ("group", "jobs", "error"))
+            current = _Result(reported["name"], host, group, threads, error, _time(reported["time"]))
+            # With --status-interval fio reports a job again; the last report has the final figures.
+            key = (host, current.name, group, reported["pid"] or f"line {len(run.results)}")
+            if run.is_over(key, current):
+                runs.append(run := _Run(run.options.new_child()))
+            run.results.pop((*key[:3], "0"), None)
+            run.results[key] = current
+        elif line.startswith(_RUN_ENDED):
+            run.has_ended = True
+        elif current is not None:
+            _take(current, line)
+    return runs
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%a %b %d %H:%M:%S %Y") if text else None  # noqa: DTZ007 - only differences count
+    except ValueError:
+        return None
+
+
+def _without_sum(results: Iterable[_Result]) -> list[_Result]:
+    """Return the jobs of a run without the sum of all clients, unless the text has nothing else."""
+    results = list(results)
+    return [result for result in results if result.name != ALL_CLIENTS] or results
 
 
 def _take(result: _Result, line: str) -> None:
@@ -127,6 +194,8 @@ def _take(result: _Result, line: str) -> None:
     part = result.part
     if direction := _DIRECTION.match(line):
         result.part = result.parts[direction["way"]] = _DirectionLines(direction["figures"])
+    elif line.strip() == _SYNCS:
+        result.part = result.parts["sync"] = _DirectionLines()
     elif issued := _ISSUED.search(line):
         result.issued = _issued(issued)
     elif part is None:
@@ -134,9 +203,19 @@ def _take(result: _Result, line: str) -> None:
     elif latency := _LATENCY.match(line):
         part.latencies[latency["what"]] = float(latency["mean"]) * _SECONDS[latency["unit"]]
     elif percentiles := _PERCENTILES.match(line):
-        part.unit = _SECONDS[percentiles["unit"]]
+        part.table = percentiles["what"], _SECONDS[percentiles["unit"]]
     elif line.lstrip().startswith("|"):
-        part.percentiles |= {float(key): int(value) * part.unit for key, value in _PERCENTILE.findall(line)}
+        _take_percentiles(result, part, line)
+
+
+def _take_percentiles(result: _Result, part: _DirectionLines, line: str) -> None:
+    if part.table is None:
+        result.remarks.append("percentiles without the line that names their unit are left out")
+        return
+    word, unit = part.table
+    part.percentiles.setdefault(word, {}).update(
+        (float(key), int(value) * unit) for key, value in _PERCENTILE.findall(line)
+    )
 
 
 def _lines(text: str) -> Iterator[tuple[str, str]]:
@@ -150,18 +229,20 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
         before = at_end[1] if at_end else ""
 
 
-def _issued(match: "re.Match[str]") -> tuple[int, int]:
-    reads, writes = (match[2], match[3]) if match["v2"] else (match[4], match[5])
-    return int(reads or 0), int(writes or 0)
+def _issued(match: "re.Match[str]") -> Mapping[str, int]:
+    counts = {"read": match["r"] or match["r2"], "write": match["w"] or match["w2"], "sync": match["s"]}
+    return {way: int(count or 0) for way, count in counts.items()}
 
 
-def _job(result: _Result, options: Mapping[str, str]) -> Job:
+def _job(source: str, result: _Result, run: int, options: Mapping[str, str]) -> Job:
     announced = options.get(result.name, "")
-    reads, writes = (
-        _direction(result.parts.get(way), result.issued[index] if result.issued else 0, announced)
-        for index, way in enumerate(("read", "write"))
-    )
     remarks = [f"ended with error {result.error}"] if result.error else []
+    remarks += dict.fromkeys(result.remarks)
+    _divide_mixed(source, result, announced)
+    reads, writes = (_direction(source, result, way, announced) for way in ("read", "write"))
+    syncs = _syncs(result)
+    if syncs.count:
+        remarks.append(uncounted_syncs(syncs.count))
     remarks.append("figures of fio's normal output have three digits. JSON (--output-format=json) has all of them")
     depth, engine = _DEPTH.search(announced), _ENGINE.search(announced)
     requests = int(depth[1]) if depth else None
@@ -170,23 +251,55 @@ def _job(result: _Result, options: Mapping[str, str]) -> Job:
     job = Job(
         name=f"{result.host}/{result.name}" if result.host else result.name,
         host=result.host,
+        run=run,
         group=result.group,
         reads=reads,
         writes=writes,
+        syncs=syncs,
         depth=None if requests is None else requests * result.threads,
         remarks=tuple(remarks),
     )
     return replace(job, depth=None) if job.depth and (job.in_flight or 0.0) > job.depth * MOST_IN_FLIGHT else job
 
 
-def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Direction:
-    iops, bandwidth = (_figure(pattern, part) for pattern in (_IOPS, _BANDWIDTH))
-    if part is None or iops is None or bandwidth is None or not iops or not bandwidth:
+def uncounted_syncs(count: int) -> str:
+    """Return the remark of a job with syncs."""
+    return f"{count} syncs are not counted, at most one COMMIT (1 I/O operation) each"
+
+
+def _divide_mixed(source: str, result: _Result, announced: str) -> None:
+    """Take the figures of `unified_rw_reporting=mixed` for those of the only direction that the job has."""
+    mixed = result.parts.pop("mixed", None)
+    if mixed is None or result.parts.keys() & {"read", "write"}:
+        return
+    pattern = _PATTERN.search(announced)
+    way = only_way(pattern[1] if pattern else "")
+    if way is None:
+        raise UsageError(f"{source}: job {result.name!r}: {MIXED}")
+    result.parts[way] = mixed
+    result.issued = {**result.issued, way: result.issued.get("read", 0)}  # fio counts all as reads
+
+
+def only_way(pattern: str) -> str | None:
+    """Return the only direction of an access pattern (`rw=`): `read` or `write`. None for both, or an unknown one."""
+    return {"read": "read", "randread": "read", "write": "write", "randwrite": "write"}.get(pattern)
+
+
+def _direction(source: str, result: _Result, way: str, announced: str) -> Direction:
+    part, issued = result.parts.get(way), result.issued.get(way, 0)
+    if part is None:
         return Direction()
-    runtime = _RUNTIME.search(part.figures)
-    if issued and runtime and int(runtime[1]):
-        iops = issued / (int(runtime[1]) / 1000)
-    count = issued or max(1, round(iops * (int(runtime[1]) / 1000 if runtime else 1)))
+    iops, bandwidth = _iops(part.figures), _bandwidth(part.figures)
+    if iops is None or bandwidth is None:
+        raise UsageError(
+            f"{source}: job {result.name!r}: the figures of its {way}s cannot be read: {part.figures[:80]!r}"
+        )
+    if not iops or not bandwidth:
+        return Direction()
+    runtime = _runtime(part)
+    if issued and runtime:
+        iops = issued / runtime
+    count = issued or max(1, round(iops * (runtime or 1)))
     size = _one_size(announced, bandwidth / iops)
     mean = part.latencies.get("lat") or part.latencies.get("clat", 0.0) + part.latencies.get("slat", 0.0)
     return Direction(
@@ -196,19 +309,40 @@ def _direction(part: _DirectionLines | None, issued: int, announced: str) -> Dir
         total_bytes=count * size if size else round(count * bandwidth / iops),
         one_size=bool(size),
         mean_seconds=mean or None,
-        percentiles=part.percentiles,
+        percentiles=part.percentiles.get("clat") or part.percentiles.get("lat") or {},
     )
 
 
-def _figure(pattern: "re.Pattern[str]", part: _DirectionLines | None) -> float | None:
-    match = pattern.search(part.figures) if part else None
+def _syncs(result: _Result) -> Direction:
+    part, count = result.parts.get("sync"), result.issued.get("sync", 0)
+    runtime = max((_runtime(result.parts[way]) for way in ("read", "write") if way in result.parts), default=0.0)
+    if not count or not runtime:
+        return Direction()
+    return Direction(operations=count / runtime, count=count, mean_seconds=part.latencies.get("sync") if part else None)
+
+
+def _runtime(part: _DirectionLines) -> float:
+    """Return the seconds of a direction. 0 if the text does not say."""
+    match = _RUNTIME.search(part.figures)
+    return int(match[1]) / 1000 if match else 0.0
+
+
+def _iops(figures: str) -> float | None:
+    match = _IOPS.search(figures)
+    return float(match[1]) * _THOUSANDS[match[2].lower()] if match else None
+
+
+def _bandwidth(figures: str) -> float | None:
+    """Return bytes per second. Version 2 writes bw=1KB for 1,024 bytes, version 3 BW=1KiB, and BW=1kB for 1,000 bytes."""
+    match = _BANDWIDTH.search(figures)
     if match is None:
         return None
-    value, unit = float(match[1]), match[2].lower()
-    if pattern is _IOPS:
-        return value * _THOUSANDS[unit]
-    # Version 2 writes KB for 1,024 bytes, version 3 KiB.
-    return value * 1024.0 ** _POWERS[unit.rstrip("b").rstrip("i")]
+    base = 1000.0 if match["name"] == "BW" and not match["binary"] else 1024.0
+    return (
+        float(match["figure"])
+        * base ** _POWERS[match["power"].lower()]
+        / (8 if match["unit"].lower() == "bit/s" else 1)
+    )
 
 
 def _one_size(announced: str, mean: float) -> int:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convert a report of fio to records: JSON (fio 3.x) or normal output. Terse output is refused.
 
-fio prints warnings around the JSON. With `--status-interval` fio prints one document after the other, and in client mode
-a list of clients. `--output-format=json+` only adds fields.
+fio prints warnings around the JSON. A run with `--status-interval` and a loop of runs print one document after the other,
+and client mode prints a list of clients. `--output-format=json+` only adds fields.
 """
 
 import json
@@ -19,6 +19,10 @@ from fss_toolbox.fio import normal_output
 from fss_toolbox.sizing.benchmark import Direction, Job
 
 _NANOSECOND = 1e-9
+_NOT_A_NUMBER = re.compile(r'("\s*:\s*)-?(?:nan|inf)\b')  # as fio prints the deviation of one sample. No JSON
+_SAME_START_S = (
+    1.5  # seconds by which two documents of one run can state other starts, because both times are whole seconds
+)
 _TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;", re.MULTILINE)
 
 Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
@@ -51,19 +55,43 @@ class _FioJob(_FioPart):
     hostname: str = ""
     groupid: int = 0
     error: int = 0
+    elapsed: Count = 0  # seconds since the start of the run
     job_runtime: Count = 0
     options: dict[str, Any] = Field(default_factory=dict, alias="job options")
     read: _FioDirection = _FioDirection()
     write: _FioDirection = _FioDirection()
     trim: _FioDirection = _FioDirection()
+    mixed: _FioDirection = _FioDirection()  # reads and writes together
     sync: _FioDirection = _FioDirection()
+
+    @property
+    def done(self) -> int:
+        """Reads, writes and trims so far."""
+        return sum(part.total_ios for part in (self.read, self.write, self.trim, self.mixed))
+
+    @property
+    def runtime_s(self) -> float:
+        """Seconds of the longest direction."""
+        return max(part.runtime for part in (self.read, self.write, self.trim, self.mixed)) / 1000
 
 
 class _FioReport(_FioPart):
     version: str = Field(alias="fio version")
+    timestamp: Count = 0  # seconds since 1970, of the printing
     shared: dict[str, Any] = Field(default_factory=dict, alias="global options")
     jobs: list[_FioJob] = Field(default_factory=list)
     client_stats: list[_FioJob] = Field(default_factory=list)
+
+    @property
+    def entries(self) -> list[_FioJob]:
+        """The jobs. The sum of all clients counts only if it is alone."""
+        clients = [job for job in self.client_stats if job.jobname != normal_output.ALL_CLIENTS]
+        return self.jobs or clients or self.client_stats
+
+    @property
+    def start(self) -> float:
+        """Seconds since 1970 when the run began, to a second or two."""
+        return self.timestamp - max((job.elapsed or job.runtime_s for job in self.entries), default=0.0)
 
 
 def read_report(source: str, text: str) -> tuple[Job, ...]:
@@ -80,31 +108,70 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
                 f"{source}: terse output is not read, because its fields have no names and differ between versions of"
                 " fio. Run fio with --output-format=json"
             )
-    document = _last_document(source, text)
-    version = str(document.get("fio version", ""))
-    if version and not version.startswith("fio-3"):
-        raise UsageError(f"{source}: written by {version[:40]!r}. Reports of fio 3 are read")
-    try:
-        report = _FioReport.model_validate(document)
-    except ValidationError as error:
-        first, *others = _mistakes(source, error)
-        raise UsageError(first, tuple(others)) from error
-    entries = report.jobs or [job for job in report.client_stats if job.jobname != normal_output.ALL_CLIENTS]
-    copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in entries)
-    jobs = tuple(
-        _job(entry, {**report.shared, **entry.options}, copies[entry.jobname, entry.hostname, entry.groupid])
-        for entry in entries
-    )
+    reports = _of_each_run([_report(source, document) for document in _documents(source, text)])
+    jobs = tuple(job for number, report in enumerate(reports) for job in _jobs(source, report, number))
     if not any(job.reads.count or job.writes.count for job in jobs):
-        failed = sorted({f"{entry.jobname}: error {entry.error}" for entry in entries if entry.error})
+        failed = sorted(
+            {f"{entry.jobname}: error {entry.error}" for report in reports for entry in report.entries if entry.error}
+        )
         raise UsageError(f"{source}: no job has read or written anything {', '.join(failed)}".rstrip())
     return jobs
 
 
-def _last_document(source: str, text: str) -> Mapping[str, Any]:
-    """Return the last JSON object, with the final figures. Text around the object is skipped."""
+def _report(source: str, document: Mapping[str, Any]) -> _FioReport:
+    version = str(document.get("fio version", ""))
+    if version and not version.startswith("fio-3"):
+        raise UsageError(f"{source}: written by {version[:40]!r}. Reports of fio 3 are read")
+    try:
+        return _FioReport.model_validate(document)
+    except ValidationError as error:
+        first, *others = _mistakes(source, error)
+        raise UsageError(first, tuple(others)) from error
+
+
+def _of_each_run(reports: Sequence[_FioReport]) -> list[_FioReport]:
+    """Return the last report of each run, with the final figures."""
+    last: list[_FioReport] = []
+    for report in reports:
+        if last and _continues(last[-1], report):
+            last.pop()
+        last.append(report)
+    return last
+
+
+def _continues(before: _FioReport, after: _FioReport) -> bool:
+    """Whether a report is a later one of the same run: the same jobs, whose counts do not fall, since the same start."""
+    old, new = ([(job.jobname, job.hostname, job.groupid) for job in report.entries] for report in (before, after))
+    if old != new or any(job.done < earlier.done for earlier, job in zip(before.entries, after.entries, strict=True)):
+        return False
+    if not before.timestamp or not after.timestamp:
+        return True
+    return abs(after.start - before.start) <= _SAME_START_S
+
+
+def _jobs(source: str, report: _FioReport, run: int) -> Iterator[Job]:
+    copies = Counter((entry.jobname, entry.hostname, entry.groupid) for entry in report.entries)
+    for entry in report.entries:
+        same = copies[entry.jobname, entry.hostname, entry.groupid]
+        options = {**report.shared, **entry.options}
+        yield replace(_job(_divided(source, entry, options), options, same), run=run)
+
+
+def _divided(source: str, entry: _FioJob, options: Mapping[str, Any]) -> _FioJob:
+    """Return a job without `unified_rw_reporting=mixed`: its only direction has the figures."""
+    if not entry.mixed.total_ios or entry.read.total_ios or entry.write.total_ios:
+        return entry
+    way = normal_output.only_way(str(options.get("rw") or options.get("readwrite")))
+    if way is None:
+        raise UsageError(f"{source}: job {entry.jobname!r}: {normal_output.MIXED}")
+    return entry.model_copy(update={way: entry.mixed})
+
+
+def _documents(source: str, text: str) -> list[Mapping[str, Any]]:
+    """Return the JSON objects. Text around the objects is skipped."""
+    text = _NOT_A_NUMBER.sub(r"\1NaN", text)
     decoder = json.JSONDecoder()
-    document: Any = None
+    documents: list[Mapping[str, Any]] = []
     position = 0
     while (start := _next_object(text, position)) is not None:
         try:
@@ -114,9 +181,11 @@ def _last_document(source: str, text: str) -> Mapping[str, Any]:
         except ValueError as error:
             line = text.count("\n", 0, getattr(error, "pos", start)) + 1
             raise UsageError(f"{source}: line {line}: not JSON, or cut off: {getattr(error, 'msg', error)}") from error
-    if not isinstance(document, dict) or "fio version" not in document:
+        if "fio version" in document:
+            documents.append(document)
+    if not documents:
         raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
-    return document
+    return documents
 
 
 def _next_object(text: str, position: int) -> int | None:
@@ -145,6 +214,7 @@ def _job(entry: _FioJob, options: Mapping[str, Any], copies: int) -> Job:
         group=entry.groupid,
         reads=_direction(entry.read, one_size=one_size),
         writes=_direction(entry.write, one_size=one_size),
+        syncs=_syncs(entry),
         depth=depth,
         remarks=(*remarks, *_remarks(entry, options)),
         directory=str(options.get("directory") or str(options.get("filename")).rpartition("/")[0]),
@@ -157,7 +227,8 @@ def _job(entry: _FioJob, options: Mapping[str, Any], copies: int) -> Job:
 
 
 def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
-    percentiles = (part.clat_ns or part.lat_ns or _Latency()).percentile
+    completion, whole = part.clat_ns or _Latency(), part.lat_ns or _Latency()
+    percentiles = completion.percentile or whole.percentile  # --lat_percentiles=1 --clat_percentiles=0
     mean = (part.lat_ns or part.clat_ns or _Latency()).mean
     return Direction(
         operations=part.iops,
@@ -168,6 +239,14 @@ def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
         mean_seconds=mean * _NANOSECOND if part.total_ios and mean else None,
         percentiles={float(key): value * _NANOSECOND for key, value in percentiles.items() if _is_percent(key)},
     )
+
+
+def _syncs(entry: _FioJob) -> Direction:
+    count, seconds = entry.sync.total_ios, entry.runtime_s
+    if not count or not seconds:
+        return Direction()
+    mean = (entry.sync.lat_ns or _Latency()).mean
+    return Direction(operations=count / seconds, count=count, mean_seconds=mean * _NANOSECOND if mean else None)
 
 
 def _is_percent(text: str) -> bool:
@@ -194,9 +273,8 @@ def _threads(entry: _FioJob, options: Mapping[str, Any], copies: int) -> int:
     """Return the threads of an entry. With group reporting, an entry contains all threads, and the run time is their
     sum.
     """
-    runtime = max(entry.read.runtime, entry.write.runtime, entry.trim.runtime)
-    if entry.job_runtime and runtime:
-        return max(1, round(entry.job_runtime / runtime))
+    if entry.job_runtime and entry.runtime_s:
+        return max(1, round(entry.job_runtime / 1000 / entry.runtime_s))
     return max(1, (_whole(options.get("numjobs", "1")) or 1) // copies)
 
 
@@ -216,7 +294,7 @@ def _remarks(entry: _FioJob, options: Mapping[str, Any]) -> list[str]:
     if entry.trim.total_ios:
         remarks.append(f"{entry.trim.total_ios} trims are not judged")
     if entry.sync.total_ios:
-        remarks.append(f"{entry.sync.total_ios} syncs are not counted, at most one COMMIT (1 I/O operation) each")
+        remarks.append(normal_output.uncounted_syncs(entry.sync.total_ios))
     short = entry.read.short_ios + entry.write.short_ios
     if short:
         remarks.append(f"{short} requests were cut short: the end of a file, or a full one")

@@ -90,7 +90,8 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
         yield f"cost: {printed.number(iops.point)} {counted_as(storage)}{f' ({bounds})' if bounds else ''}"
     depth = f" of {verdict.depth}" if verdict.depth is not None else ""
     if verdict.in_flight is not None:
-        yield f"in flight (Little's law): {printed.number(verdict.in_flight)}{depth}"
+        syncs = f", {printed.number(verdict.syncs_in_flight)} of them syncs" if verdict.syncs_in_flight else ""
+        yield f"in flight (Little's law): {printed.number(verdict.in_flight)}{depth}{syncs}"
     share = ""
     if first is not None:
         of = f"each of {storage.mount_targets} mount targets of {name}" if storage.mount_targets > 1 else name
@@ -131,6 +132,7 @@ _PACES = {
     Bottleneck.CLIENT_NETWORK: ", the network of the client is full: more clients or a larger shape get more",
     Bottleneck.CLIENT_REACH: ", one client was seen to reach no more: more clients get more",
     Bottleneck.LATENCY: ", latency sets the pace (more depth or jobs get more)",
+    Bottleneck.SYNCS: ", the latency of syncs sets the pace (more jobs, or fewer syncs, get more)",
     Bottleneck.CLIENT: ", the client does not keep its depth filled",
 }
 
@@ -139,6 +141,7 @@ def verdict_document(verdict: BenchmarkVerdict, storage: Storage) -> dict[str, A
     """Return a group of jobs with the verdict. Unknown figures are null."""
     iops = verdict.traffic.iops if storage.limits is not None else None
     return {
+        "run": verdict.jobs[0].run,
         "group": verdict.jobs[0].group,
         "name": verdict.name,
         "jobs": [
@@ -146,6 +149,7 @@ def verdict_document(verdict: BenchmarkVerdict, storage: Storage) -> dict[str, A
                 "name": job.name,
                 "read": _direction(job.reads),
                 "write": _direction(job.writes),
+                "sync": _direction(job.syncs),
                 "in_flight": job.in_flight,
                 "depth": job.depth,
                 "directory": job.directory or None,

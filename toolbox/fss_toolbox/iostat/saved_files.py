@@ -7,10 +7,10 @@ from pathlib import Path
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FiniteRange, flag
 from fss_exporter.nfs.mount_settings import MountSettings
-from fss_exporter.nfs.procfs import decode
 from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
 from fss_toolbox.iostat.traffic_report import Report
+from fss_toolbox.pasted_text import text_of_bytes
 from fss_toolbox.sizing.workload import priced
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
@@ -75,4 +75,4 @@ def text_of(path: Path) -> str:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     if len(raw) > _LARGEST_FILE:
         raise UsageError(f"{path}: larger than 256 MiB. Is this the right file?")
-    return decode(raw).replace("\r\n", "\n")
+    return text_of_bytes(raw)

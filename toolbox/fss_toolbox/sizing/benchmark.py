@@ -24,7 +24,7 @@ from fss_toolbox.sizing.workload import Transfers, plain, priced, scaled, worklo
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """The reads or the writes of one job."""
+    """The reads, the writes or the syncs of one job. Syncs have no bytes."""
 
     operations: float = 0.0  # per second, as the program issued them
     bytes_per_second: float = 0.0  # payload
@@ -59,12 +59,15 @@ class Job:
     remarks: tuple[str, ...] = ()  # notes for the reader
     directory: str = ""  # folder of the job's files. Empty if the report does not say
     host: str = ""  # client that ran the job in client/server mode, else empty
+    run: int = 0  # number of the run in its report, from 0. Runs follow each other
+    syncs: Direction = Direction()  # calls of fsync and fdatasync
 
     @property
     def in_flight(self) -> float | None:
-        """Requests in flight on average (Little's law); None if a latency is unknown."""
-        reads, writes = self.reads.in_flight, self.writes.in_flight
-        return None if reads is None or writes is None else reads + writes
+        """Requests and syncs in flight on average (Little's law); None if a latency is unknown."""
+        parts = [part.in_flight for part in (self.reads, self.writes, self.syncs)]
+        known = [part for part in parts if part is not None]
+        return sum(known) if len(known) == len(parts) else None
 
 
 def job_traffic(job: Job, cap_bytes: int) -> Traffic:
@@ -116,6 +119,7 @@ class Bottleneck(Enum):
     CLIENT_NETWORK = "client network"
     CLIENT_REACH = "reach of one client"
     LATENCY = "latency x concurrency"
+    SYNCS = "latency of syncs"
     CLIENT = "client"
     UNKNOWN = "unknown"
 
@@ -153,6 +157,11 @@ class BenchmarkVerdict:
     depth: int | None  # configured requests in flight. None if a job does not say
 
     @property
+    def syncs_in_flight(self) -> float:
+        """Syncs among the requests in flight."""
+        return sum(job.syncs.in_flight or 0.0 for job in self.jobs)
+
+    @property
     def first(self) -> Use | None:
         """The fullest ceiling. None if no ceiling is known."""
         return fullest(self.uses)
@@ -175,7 +184,9 @@ class BenchmarkVerdict:
                 return _OF_CLIENTS[use.resource]
         if not self.depth or not self.in_flight:
             return Bottleneck.UNKNOWN
-        return Bottleneck.LATENCY if self.in_flight >= FILLED_RATIO * self.depth else Bottleneck.CLIENT
+        if self.in_flight < FILLED_RATIO * self.depth:
+            return Bottleneck.CLIENT
+        return Bottleneck.SYNCS if self.syncs_in_flight > self.in_flight / 2 else Bottleneck.LATENCY
 
     @property
     def allowed(self) -> float | None:

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Texts that people paste or save: byte order marks, colours, and what a log or a mail puts in front of each line."""
+
+import codecs
+import re
+
+from fss_exporter.nfs.procfs import decode
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # PowerShell writes UTF-16 with `>`
+_BYTE_ORDER_MARK = "\ufeff"
+_LONGEST_LINE = 2000
+"""Characters. No program whose output is read prints a longer line, and a search for margins takes time by the square of the length."""
+
+
+def text_of_bytes(raw: bytes) -> str:
+    """Return the text of a saved file, without byte order marks and with the line ends of Unix."""
+    text = raw.decode("utf-16", "backslashreplace") if raw.startswith(_UTF16) else decode(raw)
+    return text.replace(_BYTE_ORDER_MARK, "").replace("\r\n", "\n")
+
+
+def without_margin(text: str, known_line: "re.Pattern[str]") -> str:
+    """Return a text without colours, overlong lines, and what stands in front of each line. Figures of a margin may change.
+
+    Args:
+        text: the pasted text.
+        known_line: finds a line of the program, with what stands before it as the group `margin`.
+    """
+    text = "\n".join(line for line in _COLOURS.sub("", text).splitlines() if len(line) <= _LONGEST_LINE)
+    match = known_line.search(text)
+    if match is None:
+        return text
+    margin = re.sub(r"\d+", r"\\d+", re.escape(match["margin"]))
+    return re.sub(rf"^{margin}[^\S\n]?", "", text, flags=re.MULTILINE)

@@ -9,8 +9,6 @@ from fss_exporter.nfs.procfs import decode
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # PowerShell writes UTF-16 with `>`
 _BYTE_ORDER_MARK = "\ufeff"
-_LONGEST_LINE = 2000
-"""Characters. No program whose output is read prints a longer line, and a search for margins takes time by the square of the length."""
 
 
 def text_of_bytes(raw: bytes) -> str:
@@ -20,15 +18,17 @@ def text_of_bytes(raw: bytes) -> str:
 
 
 def without_margin(text: str, known_line: "re.Pattern[str]") -> str:
-    """Return a text without colours, overlong lines, and what stands in front of each line. Figures of a margin may change.
+    """Return a text without colours, and without what stands in front of each line. Figures of a margin may change.
 
     Args:
         text: the pasted text.
         known_line: finds a line of the program, with what stands before it as the group `margin`.
     """
-    text = "\n".join(line for line in _COLOURS.sub("", text).splitlines() if len(line) <= _LONGEST_LINE)
+    text = _COLOURS.sub("", text)
     match = known_line.search(text)
-    if match is None:
+    if match is None or not match["margin"]:
         return text
-    margin = re.sub(r"\d+", r"\\d+", re.escape(match["margin"]))
-    return re.sub(rf"^{margin}[^\S\n]?", "", text, flags=re.MULTILINE)
+    margin = match["margin"].rstrip()
+    blanks = len(match["margin"]) - len(margin)
+    pattern = re.sub(r"\d+", r"\\d+", re.escape(margin))
+    return re.sub(rf"^{pattern}[^\S\n]{{0,{blanks}}}", "", text, flags=re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from tests.fss_toolbox.cli.saved_files import MIXED, compare, edited
-from tests.prompt import RECORDINGS, Answer, ask
+from tests.prompt import RECORDINGS, ROOT, Answer, ask
 
 
 def refused(answer: Answer) -> str:
@@ -234,8 +234,22 @@ def test_nfsiostat_of_nfs_utils_1_3_is_read(tmp_path: Path) -> None:
     assert answer.document["total"]["estimated_iops"]["point"] == pytest.approx(424, rel=0.05)
 
 
-def test_another_file_alone_needs_an_earlier_one() -> None:
-    assert "not the output of nfsiostat or mountstats" in refused(ask("iostat", "--to", MIXED / "after.txt"))
+def test_one_copy_alone_has_means_since_each_mount() -> None:
+    answer = ask("iostat", "--to", MIXED / "after.txt", "--mountinfo", MIXED / "mountinfo.txt")
+    assert answer.code == 0
+    assert "10.80.1.10" in answer.out
+    assert "means since each mount, whose estimate is coarse: give an earlier copy with --from" in answer.err
+
+
+def test_another_file_alone_is_refused_with_what_to_copy() -> None:
+    assert "no NFS mounts in it. Give a copy of /proc/1/mountstats" in refused(
+        ask("iostat", "--to", MIXED / "mountinfo.txt")
+    )
+
+
+def test_nfsiostat_output_has_a_time_and_names_of_its_own() -> None:
+    saved = ROOT / "tests/fixtures/nfs-utils/k_mixed/nfsiostat.txt"
+    assert "nfsiostat has rates: leave out" in refused(ask("iostat", "--to", saved, "--seconds", 9))
 
 
 def test_a_mount_that_the_earlier_file_lacks_has_no_row_of_zeros(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) 
     [
         (r"NFS byte counts:(.*\n)+?RPC", "Run mountstats without --rpc, or copy /proc/self/mountstats twice"),
         (r"RPC statistics:(.*\n)+", "Run mountstats without --nfs, or copy /proc/self/mountstats twice"),
-        (r"NFS mount age.*\n", "no NFS byte counts"),
+        (r"NFS mount age.*\n", "10.80.1.10:/export/a has no age. Give --seconds"),
         (r"(?<=backlog wait: )\d+(?=\.)", "cut off within the operations"),
     ],
 )

@@ -39,9 +39,9 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     interval: float | None = argument(type=units.interval, required=False)
     count: int | None = argument(type=click.IntRange(min=1), required=False)
     before: Path | None = flag("--from", "Saved mountstats (file or tool) of any host, the earlier reading.")
-    after: Path | None = flag("--to", "Saved mountstats, the later reading, or saved output of nfsiostat.")
+    after: Path | None = flag("--to", "Saved mountstats, the later reading or alone, or saved output of nfsiostat.")
     mountinfo: tuple[Path, ...] = flag(
-        "--mountinfo", "The mountinfo saved with --from and --to. Give both files if it changed in between.", ()
+        "--mountinfo", "The mountinfo saved with the mountstats. Give both files if it changed in between.", ()
     )
     url: str | None = flag(
         "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
@@ -82,8 +82,8 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
             raise UsageError(ALONE)
         if is_saved and (self.url is not None or self.interval is not None):
             raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
-        if self.before is None and (self.mountinfo or self.seconds is not None):
-            raise UsageError("--mountinfo and --seconds go with --from and --to")
+        if not is_saved and (self.mountinfo or self.seconds is not None):
+            raise UsageError("--mountinfo and --seconds go with --from and --to, or with --to")
         if self.exact != "off" and is_elsewhere:
             raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
         if (self.exact != "off" or counts_processes) and self.interval is None:
@@ -128,7 +128,7 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.after is not None and flags.before is not None:
         return iter((report_of_interval(flags.before, flags.after, flags.mountinfo, flags.seconds, mounts),))
     if flags.after is not None:
-        return iter((report_of_output(flags.after, mounts),))
+        return iter((report_of_output(flags.after, flags.mountinfo, flags.seconds, mounts),))
     if flags.url is not None:
         url = check_url("--url", flags.url)
         count = flags.count if flags.interval else 1

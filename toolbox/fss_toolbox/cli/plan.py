@@ -21,7 +21,7 @@ from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OFFERED_SERVICES, OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.iostat.saved_files import report_of_interval, text_of
+from fss_toolbox.iostat.saved_files import pasted_text_of, report_of_interval, text_of
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
@@ -248,7 +248,7 @@ def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None
         source, traffic = f"{report.source}, {report.seconds:g} s", report.traffic
     else:
         assert inputs.nfsiostat is not None  # noqa: S101  # check_inputs() let no other workload pass
-        source, text = str(inputs.nfsiostat), text_of(inputs.nfsiostat)
+        source, text = str(inputs.nfsiostat), pasted_text_of(inputs.nfsiostat)
         if not is_nfsiostat_output(text):
             raise UsageError(f"{source}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
         report = parse_nfsiostat_output(source, text)

@@ -38,7 +38,7 @@ _DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim|mixed)\s*:\s*(?P<fi
 _SYNCS: Final = "fsync/fdatasync/sync_file_range:"
 _RUN_ENDED: Final = "Run status group"
 _MARGIN: Final = re.compile(
-    r"^(?P<margin>(?!\s*<)[^\n]*?\S)[^\S\n]+(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim|mixed)\s*:\s*(?:io|IOPS)=",
+    r"^(?P<margin>(?!\s*<)[^\n]*?\S[^\S\n])[^\S\n]*(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim|mixed)\s*:\s*(?:io|IOPS)=",
     re.MULTILINE,
 )
 """What stands in front of the figures of a direction, without the host."""
@@ -64,6 +64,9 @@ _SIZE: Final = re.compile(
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
 _PATTERN: Final = re.compile(r"\brw=(\w+)")
 _DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
+_LONGEST_LINE: Final = 2000
+"""Characters. fio prints no longer line, and the search for hosts and margins takes time by the square of the length."""
+
 _PRINTED_TOGETHER_S: Final = 2.0
 """Seconds. fio prints all reports of a run at its end, and each has the time of its printing."""
 
@@ -154,6 +157,7 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
 def _runs(text: str) -> list[_Run]:
     runs = [_Run()]
     current: _Result | None = None
+    text = "\n".join(line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
     for host, line in _lines(without_margin(text, _MARGIN)):
         run = runs[-1]
         if announced := _ANNOUNCED.match(line):

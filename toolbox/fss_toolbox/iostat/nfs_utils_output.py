@@ -35,7 +35,9 @@ _OPERATION: Final = re.compile(
 _COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
 
 _NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
-_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n([^\n]*)$")
+_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n((?:[^\S\n]*[^\sa-z][^\n]*\n?)*)")
+"""Some mail programs and pages break a row into lines, but no number begins with a letter."""
+
 _HEADERS_BYTES: Final = (200, 240, 500)
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
 _PAGE_BYTES: Final = 4096
@@ -54,35 +56,38 @@ def is_nfsiostat_output(text: str) -> bool:
     return "rpc bklog" in text and _NFSIOSTAT.search(text) is not None
 
 
-def parse_mountstats_output(source: str, text: str) -> Mountstats:
+def parse_mountstats_output(source: str, text: str, unprinted_age_s: int | None = None) -> Mountstats:
     """Parse the records of saved output of `mountstats`. Messages name the source.
+
+    Args:
+        source: the operator's name of the text.
+        text: the output.
+        unprinted_age_s: age of mounts without one, in seconds, because some versions print none. None if nobody knows.
 
     Raises:
         UsageError: a mount lacks byte counts, RPC statistics or age.
     """
-    return Mountstats(tuple(_record(source, part) for part in _STATS_FOR.split(text)[1:]), ())
+    return Mountstats(tuple(_record(source, part, unprinted_age_s) for part in _STATS_FOR.split(text)[1:]), ())
 
 
-def _record(source: str, text: str) -> NfsRecord:
+def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
     mounted = _MOUNTED.match(text.partition("\n")[0])
-    age = _AGE.search(text)
     payload = {kind: int(number) for kind, number in _PAYLOAD.findall(text)}
     match = re.search(r"NFS mount options: (\S+)", text)
-    if mounted is None or age is None or match is None or payload.keys() != {"read", "wrote"}:
+    if mounted is None or match is None or payload.keys() != {"read", "wrote"}:
         raise UsageError(f"{source}: no NFS byte counts. Run mountstats without --rpc, or {RECORD_INSTEAD}")
     if "RPC statistics" not in text:
         raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
     if _is_cut_off(text):
         raise UsageError(f"{source}: {mounted[1]}: cut off within the operations. Save the whole output of mountstats")
     known = options(match[1])
-    days, hours, minutes, seconds = (int(part or 0) for part in age.groups())
     is_v3 = known.get("vers", "3").startswith("3")
     operations = dict.fromkeys(NFS3_OPERATIONS if is_v3 else (READ, WRITE), _NO_COUNTERS) | dict(_operations(text))
     return NfsRecord(
         device=mounted[1],
         mount_point=mounted[2],
         fstype="nfs" if is_v3 else "nfs4",
-        age_s=days * 86_400 + hours * 3600 + minutes * 60 + seconds,
+        age_s=_age(source, mounted[1], text, unprinted_age_s),
         # Means of bytes are printed without fractions, so the bytes on the wire are not known to the byte.
         options={name: value for name, value in known.items() if name != "sec"},
         revalidations=None,
@@ -92,6 +97,18 @@ def _record(source: str, text: str) -> NfsRecord:
         transports=(),
         operations=operations,
     )
+
+
+def _age(source: str, device: str, text: str, unprinted_age_s: int | None) -> int:
+    match = _AGE.search(text)
+    if match is not None:
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        return days * 86_400 + hours * 3600 + minutes * 60 + seconds
+    if unprinted_age_s is None:
+        raise UsageError(
+            f"{source}: {device} has no age. Give --seconds: the time since the mount, or between the two files, or {RECORD_INSTEAD}"
+        )
+    return unprinted_age_s
 
 
 def _is_cut_off(text: str) -> bool:

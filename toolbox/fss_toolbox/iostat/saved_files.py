@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of `iostat` about files that an operator names: saved readings of mountstats, and saved output of nfs-utils."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FiniteRange, flag
 from fss_exporter.nfs.mount_settings import MountSettings
-from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_nfsiostat_output
-from fss_toolbox.iostat.saved_readings import between, read_saved, since_mount
+from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.saved_readings import between, means_since_mount, read_saved
 from fss_toolbox.iostat.traffic_report import Report
-from fss_toolbox.pasted_text import text_of_bytes
+from fss_toolbox.pasted_text import text_of_bytes, without_margin
 from fss_toolbox.sizing.workload import priced
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
+_LONG_AGO_S = 10**9
+"""Seconds. A mount without a printed age is older than any interval: if only the later file has it, its counts are unknown."""
+
+_NFS_LINE = re.compile(
+    r"(?m)^(?P<margin>[^\n]{0,100}?)(?:device [^\s:]+:\S* mounted on |Stats for \S|[^\s:]+:\S* mounted on [^\n]*:[^\S\n]*$)"
+)
 _LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
 
@@ -23,24 +30,25 @@ class SavedFlags:
 
     seconds: float | None = flag(
         "--seconds",
-        "Time between the two saved readings. Without it the ages of the mounts give the time, to the second.",
+        "Time between the two saved readings, or since the mount for one. Without it the ages of the mounts give the time, to the second.",
         type=FiniteRange(0.001, 1e9),
     )
 
 
-def report_of_output(path: Path, mounts: MountSettings) -> Report:
-    """Return a report of one saved output of nfs-utils: nfsiostat has rates, mountstats has means since each mount.
+def report_of_output(path: Path, mountinfo: tuple[Path, ...], seconds: float | None, mounts: MountSettings) -> Report:
+    """Return a report of one saved file: nfsiostat has rates. mountstats, the kernel's file or the tool, has means since each mount.
 
     Raises:
         UsageError: the file cannot be read, or is another file.
     """
-    text = text_of(path)
-    if is_mountstats_output(text):
-        saved = read_saved(str(path), text, None, mounts.address_map, mounts.services)
-        means = since_mount(f"{path} (mountstats)", saved.reading, mounts.overrides)
-        return replace(means, notes=(*saved.notes, *means.notes))
+    text = pasted_text_of(path)
     if not is_nfsiostat_output(text):
-        raise UsageError(f"{path}: not the output of nfsiostat or mountstats. {ALONE}")
+        texts = [text_of(each) for each in mountinfo]
+        age_s = None if seconds is None else round(seconds)
+        saved = read_saved(str(path), text, texts[-1] if texts else None, mounts.address_map, mounts.services, age_s)
+        return means_since_mount(saved, mounts.overrides)
+    if mountinfo or seconds is not None:
+        raise UsageError(f"{path}: nfsiostat has rates: leave out --mountinfo and --seconds")
     report = parse_nfsiostat_output(str(path), text)
     return replace(report, traffic={key: priced(load, mounts.overrides) for key, load in report.traffic.items()})
 
@@ -57,9 +65,19 @@ def report_of_interval(
         raise UsageError("--mountinfo: give it once, or twice for --from and --to")
     texts = [text_of(path) for path in mountinfo]
     known = (mounts.address_map, mounts.services)
-    earlier = read_saved(str(before), text_of(before), texts[0] if texts else None, *known)
-    later = read_saved(str(after), text_of(after), texts[-1] if texts else None, *known)
+    ages = (None, None) if seconds is None else (_LONG_AGO_S, _LONG_AGO_S + round(seconds))
+    earlier = read_saved(str(before), pasted_text_of(before), texts[0] if texts else None, *known, ages[0])
+    later = read_saved(str(after), pasted_text_of(after), texts[-1] if texts else None, *known, ages[1])
     return between(earlier, later, seconds, mounts.overrides)
+
+
+def pasted_text_of(path: Path) -> str:
+    """Return the text of mountstats or of a tool of nfs-utils, without what a mail or a page puts in front of each line.
+
+    Raises:
+        UsageError: it cannot be read, or is far too long.
+    """
+    return without_margin(text_of(path), _NFS_LINE)
 
 
 def text_of(path: Path) -> str:

@@ -49,13 +49,16 @@ def read_saved(
     mountinfo: str | None,
     address_map: AddressMap = NO_ADDRESSES,
     services: Services = BY_NAME,
+    unprinted_age_s: int | None = None,
 ) -> SavedReading:
     """Parse one saved reading. Messages name the source. `mountinfo` is of the same moment, or None.
+
+    `unprinted_age_s` is the age of mounts without one, for the tool `mountstats`.
 
     Raises:
         UsageError: the text is not mountstats, contains no NFS mount or was cut off.
     """
-    counters = _counters(source, mountstats)
+    counters = _counters(source, mountstats, unprinted_age_s)
     mounts = _mounts_of(counters) if mountinfo is None else parse_mountinfo(mountinfo)
     reading = join(counters, mounts, address_map, services)
     if not reading.superblocks:
@@ -78,18 +81,21 @@ def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Readin
         yield f"{source}: mountstats prints no bytes on the wire and no locks, so bounds of READ and WRITE are wider"
     if mountinfo is None:
         yield (
-            "no mountinfo: addresses are taken from the device names, and a sub-directory mounted a second time counts"
-            " twice. Give --mountinfo"
+            "no mountinfo: addresses are taken from the device names, and mounts of one server with equal counters count"
+            " once. Give --mountinfo"
         )
     strangers = reading.skipped.count(UNMATCHED)
     if strangers:
         yield f"{source}: {strangers} records left out: their mounts are not in the mountinfo"
 
 
-def _counters(source: str, text: str) -> Mountstats:
+def _counters(source: str, text: str, unprinted_age_s: int | None) -> Mountstats:
     if is_nfsiostat_output(text):
         raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
-    parsed = parse_mountstats_output(source, text) if is_mountstats_output(text) else parse_mountstats(text)
+    if is_mountstats_output(text):
+        parsed = parse_mountstats_output(source, text, unprinted_age_s)
+    else:
+        parsed = parse_mountstats(text)
     if "truncated" in parsed.skipped:
         raise UsageError(f"{source}: cut off in the middle of a record. Copy the whole file")
     if not parsed.records:
@@ -110,6 +116,7 @@ def between(
     Raises:
         UsageError: the readings are not of one host in this order.
     """
+    before, after = _each_once(before, after)
     old = {superblock.number: superblock for superblock in before.reading.superblocks}
     pairs = [(old[now.number], now) for now in after.reading.superblocks if now.number in old]
     pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
@@ -150,8 +157,55 @@ def between(
     )
 
 
-def since_mount(source: str, reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
-    """Return a report of the means since each mount."""
+def _each_once(*readings: SavedReading) -> list[SavedReading]:
+    """Return readings of one host in which mounts with equal counters in all readings are one superblock.
+
+    A server has many exports of one file system, and the mounts of these share their counters. Only mountinfo shows it.
+    """
+    seen: dict[str, list[object]] = defaultdict(list)
+    for number, reading in enumerate(readings):
+        for superblock in reading.reading.superblocks:
+            seen[superblock.number].append((number, _counters_of(superblock.record)))
+    groups: dict[tuple[object, ...], list[str]] = defaultdict(list)
+    for name, counters in seen.items():
+        groups[tuple(counters)].append(name)
+    return [
+        replace(
+            reading, reading=replace(reading.reading, superblocks=_merged(reading.reading.superblocks, groups.values()))
+        )
+        for reading in readings
+    ]
+
+
+def _counters_of(record: NfsRecord) -> object:
+    server, _ = split_device(record.device)
+    settings = tuple(sorted(record.options.items()))
+    payload = record.read_bytes, record.written_bytes
+    return server, settings, record.age_s, payload, record.transports, tuple(record.operations.items())
+
+
+def _merged(superblocks: Iterable[Superblock], groups: Iterable[list[str]]) -> tuple[Superblock, ...]:
+    by_number = {superblock.number: superblock for superblock in superblocks}
+    merged = []
+    for numbers in groups:
+        alike = [by_number[number] for number in numbers if number in by_number]
+        if alike:
+            export = min(alike, key=lambda one: (len(one.record.device), one.record.device))
+            merged.append(replace(export, mounts=tuple(mount for one in alike for mount in one.mounts)))
+    return tuple(merged)
+
+
+def means_since_mount(saved: SavedReading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
+    """Return a report of the means since each mount of one saved reading."""
+    (once,) = _each_once(saved)
+    means = since_mount(f"{saved.source} (mountstats)", once.reading, overrides, "an earlier copy with --from")
+    return replace(means, notes=(*saved.notes, *means.notes))
+
+
+def since_mount(
+    source: str, reading: Reading, overrides: CostOverrides = NO_OVERRIDES, better: str = "an INTERVAL"
+) -> Report:
+    """Return a report of the means since each mount, whose note names a `better` source."""
     parts: dict[SeriesKey, list[Traffic]] = defaultdict(list)
     for superblock in reading.superblocks:  # each for itself, because superblocks of one export differ in age
         age = superblock.record.age_s
@@ -160,9 +214,7 @@ def since_mount(source: str, reading: Reading, overrides: CostOverrides = NO_OVE
         accounts.apply(replace(reading, superblocks=(superblock,)), age + _AGE_SLACK_S)
         parts[superblock.key].append(traffic({}, accounts.mounts, max(age, 1))[superblock.key])
     rates = {key: together(several) for key, several in parts.items()}
-    notes = (
-        ("means since each mount, whose estimate is coarse: give an INTERVAL for what happens now",) if rates else ()
-    )
+    notes = (f"means since each mount, whose estimate is coarse: give {better} for what happens now",) if rates else ()
     return Report(source, rates, mount_points(reading.superblocks), notes)
 
 

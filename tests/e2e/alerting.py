@@ -21,14 +21,16 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def faster(text: str, factor: int = FASTER) -> str:
-    """A file with its durations divided: values of `for` and its like, and the windows of range selectors."""
+    """A file with its durations divided: values of `for` and its like, and the windows and steps of range selectors."""
 
     def shorter(match: re.Match[str]) -> str:
         seconds = int(match["number"]) * _SECONDS[match["unit"]]
-        return f"{match['before']}{max(2, seconds // factor)}s"
+        least = 1 if match["before"] == ":" else 2  # a step is one evaluation, a window needs two
+        return f"{match['before']}{max(least, seconds // factor)}s"
 
     keys = "for|interval|keep_firing_for|group_wait|group_interval|repeat_interval"
-    return re.sub(rf"(?P<before>\b(?:{keys}): |\[|offset )(?P<number>\d+)(?P<unit>[smhd])\b", shorter, text)
+    before = rf"\b(?:{keys}): |\[|(?<=\d[smhd]):|offset "
+    return re.sub(rf"(?P<before>{before})(?P<number>\d+)(?P<unit>[smhd])\b", shorter, text)
 
 
 def faster_rules(directory: Path, factor: int = FASTER) -> list[str]:

@@ -85,7 +85,8 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
     [
         ("for: 10m", "for: 6s"),
         ("rate(x[5m])", "rate(x[3s])"),
-        ("x[3d:1h]", "x[2592s:1h]"),
+        ("x[3d:1h]", "x[2592s:36s]"),
+        ("x[1h:1m]", "x[36s:1s]"),
         ("offset 2d", "offset 1728s"),
         ("up == 10", "up == 10"),
     ],

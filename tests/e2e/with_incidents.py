@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.e2e.alerting import Receiver, alertmanager, prometheus_configuration, receiver, routes_to
 from tests.local_server import Quiet, serving
 from tests.processes import Prometheus, get, prometheus, wait_for
-from tests.rules.faults import Answer, Fault, Hang, PollerDown
+from tests.rules.faults import Answer, Failing, Fault, Hang, PollerDown
 from tests.rules.site import EPOCH, Scrapes, Site, scraped
 
 MINUTES_A_SECOND = 60
@@ -79,12 +79,20 @@ def _is_suppressed(server: Prometheus, manager: str, alert: str) -> bool:
     return bool(held) and all(alert["status"]["state"] == "suppressed" for alert in held)
 
 
-def test_a_mount_target_that_is_down_holds_back_that_its_requests_fail(tmp_path: Path) -> None:
+def test_a_mount_target_that_is_down_holds_back_that_its_clients_wait(tmp_path: Path) -> None:
     site = Site(hosts=4, before=12, minutes=60)
-    messages = play(tmp_path, site, (Hang(0, 8),), held_back="FssMountTargetFailing")
+    messages = play(tmp_path, site, (Hang(0, 25),), held_back="FssClientStalled")
 
     assert messages.of("firing") == [("pager", ["FssMountTargetDown"])]
     assert messages.of("resolved") == [("pager", ["FssMountTargetDown"])]
+
+
+def test_requests_that_fail_before_their_mount_target_is_down_are_held_back_from_then_on(tmp_path: Path) -> None:
+    site = Site(hosts=4, before=12, minutes=80)
+    messages = play(tmp_path, site, (Failing(0, 20), Hang(20, 35)), held_back="FssMountTargetFailing")
+
+    assert messages.of("firing") == [("pager", ["FssMountTargetFailing"]), ("pager", ["FssMountTargetDown"])]
+    assert ("pager", ["FssMountTargetDown"]) in messages.of("resolved")
 
 
 def test_a_dead_poller_is_one_message(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from fss_kernel_counting.processes.attribution import Attribution, Places, Threa
 from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.costliest import NO_AMOUNT, Amount
 from fss_kernel_counting.processes.identities import Identities, Pods, SeenThread
+from fss_kernel_counting.processes.job_numbers import JobNumbers
 from fss_kernel_counting.processes.process_session import REFUSED, UNREADABLE, ProcessSession
 from fss_kernel_counting.tracefs import NotYet, ProcessNames, Sources, Tracefs
 
@@ -65,6 +66,7 @@ class ProcessCounting:
         writers: bool,
         sources: Sources,
         mounts: MountSettings,
+        has_job_numbers: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Count for one program.
@@ -74,6 +76,7 @@ class ProcessCounting:
             writers: whether delayed writes count for the process that wrote.
             sources: places of the kernel's files.
             mounts: mount targets behind TLS forwarders, and measured costs.
+            has_job_numbers: whether to look for numbers of Slurm jobs in environments, which hold secrets.
             clock: seconds that never go back.
         """
         self.failures: Counter[tuple[str, str]] = Counter()
@@ -90,7 +93,8 @@ class ProcessCounting:
         self._addresses = ClientAddresses(sources.sysfs, mounts.address_map)
         self._pods = Pods(sources.pod_logs)
         self._family_tree = FamilyTree(sources.procfs)
-        self._identities = Identities(sources.procfs, self._pods, self._family_tree)
+        job_numbers = JobNumbers(sources.procfs) if has_job_numbers else None
+        self._identities = Identities(sources.procfs, self._pods, self._family_tree, job_numbers)
         self._triggers = TriggerSetUp(
             self._set_triggers,
             sources,

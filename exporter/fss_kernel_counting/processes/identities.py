@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 from fss_kernel_counting.processes.attribution import KERNEL, UNKNOWN_WRITER, Thread
 from fss_kernel_counting.processes.births import FamilyTree
 from fss_kernel_counting.processes.control_groups import group_of
+from fss_kernel_counting.processes.job_numbers import JobNumbers
 
 _FOLDER: Final = re.compile(r"([a-z0-9-]{1,63})_([a-z0-9.-]{1,253})_([0-9a-f-]{32,36})")
 
@@ -86,22 +87,25 @@ class SeenThread(NamedTuple):
 
     identity: Identity
     user: int | None  # number of the user; None where the thread was gone
-    job: str = ""  # number of the batch job. Empty outside of jobs
+    job: str = ""  # number of the batch job, or its SLUID. Empty outside of jobs
     is_placed: bool = False  # whether the control group is known, so that an empty pod, unit or job means none
 
 
 class Identities:
     """Identities of threads, remembered while the tables name the threads. `procfs` has the host's processes.
 
-    `is_readable` says whether the last look saw the processes of the host. In a container `/proc` has others under the same numbers,
+    `job_numbers` finds the numbers of jobs in environments, for a command of root. `is_readable` says whether the last look saw the processes of the host. In a container `/proc` has others under the same numbers,
     and then only the names of the kernel's tables count.
     """
 
-    def __init__(self, procfs: Path, pods: Pods, family_tree: FamilyTree) -> None:
+    def __init__(
+        self, procfs: Path, pods: Pods, family_tree: FamilyTree, job_numbers: JobNumbers | None = None
+    ) -> None:
         self.is_readable = True
         self._procfs = procfs
         self._pods = pods
         self._family_tree = family_tree
+        self._job_numbers = job_numbers
         self._seen: dict[Thread, tuple[_Stat, SeenThread]] = {}
 
     def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
@@ -112,7 +116,10 @@ class Identities:
         seen = {thread: self._of(thread) for thread in threads}
         while len(self._seen) > _MOST_KEPT:
             del self._seen[next(iter(self._seen))]
-        return seen
+        numbers = self._job_numbers
+        if numbers is None:
+            return seen
+        return {thread: one._replace(job=numbers.named(one.job)) for thread, one in seen.items()}
 
     def _of(self, thread: Thread) -> SeenThread:
         if not thread.number:
@@ -143,7 +150,10 @@ class Identities:
         leader = self._stat(status.get("Tgid", number).strip())
         user = status.get("Uid", "").split()
         name = shown((leader or stat).name)
-        return self._placed(name, self._text(number, "cgroup"), int(user[0]) if user else None)
+        seen = self._placed(name, self._text(number, "cgroup"), int(user[0]) if user else None)
+        if self._job_numbers is not None:
+            self._job_numbers.learn(number, seen.job)
+        return seen
 
     def _placed(self, name: str, control_groups: str, user: int | None) -> SeenThread:
         group = group_of(control_groups)

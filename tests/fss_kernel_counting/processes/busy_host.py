@@ -30,6 +30,8 @@ class BusyHost:
         names: in tracefs.
         kernel: to share with another program.
         fstype: of the mount.
+        files: of tracefs, in place of the kernel in memory.
+        has_job_numbers: whether numbers of Slurm jobs are looked for in environments.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class BusyHost:
         kernel: Kernel | None = None,
         fstype: str = "nfs",
         files: Files | None = None,
+        has_job_numbers: bool = False,
     ) -> None:
         self.kernel = kernel or Kernel(BY_PROCESS)
         self.folder = folder
@@ -62,6 +65,7 @@ class BusyHost:
             writers=writers,
             sources=self.sources,
             mounts=NO_MOUNT_SETTINGS,
+            has_job_numbers=has_job_numbers,
             clock=lambda: self.now,
         )
 

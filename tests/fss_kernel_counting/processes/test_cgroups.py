@@ -1,6 +1,7 @@
 """Control groups as runtimes and systemd write them."""
 
 import pytest
+from tests.prompt import ROOT
 
 from fss_kernel_counting.processes.control_groups import Group, group_of
 
@@ -108,6 +109,35 @@ def test_what_is_no_cgroup_file_has_no_group(text: str) -> None:
 @pytest.mark.parametrize("line", ["0::{}", "12:memory:{}\n1:name=systemd:/system.slice/slurmd.service\n0::/"])
 def test_the_job_of_a_batch_scheduler_is_its_number_as_job_exporters_show_it(path: str, job: str, line: str) -> None:
     assert group_of(line.format(path) + "\n").job == job
+
+
+_FIELD = [line.split("\t") for line in (ROOT / "tests/fixtures/field/cgroups.tsv").read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize(("path", "job"), [(path, job) for path, job, _ in _FIELD])
+def test_the_job_of_a_path_that_users_showed_is_known(path: str, job: str) -> None:
+    assert group_of(f"{path}\n").job == job
+
+
+@pytest.mark.parametrize(
+    ("inside", "job"),
+    [
+        ("/system.slice/slurmstepd.scope/job_5/step_0", "5"),
+        (f"/cri-containerd-{ID}.scope/system.slice/slurmstepd.scope/sEKNKTV3WPV500/step_0", "sEKNKTV3WPV500"),
+        (f"/{ID}/slurm/uid_7/job_9", "9"),
+        (f"/cri-containerd-{ID}.scope/app/slurm/uid_7/job_9", ""),
+        ("/cri-containerd-x.scope", ""),
+    ],
+)
+def test_a_job_of_a_scheduler_in_a_pod_has_pod_and_job(inside: str, job: str) -> None:
+    slices = f"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod{ESCAPED}.slice{inside}"
+    assert group_of(f"0::{slices}\n") == Group(pod_uid=UID, job=job)
+    assert group_of(f"0::/kubepods/besteffort/pod{UID}{inside}\n") == Group(pod_uid=UID, job=job)
+
+
+@pytest.mark.parametrize("job", ["system", "sEKNKTV3WPV50", "sEKNKTV3WPV5000", "seknktv3wpv500", "job_s5K1KKYAYG5D00"])
+def test_another_name_below_the_scope_of_slurm_is_no_sluid(job: str) -> None:
+    assert group_of(f"0::/system.slice/slurmstepd.scope/{job}/step_0\n").job == ""
 
 
 def test_a_job_has_the_unit_of_its_scheduler_beside_it() -> None:

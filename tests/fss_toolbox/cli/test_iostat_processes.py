@@ -15,6 +15,7 @@ from tests.prompt import ask, signals_put_back
 
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.nfs.procfs import Procfs
+from fss_kernel_counting.processes.job_numbers import JobNumbers
 from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox.cli import iostat as command
 from fss_toolbox.iostat.process_reports import ProcessReport, document, reports, show
@@ -92,6 +93,45 @@ def test_by_pod_unit_and_job_the_processes_add_up(host: BusyHost, by: str, names
 
     assert {line[by] for line in target["lines"]} == names
     assert sum(line["io_operations_per_second"] for line in target["lines"]) == target["io_operations_per_second"] == 37
+
+
+SLUID = "sEKNKTV3WPV500"
+
+
+def _jobs(tmp_path: Path, *, has_job_numbers: bool) -> set[str]:
+    host = BusyHost(tmp_path, writers=True, names=OF_COMMAND, has_job_numbers=has_job_numbers)
+    for number in (7, 8):
+        host.process(number, "solver", f"/system.slice/slurmstepd.scope/{SLUID}/step_0/user/task_0")
+    (tmp_path / "proc/7/environ").write_bytes(b"TOKEN=secret\0SLURM_JOB_ID=4711\0NOTE=SLURM_JOB_ID=9\0")
+
+    def work(busy: BusyHost) -> None:
+        busy.read(8, "solver", 32 * KIB)
+        busy.read(7, "solver", 32 * KIB)
+
+    report = _report(host, "job", work)
+    assert "secret" not in str(report)
+    (target,) = document(report, "iops", None)["mount_targets"]
+    return {line["job"] for line in target["lines"]}
+
+
+def test_a_job_with_a_sluid_has_its_number_from_one_of_its_processes_and_nothing_else_of_the_environment(
+    tmp_path: Path,
+) -> None:
+    assert _jobs(tmp_path, has_job_numbers=True) == {f"4711 ({SLUID})"}
+
+
+def test_without_a_look_into_environments_a_job_with_a_sluid_has_the_sluid(tmp_path: Path) -> None:
+    assert _jobs(tmp_path, has_job_numbers=False) == {SLUID}
+
+
+@pytest.mark.parametrize("environment", [b"", b"XSLURM_JOB_ID=1\0", b"SLURM_JOB_ID=1x\0", b"A=\nSLURM_JOB_ID=1\0"])
+def test_an_environment_without_a_number_gives_none(tmp_path: Path, environment: bytes) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/environ").write_bytes(environment)
+    numbers = JobNumbers(tmp_path)
+    numbers.learn("7", SLUID)
+    numbers.learn("8", SLUID)
+    assert numbers.named(SLUID) == SLUID
 
 
 def test_a_limit_keeps_the_first_lines_and_the_sum_of_all(host: BusyHost) -> None:

@@ -158,7 +158,9 @@ def _counted(costs: CountedCosts, interval: float, count: int | None, mounts: Mo
 def _by_process(flags: IostatFlags, mounts: MountSettings) -> Iterator[process_reports.ProcessReport]:
     """Return reports by process, until the command ends, however it ends."""
     kernel = replace(sources(flags), procfs=flags.procfs)
-    counting = ProcessCounting(OF_COMMAND, writers=flags.writers, sources=kernel, mounts=mounts)
+    counting = ProcessCounting(
+        OF_COMMAND, writers=flags.writers, sources=kernel, mounts=mounts, has_job_numbers=flags.by == "job"
+    )
     clean_up_at_the_end(counting.close)
     counting.open()
     read, interval = _source(flags, mounts).read_in_time, flags.interval or 0.0

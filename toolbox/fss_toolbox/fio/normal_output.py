@@ -107,7 +107,7 @@ _Key = tuple[str, str, int, str]  # host, name, group, process
 
 
 @dataclass(slots=True)
-class _Run:
+class _PrintedRun:
     """One run of fio while the lines are read."""
 
     options: ChainMap[str, str] = field(default_factory=ChainMap)  # options of this run, then those of earlier runs
@@ -154,15 +154,15 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
     return jobs
 
 
-def _runs(text: str) -> list[_Run]:
-    runs = [_Run()]
+def _runs(text: str) -> list[_PrintedRun]:
+    runs = [_PrintedRun()]
     current: _Result | None = None
     text = "\n".join(line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
     for host, line in _lines(without_margin(text, _MARGIN)):
         run = runs[-1]
         if announced := _ANNOUNCED.match(line):
             if run.is_announced_again(host, int(announced["group"])):
-                runs.append(run := _Run(run.options.new_child()))
+                runs.append(run := _PrintedRun(run.options.new_child()))
             run.options.maps[0].setdefault(announced["name"], announced["options"])
         elif reported := _REPORTED.match(line):
             group, threads, error = (int(reported[name]) for name in ("group", "jobs", "error"))
@@ -170,7 +170,7 @@ def _runs(text: str) -> list[_Run]:
             # With --status-interval fio reports a job again; the last report has the final figures.
             key = (host, current.name, group, reported["pid"] or f"line {len(run.results)}")
             if run.is_over(key, current):
-                runs.append(run := _Run(run.options.new_child()))
+                runs.append(run := _PrintedRun(run.options.new_child()))
             run.results.pop((*key[:3], "0"), None)
             run.results[key] = current
         elif line.startswith(_RUN_ENDED):

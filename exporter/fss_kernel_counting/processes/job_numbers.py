@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of Slurm jobs whose control group has the SLUID, from the environment of a process.
+
+An environment holds secrets, and to read one of another user needs a capability that the agent does not have. So only a command
+that root starts by hand looks, and keeps nothing but the number. A process can state any number, and a SLUID keeps the first.
+"""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from fss_kernel_counting.processes.control_groups import is_sluid
+
+_NUMBER: Final = re.compile(rb"(?:^|\0)SLURM_JOB_ID=(\d{1,10})(?:\0|$)")
+_MOST_BYTES: Final = 1 << 20
+_MOST_KEPT: Final = 10_000
+
+
+class JobNumbers:
+    """The numbers that processes of `procfs` stated, by SLUID."""
+
+    def __init__(self, procfs: Path) -> None:
+        self._procfs = procfs
+        self._known: dict[str, str] = {}
+
+    def learn(self, process: str, job: str) -> None:
+        """Look into the environment of a process of the job, if its number is not known."""
+        if not is_sluid(job) or job in self._known or len(self._known) >= _MOST_KEPT:
+            return
+        try:
+            with (self._procfs / process / "environ").open("rb") as file:
+                match = _NUMBER.search(file.read(_MOST_BYTES))
+        except OSError:
+            return
+        if match:
+            self._known[job] = match[1].decode()
+
+    def named(self, job: str) -> str:
+        """Return the job with its number in front, if the number is known."""
+        return f"{self._known[job]} ({job})" if job in self._known else job

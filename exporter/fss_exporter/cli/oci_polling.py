@@ -83,6 +83,7 @@ class Polling:
         self.account = Account(partial(read_credentials, settings.oci), self._connect, self._renew)
         self.settings = settings
         self.ledgers = {} if ledgers is None else ledgers
+        self._ledger_files: dict[str, LedgerFile] = {}  # by region
         self._self_metrics = self_metrics
         self._may_keep = may_keep
         self._now, self._clock = now, clock
@@ -138,10 +139,17 @@ class Polling:
         if directory is None:
             return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
         path = directory / f"{_file_name(self.settings, region)}.ledger.json"
-        file = LedgerFile(path, f"{region} of {tenancy_id}", self._may_keep)
+        file = LedgerFile(path, f"{region} of {tenancy_id}", self._may_keep, clock=self._clock)
+        self._ledger_files[region] = file
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
+
+    def check_ledgers(self) -> None:
+        """Raise SourceError if the last poll of a region could not keep its ledger. The log has the reason."""
+        failures = [file.failure for file in list(self._ledger_files.values()) if file.failure]
+        if failures:
+            raise SourceError(", ".join(failures))
 
     def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> MonitoredRegion:
         oci, selection, name = self.settings.oci, InventorySelection.of(self.settings), client.region
@@ -226,7 +234,14 @@ class PolledCloud:
             is_on=lambda: self._polling.settings.oci.publish,
             **common,
         )
-        self.loops = (self._inventory, self._polls, self._publish)
+        ledgers = Worker(
+            "oci_ledger",
+            lambda: self._round(Polling.check_ledgers),
+            interval=lambda: self._polling.settings.oci.poll_interval,
+            is_on=lambda: self._polling.settings.oci.ledger_directory is not None,
+            **common,
+        )
+        self.loops = (self._inventory, self._polls, self._publish, ledgers)
 
     @property
     def polls(self) -> str:

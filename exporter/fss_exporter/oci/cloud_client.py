@@ -7,7 +7,7 @@ method may raise a `CloudError`, and `EndLoop` when the exporter stops.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
@@ -16,10 +16,20 @@ from msgspec import Struct, field
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The records of one listing, and the number of rows with an undocumented form."""
+    """The records of one listing, and the OCIDs of rows with an undocumented form. Empty for a row without a readable OCID."""
 
     records: tuple[Any, ...]
-    broken: int = 0
+    broken: tuple[str, ...] = ()
+
+    def with_records_of(self, earlier: "Listing") -> "Listing":
+        """Return the listing with the earlier record in the place of each broken row.
+
+        A broken row without an OCID may be any of the earlier records, so all of them stay.
+        """
+        listed = {record.id for record in self.records}
+        lost = [record for record in earlier.records if record.id not in listed]
+        kept = [record for record in lost if "" in self.broken or record.id in self.broken]
+        return replace(self, records=(*self.records, *kept))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def of_client_publishing(_: Path) -> Iterable[Worker]:
 
 LOOPS: dict[str, Callable[[Path], Iterable[Worker]]] = {
     **dict.fromkeys(("nfs", "nfs_exact", "nfs_latency", "nfs_processes"), of_agent),
-    **dict.fromkeys(("oci", "oci_inventory", "oci_lease", "oci_publish"), of_poller),
+    **dict.fromkeys(("oci", "oci_inventory", "oci_lease", "oci_ledger", "oci_publish"), of_poller),
     "web_config": of_web_config,
     "client_publish": of_client_publishing,
 }

@@ -21,7 +21,7 @@ from tests.region import Region
 
 from fss_exporter.background import OneWithin
 from fss_exporter.cli import oci_polling
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, Ledger
 from fss_exporter.oci.ledger.ledger_file import LedgerFile, dump, load
 
@@ -245,7 +245,7 @@ class TestFile:
         file.write(new)
         assert threading.active_count() == before + 1
         assert "so the counters of eu begin at 0: the access has not ended" in caplog.text
-        assert "so a restart begins with older counters: the access still has not ended" in caplog.text
+        assert "cannot be written: the access" in caplog.text
         os.close(os.open(path, os.O_WRONLY))
 
     def test_a_file_system_without_an_answer_stops_no_poll_and_costs_one_thread(
@@ -258,7 +258,7 @@ class TestFile:
         for _ in range(5):
             file.write(ledger)
         assert threading.active_count() == before + 1
-        assert "cannot be written, so a restart begins with older counters: the access has not ended" in caplog.text
+        assert "cannot be written: the access has not ended" in caplog.text
         go.set()
         monkeypatch.setattr(file, "_access", OneWithin(PROMPT_S, "the access"))
         file.write(ledger)
@@ -274,23 +274,52 @@ class TestFile:
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", refuse)
             file.write(self.ledger())
-        assert "cannot be written, so a restart begins with older counters: can't start new thread" in caplog.text
+        assert "cannot be written: can't start new thread" in caplog.text
         file.write(self.ledger())
         assert (tmp_path / "eu.json").exists()
 
-    def test_a_file_that_cannot_be_replaced_is_removed_because_it_is_behind(
+    def test_a_file_that_cannot_be_replaced_stays_until_a_restart_could_not_catch_up(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        file = LedgerFile(tmp_path / "eu.json", "eu")
+        now = [0.0]
+        file = LedgerFile(tmp_path / "eu.json", "eu", clock=lambda: now[0])
         file.write(self.ledger())
+        good = (tmp_path / "eu.json").read_bytes()
 
         def full(_: int) -> None:
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patch:
             patch.setattr("os.fsync", full)
+            for now[0] in (60.0, 899.0):
+                file.write(self.ledger())
+                assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("eu.json", good)]
+            assert file.failure == f"{tmp_path / 'eu.json'}: cannot be written: No space left on device"
+            now[0] = 900.0
             file.write(self.ledger())
         assert list(tmp_path.iterdir()) == []
-        assert "No space left on device" in caplog.text
+        assert "eu.json: was removed after 15 minutes without a write" in caplog.text
         file.write(self.ledger())
+        assert file.failure == ""
         assert json.loads((tmp_path / "eu.json").read_text())["place"] == "eu"
+
+
+def test_a_ledger_that_cannot_be_written_fails_a_loop_of_its_own(
+    regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "kept"
+    directory.mkdir()
+    running = cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {directory}\n")
+    polling = running._clouds[0]._polling
+    polling.inventory.run_round()
+    polling.poller.run_round()
+    polling.check_ledgers()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    polling.poller.run_round()
+    with pytest.raises(SourceError, match=r"ledger\.json: cannot be written: No space left on device"):
+        polling.check_ledgers()
+    assert "oci_ledger" in {loop.collector for loop in (worker.heartbeat for worker in running.loops)}

@@ -50,7 +50,7 @@ def built(tags: TagFilter | None = None, **listings: list[Any]) -> tuple[Invento
     by_kind = {kind: listed_records.listing(MAKERS[kind], rows) for kind, rows in listings.items()}
     listed = [record for row in by_kind.values() for record in row.records]
     inventory = join(listed, tags or TagFilter(), compartments={"ocid1.compartment.oc1..a": "storage"})
-    return inventory, sum(row.broken for row in by_kind.values())
+    return inventory, sum(len(row.broken) for row in by_kind.values())
 
 
 @pytest.mark.parametrize(

@@ -239,13 +239,13 @@ def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_re
 
 def test_a_compartment_of_an_odd_form_is_counted_and_the_others_are_listed() -> None:
     listing = client(list_compartments=[{"id": "ocid1.compartment.oc1..a", "name": "a"}, {"id": None}]).compartments()
-    assert (listing.records, listing.broken) == ((Compartment("ocid1.compartment.oc1..a", "a"),), 1)
+    assert (listing.records, len(listing.broken)) == ((Compartment("ocid1.compartment.oc1..a", "a"),), 1)
 
 
 @pytest.mark.parametrize("row", ["text", None, 7, []])
 def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
     listing = client(list_mount_targets=[ROW, row]).resources("ListMountTargets", "c")
-    assert (len(listing.records), listing.broken) == (1, 1)
+    assert (len(listing.records), len(listing.broken)) == (1, 1)
     assert client(list_limit_values=[row]).mount_target_limits() == {}
     assert client(list_metrics=[row, {"name": "MountTargetIOPS"}]).metric_names(Scope("c"), "n") == ("MountTargetIOPS",)
 
@@ -254,7 +254,7 @@ def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
 def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str) -> None:
     listing = client(list_mount_targets=[ROW, ROW | {"id": ocid}]).resources("ListMountTargets", "c")
     assert [record.id for record in listing.records] == [ROW["id"]]
-    assert listing.broken == 1
+    assert len(listing.broken) == 1
 
 
 @pytest.mark.parametrize("stamp", ["2026-09-05T12:05:00", "2026-09-05", "20260905T1205", "9999-12-31T23:59:00"])

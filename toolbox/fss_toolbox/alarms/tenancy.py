@@ -35,7 +35,7 @@ def watched(
         for operation in SERVICE_OPERATIONS[service]
         for compartment in compartments
     ]
-    broken = sum(listing.broken for listing in (below, *every))
+    broken = sum(len(listing.broken) for listing in (below, *every))
     if broken:
         raise UsageError(f"{session.region}: {broken} listed resources are not as documented, so no plan is made")
     return join([record for listing in every for record in listing.records], tags, compartments={})

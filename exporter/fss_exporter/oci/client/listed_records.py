@@ -23,14 +23,15 @@ _NO_TAGS: Final[Mapping[str, str]] = {}
 
 
 def listing(make: Callable[[Row], Any], rows: Iterable[Any]) -> Listing:
-    """Return the records of rows, and how many rows were not as documented."""
-    made, broken = [], 0
+    """Return the records of rows, and which rows were not as documented."""
+    made, broken = [], []
     for row in rows:
         try:
             made.append(make(row))
         except (AttributeError, KeyError, TypeError, ValueError):
-            broken += 1
-    return Listing(tuple(made), broken)
+            ocid = row.get("id") if isinstance(row, Mapping) else None
+            broken.append(ocid if isinstance(ocid, str) else "")
+    return Listing(tuple(made), tuple(broken))
 
 
 def compartment(row: Row) -> Compartment:

@@ -57,7 +57,7 @@ class SdkClient:
         rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
         listed = listing(lambda row: text_of(row["name"]), rows)
         if listed.broken or not listed.records:  # without its domain a resource would be hidden
-            message = f"{listed.broken} of {len(rows)} rows are no availability domain"
+            message = f"{len(listed.broken)} of {len(rows)} rows are no availability domain"
             raise broken(message, "ListAvailabilityDomains", self.region)
         return listed.records
 

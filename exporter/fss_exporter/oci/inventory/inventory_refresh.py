@@ -56,6 +56,7 @@ class _Round:
 
     succeeded: dict[str, bool] = field(default_factory=dict)  # by API operation
     failed_calls: Counter[tuple[str, str]] = field(default_factory=Counter)  # by API operation and reason
+    broken_rows: Counter[str] = field(default_factory=Counter)  # of the listings by API operation
     refused: set[str] = field(default_factory=set)  # API operations
     optional: set[str] = field(default_factory=set)  # refused API operations without which monitoring works
     failed_compartments: set[str] = field(default_factory=set)
@@ -71,6 +72,7 @@ class _Round:
             "refused": frozenset(self.refused),
             "optional": frozenset(self.optional),
             "failed_calls": MappingProxyType(dict(self.failed_calls)),
+            "broken_rows": MappingProxyType(dict(self.broken_rows)),
         }
 
 
@@ -116,7 +118,6 @@ class InventoryRefresh:
         self._round = _Round()
         self._last: dict[_Key, tuple[float, Any]] = {}  # answers, with their times in epoch seconds
         self._not_watched: set[str] = set()
-        self._tree: dict[str, str] = {}  # names of compartments by OCID
         self._limits: Mapping[str, float] = {}
         self._addresses = AddressLookup(self.client, self._note)
 
@@ -237,9 +238,6 @@ class InventoryRefresh:
                 raise
             listed = Listing(())  # OCIDs can do without names
         tree = {record.id: record.name for record in listed.records}
-        if listed.broken:  # an earlier listing may know the compartment of a broken row
-            tree = self._tree | tree
-        self._tree = tree
         names, mistakes = choose(wanted, self.client.tenancy_id, tree)
         self._round.mistakes = len(mistakes)
         for mistake in mistakes:
@@ -249,7 +247,7 @@ class InventoryRefresh:
     def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.
 
-        A listing with rows of an undocumented form is a failure too, and its other rows are the answer. A region that does not
+        A listing with rows of an undocumented form is a failure too, and the last records of these rows stay. A region that does not
         answer is asked for nothing more in this round, because every call would take its whole time-out.
 
         Raises:
@@ -274,16 +272,21 @@ class InventoryRefresh:
             if otherwise is None:
                 raise
             return otherwise
-        broken = answer.broken if isinstance(answer, Listing) else 0
-        if broken:
-            self._round.failed_compartments.update(key[1:2])
-        self._note(key[0], self._left_out(key[0], broken) if broken else None)
+        if isinstance(answer, Listing):
+            self._round.broken_rows[key[0]] += len(answer.broken)
+        if isinstance(answer, Listing) and answer.broken:
+            self._note_broken_rows(key, len(answer.broken))
+            kept: Any = answer.with_records_of(self._last[key][1]) if key in self._last else answer
+            answer = kept
+        else:
+            self._note(key[0], None)
         self._last[key] = self._now(), answer
         return answer
 
-    def _left_out(self, operation: str, rows: int) -> BrokenAnswer:
-        message = f"{operation} in {self.client.region}: {rows} rows left out, because they are not as documented"
-        return BrokenAnswer(message, operation=operation)
+    def _note_broken_rows(self, key: _Key, rows: int) -> None:
+        self._round.failed_compartments.update(key[1:2])
+        message = f"{key[0]} in {self.client.region}: {rows} rows are not as documented. Their last records stay"
+        self._note(key[0], BrokenAnswer(message, operation=key[0]))
 
     def _note(self, operation: str, error: Exception | None) -> None:
         self.calls += 1

@@ -24,3 +24,4 @@ class InventoryState:
     # epoch seconds at which the last inventory ended without a failed call; None before the first
     succeeded_at: float | None = None
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
+    broken_rows: Mapping[str, int] = field(default_factory=dict)  # of the last listings, by API operation

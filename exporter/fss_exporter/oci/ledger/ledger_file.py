@@ -3,9 +3,12 @@
 
 The file is replaced as a whole after each poll and before the result of the poll is published. Counters in the file are
 therefore never behind what Prometheus saw. A file that cannot be read, or not in time, is reported, and counting begins at 0.
+A file that cannot be written stays for as long as a restart can catch up on what it lacks. Then counters would go back, so it is
+removed.
 """
 
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -15,7 +18,7 @@ import msgspec
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Ledger, Minutes, Tally
+from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
@@ -85,14 +88,28 @@ class LedgerFile:
         path: path of the file, whose directory exists.
         place: region and tenancy of the ledger, for example `eu-frankfurt-1 of ocid1.tenancy.oc1..a`.
         may_write: whether the file is that of this poller at this moment.
+        clock: seconds that never go back.
+
+    Attributes:
+        failure: why the last write failed. Empty after a write.
     """
 
-    def __init__(self, path: Path, place: str, may_write: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        place: str,
+        may_write: Callable[[], bool] = lambda: True,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.failure = ""
         self._path = path
         self._place = place
         self._may_write = may_write
         self._access = OneWithin(_ANSWER_SECONDS, "the access to its file system")
         self._log_once = LogOnce(log)
+        self._clock = clock
+        self._written_at = clock()
 
     def read(self, new: Callable[[], Ledger]) -> Ledger:
         """Return the kept ledger, or a new one."""
@@ -106,31 +123,32 @@ class LedgerFile:
             return new()
 
     def write(self, ledger: Ledger) -> None:
-        """Replace the file. After an error the old file is removed, because its counters would be behind."""
+        """Replace the file. After an error the old file stays for 15 minutes, because the next start catches up on so many."""
         content = dump(ledger, self._place)  # before the thread, because the next poll changes the ledger
         try:
             self._access.run(lambda: self._replace(content))
-        except (RuntimeError, SourceError) as error:  # a RuntimeError: the system allows no further thread
-            message = f"{self._path}: cannot be written, so a restart begins with older counters: {error}"
-            self._log_once.failed("hangs", message, level=logging.ERROR)
+        except (OSError, RuntimeError, SourceError) as error:  # a RuntimeError: the system allows no further thread
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            self.failure = f"{self._path}: cannot be written: {reason}"
+            told = f"{self.failure}. A restart catches up on {GIVE_UP_MINUTES} minutes, and begins at 0 after that"
+            self._log_once.failed("write", told, level=logging.ERROR)
+            if self._clock() - self._written_at >= GIVE_UP_MINUTES * MINUTE:
+                self._remove()
         else:
-            self._log_once.works("hangs", f"{self._path}: is written in time again")
-
-    def _replace(self, content: bytes) -> None:
-        if not self._may_write():
-            return
-        try:
-            replace_whole(self._path, content)
-        except OSError as error:
-            message = f"{self._path}: cannot be written, so a restart begins at 0: {error.strerror or error}"
-            self._log_once.failed("write", message, level=logging.ERROR)
-            self._remove()
-        else:
+            self.failure, self._written_at = "", self._clock()
             self._log_once.works("write", f"{self._path}: is written again")
 
+    def _replace(self, content: bytes) -> None:
+        if self._may_write():
+            replace_whole(self._path, content)
+
     def _remove(self) -> None:
+        """Remove a file whose counters a restart could not bring up to date."""
         try:
-            self._path.unlink(missing_ok=True)
-        except OSError:
+            self._access.run(lambda: self._path.unlink(missing_ok=True) if self._may_write() else None)
+        except (OSError, RuntimeError, SourceError):
             message = f"{self._path}: cannot be removed either. Remove the file before the next start"
             self._log_once.failed("remove", message, level=logging.ERROR)
+        else:
+            message = f"{self._path}: was removed after {GIVE_UP_MINUTES} minutes without a write"
+            self._log_once.failed("removed", message, level=logging.ERROR)

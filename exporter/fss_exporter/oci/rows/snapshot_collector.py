@@ -188,6 +188,7 @@ def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]
     yield "fss_oci_inventory_success", calls
     failed = Counter(state.failed_calls) + Counter(region.poll.failed_calls if region.poll else ())
     yield "fss_oci_failed_calls", [((name, *call), number) for call, number in failed.items()]
+    yield "fss_oci_inventory_broken_rows", [((name, call), number) for call, number in state.broken_rows.items()]
     if state.listed_at is not None:
         yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]
     yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]

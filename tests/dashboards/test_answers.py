@@ -12,8 +12,10 @@ from tests.artefacts.promql import substituted
 from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel, variables
 from tests.artefacts.test_rules import ALERTS, names
 from tests.rules.pack import RULES, Rule, promtool, rules_of
-from tools.dashboards.alerts import VALUES, firing_alerts
+from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.words import STATE_WORDS
 
+from fss_exporter.model.state import State
 from fss_toolbox.plan.comparison import shipped_prices
 
 _AT = "20m"
@@ -371,18 +373,15 @@ def test_a_dashboard_without_anything_to_choose_shows_no_other_alerts(tmp_path: 
 
 
 def test_an_alert_without_labels_has_a_subject_to_click(tmp_path: Path) -> None:
-    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
+    _, expr, _ = _expressions(_panel("fleet", "Firing alerts"))
 
     ask(tmp_path, _ALERT, [(f"count by (subject) ({expr})", [('{subject="all"}', 1)])])
 
 
-def test_the_most_severe_alert_comes_first_and_a_note_last() -> None:
+def test_the_most_severe_alert_comes_first() -> None:
     body = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body
-    (rank,) = (override for override in body["fieldConfig"]["overrides"] if override["matcher"]["options"] == "rank")
-    texts = next(setting["value"][0]["options"] for setting in rank["properties"] if setting["id"] == "mappings")
-    severities = [texts[raw]["text"] for raw in sorted(texts)]
 
-    assert severities == ["critical", "warning", "info"]
+    assert sorted({rule.labels["severity"] for rule in ALERTS}) == ["critical", "warning"]
     assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
 
 
@@ -520,29 +519,65 @@ def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> 
     )
 
 
-def test_an_alert_has_the_name_of_its_resource_as_subject_and_else_its_labels(tmp_path: Path) -> None:
-    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
-    named = 'alertname="FssReplicationBehind", severity="warning", region="r", replication_id="%s"'
-    client = 'alertname="FssClientStalled", severity="warning", network="r", address="10.0.0.1", instance="host-1"'
-    series = {'fss_replication_info{region="r", replication_id="1", replication="to-zurich"}': "1x20"}
-    for labels in (named % 1, named % 2, client):
-        series |= {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
-
-    subjects = [('{subject="host-1 10.0.0.1"}', 1), ('{subject="r"}', 1), ('{subject="to-zurich"}', 1)]
-    ask(tmp_path, series, [(f"count by (subject) ({expr})", subjects)])
+_OF_CLIENT = 'network="r", address="10.0.0.1", instance="host-1"'
+_OF_NAMED = 'region="r", mount_target_id="1"'
 
 
-def test_an_alert_shows_what_it_judges(tmp_path: Path) -> None:
-    (expr,) = _expressions(_panel("fleet", "Firing alerts"))
-    labels = 'alertname="FssMountTargetReadBandwidthHigh", severity="warning", region="r", mount_target_id="m"'
-    series = {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
-    share = 'mount_target:fss_utilisation:ratio{region="r", mount_target_id="m", resource="read_bandwidth"}'
+@pytest.mark.parametrize(
+    ("labels", "subject"),
+    [
+        ('alertname="FssReplicationBehind", region="r", replication_id="1"', "to-zurich"),
+        ('alertname="FssReplicationBehind", region="r", replication_id="2"', "r"),
+        ('alertname="FssMountTargetSlow", region="r", mount_target_id="1", address="10.0.0.1"', "mt-home"),
+        (f'alertname="FssClientStalled", {_OF_CLIENT}', "host-1 10.0.0.1"),
+        (f'alertname="FssClientStalled", {_OF_CLIENT}, {_OF_NAMED}', "host-1 mt-home"),
+        ('alertname="FssClientNetworkHigh", instance="host-1"', "host-1"),
+        ('alertname="FssAddressUtilisationHigh", network="r", address="10.0.0.2"', "10.0.0.2"),
+        ('alertname="FssAgentsMissing", job="agents"', "agents"),
+        ('alertname="FssCollectorFailing", job="agents", instance="host-1", collector="nfs"', "host-1"),
+        ('alertname="FssOciDataLate", region="r", tenancy="acme"', "r acme"),
+        ('alertname="FssOciDataLate", region="r", tenancy="ocid1.tenancy.oc1..aaaabbbbcccc"', "r bbcccc"),
+        ('alertname="FssExporterDown"', "all"),
+    ],
+)
+def test_the_subject_of_an_alert_is_what_people_call_it(tmp_path: Path, labels: str, subject: str) -> None:
+    _, expr, _ = _expressions(_panel("fleet", "Firing alerts"))
+    series = {
+        f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
+        'fss_replication_info{region="r", replication_id="1", replication="to-zurich"}': "1x20",
+        f'mount_target:fss_mount_target:info{{{_OF_NAMED}, mount_target="mt-home"}}': "1x20",
+    }
 
-    ask(tmp_path, series | {share: "0.91x20"}, [(f"count by (judged) ({expr})", [('{judged="91 %"}', 1)])])
+    ask(tmp_path, series, [(f"count by (subject) ({expr})", [(f'{{subject="{subject}"}}', 1)])])
 
 
-def test_the_name_of_an_alert_with_a_value_is_an_alert() -> None:
-    assert set(VALUES) <= {rule.name for rule in ALERTS}
+@pytest.mark.parametrize(
+    ("labels", "state"),
+    [
+        ('alertname="FssMountTargetSlow", region="r", mount_target_id="1", address="10.0.0.1"', State.NOT_KNOWN),
+        (f'alertname="FssClientStalled", {_OF_CLIENT}, {_OF_NAMED}', State.HANGING),
+        ('alertname="FssMountTargetDown", network="r", address="10.0.0.1"', State.FAILING),
+        ('alertname="FssAddressUtilisationHigh", network="r", address="10.0.0.1"', None),
+        ('alertname="FssAgentsMissing", job="agents"', None),
+    ],
+)
+def test_an_alert_shows_the_state_of_what_it_is_about(tmp_path: Path, labels: str, state: State | None) -> None:
+    *_, expr = _expressions(_panel("fleet", "Firing alerts"))
+    series = {
+        f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
+        f'mount_target:fss_state:worst{{{_OF_NAMED}, mount_target="mt-home"}}': f"{State.NOT_KNOWN}x20",
+        'address:fss_state:clients{network="r", address="10.0.0.1"}': f"{State.FAILING}x20",
+        f'fss_client_address_state{{job="a", {_OF_CLIENT}}}': f"{State.HANGING}x20",
+        'fss_client_address_state{job="a", network="r", address="10.0.0.1", instance="host-2"}': "0x20",
+    }
+
+    ask(tmp_path, series, [(f"sum({expr})", [] if state is None else [("{}", state)])])
+
+
+def test_every_state_has_the_word_of_the_model() -> None:
+    assert {value: word for value, (word, _) in STATE_WORDS.items()} == {
+        str(state.value): state.word for state in State
+    }
 
 
 def test_a_client_that_is_chosen_hides_no_other_client_whose_name_goes_on(tmp_path: Path) -> None:
@@ -667,7 +702,7 @@ def test_a_link_to_a_client_names_its_network_because_two_networks_can_have_one_
 def test_an_alert_that_makes_the_rest_of_a_dashboard_doubtful_is_among_its_alerts(
     tmp_path: Path, file: str, title: str, alert: str, chosen: Mapping[str, str]
 ) -> None:
-    (expr,) = _expressions_with(file, title, chosen)
+    expr, *_ = _expressions_with(file, title, chosen)
     series = {f'ALERTS{{{alert}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{alert}}}": "0x20"}
 
     ask(tmp_path, series, [(f"count({expr})", [("{}", 1)])])

@@ -247,7 +247,7 @@ def clients() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
         "Alerts of clients",
-        "Firing alerts of the chosen mount targets, notes included.",
+        "Firing alerts of the chosen mount targets.",
         'alertname=~"Fss.+", network=~"$network", address=~"$address", address!=""',
         'alertname="FssClientNetworkHigh", instance=~"$client"',  # of a host, not of an address
     )

@@ -1,6 +1,6 @@
 """fleet.json: which mount target, which ceiling, since when, which alert."""
 
-from tools.dashboards.alerts import IDENTITY, firing_alerts
+from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.fleet_services import SERVICES
 from tools.dashboards.frame import Section, dashboard, of_inventory
 from tools.dashboards.panels import (
@@ -46,7 +46,7 @@ _ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", tenancy=~"$tenancy|
 
 def _firing(severity: str) -> str:
     alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", tenancy=~"$tenancy|", region=~"$region|"}}'
-    return counted(f"group by ({IDENTITY}) ({alerts})", "fss_agents:count")  # a series wherever the rules run
+    return counted(alerts, "fss_agents:count")  # a series wherever the rules run
 
 
 _FRESH = here("mount_target:fss_utilisation:ratio")

@@ -233,7 +233,7 @@ def mount_target() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
         "Alerts of this mount target",
-        "Every firing alert, notes included.",
+        "Every firing alert.",
         f'alertname=~"Fss.+", {THIS}',
     )
     return dashboard(

@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from tools.dashboards.panels import Query, Steps
 
+from fss_exporter.model.state import State
+
 IN_REGION = 'tenancy=~"$tenancy", region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
 _CHOSEN_ROWS = 'mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
@@ -64,12 +66,16 @@ RESOURCE_WORDS = {
     "connections": ("connections", "text"),
     "encrypted_connections": ("encrypted", "text"),
 }
-CLASS_WORDS = {
-    "read": ("read", "text"),
-    "write": ("write", "text"),
-    "metadata_read": ("metadata read", "text"),
-    "metadata_write": ("metadata write", "text"),
+STATE_COLOURS = {
+    State.FINE: "green",
+    State.NOT_KNOWN: "text",
+    State.NEAR: "orange",
+    State.SLOW: "dark-orange",
+    State.FAILING: "red",
+    State.HANGING: "dark-red",
 }
+STATE_WORDS = {str(state.value): (state.word, colour) for state, colour in STATE_COLOURS.items()}
+"""What the value of a state reads, and its colour."""
 
 
 def with_network(expr: str) -> str:

@@ -3,10 +3,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
+from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.state import SUBJECTS, Evidence, State, StateNow
+from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, Evidence, State, StateNow
 from fss_exporter.samples import Samples
 
 OF_ADDRESSES: Final = "fss_client_address_state"
@@ -17,13 +19,13 @@ _STATES: Final = {float(state): state for state in State}
 
 def states_of_addresses(samples: Samples) -> dict[str, StateNow]:
     """Return the states on a host's page by address."""
-    return _states_by(samples, OF_ADDRESSES, "address")
+    return _states_by(samples, OF_ADDRESSES, "address", FigureSource.HOST)
 
 
-def _states_by(samples: Samples, name: str, label: str) -> dict[str, StateNow]:
+def _states_by(samples: Samples, name: str, label: str, source: FigureSource) -> dict[str, StateNow]:
     reasons: Mapping[str, list[Evidence]] = defaultdict(list)
     for labels, ratio in samples.all(f"{name}_evidence_ratio"):
-        if evidence := _evidence(labels, ratio):
+        if evidence := evidence_of(labels, ratio, source):
             reasons[labels[label]].append(evidence)
     ages = samples.by(f"{name}_age_seconds", label)
     return {
@@ -38,15 +40,39 @@ OF_MOUNT_TARGETS: Final = "fss_mount_target_state"
 
 def states_of_mount_targets(samples: Samples) -> dict[str, StateNow]:
     """Return the states on a poller's page by OCID of the mount target."""
-    return _states_by(samples, OF_MOUNT_TARGETS, "mount_target_id")
+    return _states_by(samples, OF_MOUNT_TARGETS, "mount_target_id", FigureSource.MEASURED)
 
 
-def _evidence(labels: Mapping[str, str], ratio: float) -> Evidence | None:
-    """Return the evidence of a series. None for a subject or a state that this version does not know."""
+def states_at_a_host(samples: Samples) -> dict[str, StateNow]:
+    """Return the states on a page by OCID of the mount target: the worse of what OCI says and of what this host feels."""
+    states, own = states_of_mount_targets(samples), states_of_addresses(samples)
+    for address, labels in mount_targets_of_host(samples).items():
+        target = labels["mount_target_id"]
+        here = own.get(address)
+        if here is not None:
+            states[target] = worse(states.get(target, NOT_KNOWN), of_this_host(here))
+    return states
+
+
+def of_this_host(now: StateNow) -> StateNow:
+    """Return the state of an address with this host as the client that feels it."""
+    return replace(now, reasons=tuple(replace(reason, who="this host") for reason in now.reasons))
+
+
+def worse(one: StateNow, other: StateNow) -> StateNow:
+    """Return the worse of two states of one mount target. Of equal states the first is told."""
+    return max(one, other, key=lambda now: now.state)
+
+
+def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, who: str = "") -> Evidence | None:
+    """Return the evidence of a series. None for a subject or a state that this version does not know.
+
+    The client comes from `who`, or else the file system from the labels.
+    """
     subject = SUBJECTS.get(labels["subject"])
     limit = next((limit for limit, state in subject.limits if state.word == labels["state"]), None) if subject else None
     if subject is None or limit is None:
         return None
     return Evidence(
-        subject, KnownFigure(ratio * limit, FigureSource.HOST), labels["detail"], labels.get("file_system", "")
+        subject, KnownFigure(ratio * limit, source), labels.get("detail", ""), who or labels.get("file_system", "")
     )

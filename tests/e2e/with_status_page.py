@@ -194,11 +194,11 @@ def test_the_demo_shows_each_mount_target_against_its_ceilings(demo_look: Look) 
     iops, read, write, latency = range(4)
 
     assert set(rows) == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
-    assert rows["mt-home"]["tag"] in {"warning", "critical"}
-    assert rows["mt-idle"]["tag"] == ""
+    assert rows["mt-home"]["tag"] in {"near", "slow"}
+    assert rows["mt-idle"]["tag"] in {"fine", "not known"}
     measured_iops, from_oci, from_here = rows["mt-home"]["cells"][iops]
     assert re.fullmatch(r"4\d,\d{3} of 50,000 [89]\d % measured, \d+ s old", measured_iops)
-    assert re.fullmatch(r"\d\d,\d{3} of 50,000 \d\d % estimated from OCI(, [\d,]+ to [\d,]+)?, \d+ s old", from_oci)
+    assert re.fullmatch(r"at least \d\d,\d{3} of 50,000 at least \d\d % estimated from OCI, \d+ s old", from_oci)
     assert "estimated from this host's mounts" in from_here
     assert re.match(r"\d+ MB/s of 1 GB/s [89]\d %", rows["mt-scratch"]["cells"][read][0])
     assert "no published ceiling" in rows["mt-media"]["cells"][write][0]

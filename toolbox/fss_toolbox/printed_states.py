@@ -9,7 +9,7 @@ from fss_toolbox import printed
 
 def sentence(now: StateNow) -> str:
     """Return a state with its reason and where to read on: `hanging for 57 s: no reply for 57 s (runbook: fssmounttargetdown)`."""
-    length = "" if now.seconds is None else f" for {printed.duration(now.seconds)}"
+    length = "" if now.seconds is None else f" for {printed.age(now.seconds)}"
     if not now.reasons:
         return f"{now.state.word}{', idle' if now.is_idle else ''}{length}"
     first = now.reasons[0]

@@ -31,6 +31,11 @@ class FigureSource(StrEnum):
         """Whether the source sees a part of the load only."""
         return self in (FigureSource.CLIENTS, FigureSource.HOST)
 
+    @property
+    def misses_operations(self) -> bool:
+        """Whether the load may be larger than the figure: OCI does not publish every operation, and a part is no whole."""
+        return self is not FigureSource.MEASURED
+
 
 class Knowledge(StrEnum):
     """What a figure is worth. The values are the values of the label `knowledge`."""

@@ -130,7 +130,7 @@ class Evidence:
         """The figure in words, such as `no reply for 57 s` or `IOPS at 92 % of the ceiling`."""
         if self.figure is None:
             return f"nothing is known of {self.subject.name}"
-        value, of = self.figure.value, f" of {self.detail}" if self.detail else ""
+        value, of = self.figure.value, f" of {self.detail.replace('_', ' ')}" if self.detail else ""
         least = "at least " if self.is_lower_bound else ""
         match self.subject.name:
             case WAIT.name:

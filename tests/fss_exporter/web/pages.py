@@ -10,6 +10,7 @@ from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.client_scrape import Scraped
 from fss_exporter.model.operations import FIXED_COSTS, class_of
 from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.state import State, Subject
 from fss_exporter.web.status.overview import Look, status_page
 from fss_exporter.web.status.rows import MountTargetRow, StatusPage
 
@@ -51,6 +52,28 @@ def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
     return [
         ("fss_mount_target_info", info, 1),
         *((f"fss_mount_target_{key}", identity, value) for key, value in values.items()),
+    ]
+
+
+def judged(name: str, state: State, seconds: float = 120.0, *reasons: tuple[Subject, str, float]) -> list[Row]:
+    """The state of a mount target as a poller exports it, with subject, detail and ratio of each reason."""
+    own = {
+        "tenancy": "acme",
+        "region": "eu-frankfurt-1",
+        "mount_target_id": f"ocid1.mounttarget.{name}",
+        "mount_target": name,
+    }
+    return [
+        ("fss_mount_target_state", own, float(state)),
+        ("fss_mount_target_state_age_seconds", own, seconds),
+        *(
+            (
+                "fss_mount_target_state_evidence_ratio",
+                own | {"state": state.word, "subject": subject.name, "detail": detail},
+                ratio,
+            )
+            for subject, detail, ratio in reasons
+        ),
     ]
 
 

@@ -1,12 +1,24 @@
 """What the status page says of a collection."""
 
 import pytest
-from tests.fss_exporter.web.pages import NOW, families, fresh, last_known, mount, mount_target, only_row, page_of
+from tests.fss_exporter.web.pages import (
+    NOW,
+    Row,
+    families,
+    fresh,
+    judged,
+    last_known,
+    mount,
+    mount_target,
+    only_row,
+    page_of,
+)
 
 from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
-from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.state import LATENCY, WAIT, State
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.web.status.html import render
-from fss_exporter.web.status.rows import Level, Quantity
+from fss_exporter.web.status.rows import Quantity
 from fss_exporter.web.status.view import StatusView
 
 
@@ -19,27 +31,84 @@ def test_nothing_collected_gives_a_page_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("iops", "level"),
+    ("iops", "state"),
     [
-        (0, Level.FINE),
-        (50_000 * WARNING_RATIO - 1, Level.FINE),
-        (50_000 * WARNING_RATIO, Level.WARNING),
-        (50_000 * CRITICAL_RATIO - 1, Level.WARNING),
-        (50_000 * CRITICAL_RATIO, Level.CRITICAL),
-        (80_000, Level.CRITICAL),
+        (0, State.FINE),
+        (50_000 * WARNING_RATIO - 1, State.FINE),
+        (50_000 * WARNING_RATIO, State.NEAR),
+        (80_000, State.NEAR),
     ],
 )
-def test_a_share_of_the_ceiling_has_the_level_the_model_says(iops: float, level: Level) -> None:
+def test_a_share_of_the_ceiling_has_the_colour_of_the_state_that_it_proves(iops: float, state: State) -> None:
     row = only_row(page_of(*mount_target(iops=iops, iops_limit=50_000), *fresh()))
 
-    assert row.level is level
+    assert row.of(Quantity.IOPS)[0].state is state
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_mount_target_has_the_state_that_the_poller_exports_whatever_its_figures(state: State) -> None:
+    page = page_of(*mount_target(iops=10, iops_limit=50_000), *fresh(), *judged("mt-home", state))
+
+    assert only_row(page).state.state is state
+    assert f">1 {state.word}</strong>" in render(page)
+
+
+def test_a_state_has_its_reason_its_length_and_a_link_to_what_now() -> None:
+    reason = (LATENCY, "read up to 8 KiB", 3.0)
+    html = render(page_of(*mount_target(), *judged("mt-home", State.SLOW, 180.0, reason)))
+
+    assert '<strong class="tag critical">slow</strong> <small>for 3 min</small>' in html
+    assert "latency of read up to 8 KiB at 300 % of the objective" in html
+    assert 'href="/runbook#fssmounttargetslow"' in html
+    assert "<title>1 slow - fss-exporter</title>" in html
+
+
+def hung_here(*more: Row) -> list[Row]:
+    """This host waits for 57 seconds."""
+    here = {"address": "10.80.1.10"}
+    of = here | {"state": "hanging", "subject": WAIT.name}
+    return [
+        ("fss_client_peak_estimated_iops", here, 0.0),
+        ("fss_client_address_state", here, float(State.HANGING)),
+        ("fss_client_address_state_age_seconds", here, 57.0),
+        ("fss_client_address_state_evidence_ratio", of, 57.0 / 5.0),
+        *more,
+    ]
+
+
+def test_a_mount_target_that_hangs_for_this_host_is_not_fine_though_oci_says_so() -> None:
+    page = page_of(*hung_here(*mount_target(), *judged("mt-home", State.FINE)))
+    now = only_row(page).state
+
+    assert (now.state, now.seconds, now.reasons[0].who) == (State.HANGING, 57.0, "this host")
+    assert "no reply for 57 s" in render(page)
+
+
+def test_a_hanging_address_without_a_poller_is_in_the_title() -> None:
+    html = render(page_of(*hung_here()))
+
+    assert "<title>1 hanging - fss-exporter</title>" in html
+    assert "1 address of this host:" in html
+
+
+def test_two_mount_targets_with_one_name_have_their_place() -> None:
+    (info, labels, value) = mount_target()[0]
+    other = labels | {"region": "us-ashburn-1", "mount_target_id": "b"}
+    third = labels | {"tenancy": "ocid1.tenancy.oc1..aaaaxyz123", "mount_target_id": "c"}
+    page = page_of(*((info, of, value) for of in (labels, other, third)))
+
+    assert [row.shown_name for row in page.mount_targets] == [
+        "mt-home in eu-frankfurt-1, ...xyz123",
+        "mt-home in eu-frankfurt-1, acme",
+        "mt-home in us-ashburn-1",
+    ]
 
 
 def test_a_mount_target_without_a_published_ceiling_has_a_figure_and_no_bar() -> None:
     page = page_of(*mount_target(iops=61_000))
     html = render(page)
 
-    assert only_row(page).level is Level.UNKNOWN
+    assert only_row(page).of(Quantity.IOPS)[0].state is State.NOT_KNOWN
     assert "61,000" in html
     assert "no published ceiling" in html
     assert "<svg" not in html
@@ -56,20 +125,25 @@ def test_connections_near_their_ceiling_stand_out() -> None:
     many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000), *fresh()))
 
     assert "<small>140 of 100,000 connections, &lt;1 %</small>" in few
-    assert '<small class="critical">99,000 of 100,000 connections, 99 %</small>' in many
+    assert '<small class="warning">99,000 of 100,000 connections, 99 %</small>' in many
 
 
-def test_the_three_sources_of_iops_stand_apart() -> None:
+def test_the_three_sources_of_iops_stand_apart_and_what_misses_operations_says_at_least() -> None:
     cloud = mount_target(
         iops=40_000, estimated_iops=35_000, estimated_iops_lower_bound=30_000, estimated_iops_upper_bound=38_000
     )
-    row = only_row(page_of(*cloud, *mount(90_000, operation="READ"), earlier=mount(60_000, operation="READ")))
+    page = page_of(*cloud, *mount(90_000, operation="READ"), *fresh(), earlier=mount(60_000, operation="READ"))
 
-    assert [(usage.figure.source, usage.value, usage.bounds) for usage in row.of(Quantity.IOPS)] == [
-        (FigureSource.MEASURED, 40_000, None),
-        (FigureSource.OCI, 35_000, (30_000, 38_000)),
-        (FigureSource.HOST, 3_000, (2_700, 3_600)),
+    assert [(usage.figure.source, usage.value) for usage in only_row(page).of(Quantity.IOPS)] == [
+        (FigureSource.MEASURED, 40_000),
+        (FigureSource.OCI, 35_000),
+        (FigureSource.HOST, 3_000),
     ]
+    html = render(page)
+    assert "<span>40,000" in html
+    assert "<span>at least 35,000" in html
+    assert "<span>at least 3,000" in html
+    assert "38,000" not in html, "no range beside a larger measured figure"
 
 
 def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -> None:
@@ -91,7 +165,7 @@ def test_one_host_cannot_prove_that_a_mount_target_is_fine() -> None:
     page = page_of(*mount_target(iops_limit=50_000), *mount(45_000), earlier=mount(0))
     html = render(page)
 
-    assert only_row(page).level is Level.UNKNOWN
+    assert only_row(page).of(Quantity.IOPS)[0].state is State.NOT_KNOWN
     assert "at least 9 %" in html
     assert '<strong class="unknown">1 not known</strong>' in html
     assert "1 fine" not in html
@@ -100,7 +174,7 @@ def test_one_host_cannot_prove_that_a_mount_target_is_fine() -> None:
 def test_one_host_can_prove_that_a_mount_target_is_nearly_full() -> None:
     page = page_of(*mount_target(iops_limit=50_000), *mount(430_000), earlier=mount(0))
 
-    assert only_row(page).level is Level.WARNING
+    assert only_row(page).of(Quantity.IOPS)[0].state is State.NEAR
     assert "at least 86 %" in render(page)
 
 
@@ -113,10 +187,10 @@ def test_in_an_outage_of_oci_the_last_known_share_is_grey_and_has_its_age() -> N
     )
     html = render(page)
 
-    assert [(row.name, row.level) for row in page.mount_targets] == [("full", Level.UNKNOWN), ("calm", Level.UNKNOWN)]
+    assert [row.name for row in page.mount_targets] == ["full", "calm"]
     assert '<strong class="unknown">91 %, 31 minutes old</strong>' in html
     assert '<strong class="unknown">30 %, 31 minutes old</strong>' in html
-    assert page.count(Level.FINE) == 0
+    assert page.of_mount_targets == {State.NOT_KNOWN: 2}
 
 
 def test_a_share_of_more_than_an_hour_ago_does_not_order_the_page() -> None:
@@ -130,23 +204,11 @@ def test_a_share_of_more_than_an_hour_ago_does_not_order_the_page() -> None:
     assert [row.name for row in page.mount_targets] == ["now", "once"]
 
 
-def test_fine_needs_a_fresh_figure_of_each_ceiling() -> None:
-    iops = {"iops": 100.0, "iops_limit": 50_000.0}
-    read = {"read_bytes_per_second_limit": 1e9}
-
-    assert only_row(page_of(*mount_target("mt", **iops), *fresh())).level is Level.FINE
-    assert only_row(page_of(*mount_target("mt", **iops), *fresh(700))).level is Level.UNKNOWN
-    assert only_row(page_of(*mount_target("mt", **iops, **read), *fresh())).level is Level.UNKNOWN
-    assert (
-        only_row(page_of(*mount_target("mt", **iops, **read, read_bytes_per_second=1e6), *fresh())).level is Level.FINE
-    )
-
-
 def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None:
     page = page_of(*mount_target(iops=25_000, iops_limit=50_000), *fresh(), *mount(50_000), earlier=mount(0))
 
     assert [usage.figure.coverage for usage in only_row(page).of(Quantity.IOPS)] == [None, pytest.approx(0.2)]
-    assert "20 % of the load" in render(page)
+    assert "coverage 20 %" in render(page)
 
 
 def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
@@ -197,14 +259,15 @@ def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
             *fresh(),
             ("fss_mount_target_latency_objective_seconds", small, 0.010),
             ("fss_mount_target_latency_objective_seconds", large, 0.050),
-            ("fss_file_system_read_latency_seconds", behind | {"size": "0B_to_8KiB"}, 0.009),
-            ("fss_file_system_read_latency_seconds", behind | {"size": "64KiB_to_1MiB"}, 0.020),
+            ("fss_mount_target_latency_objective_ratio", behind | {"kind": "read", "size": "0B_to_8KiB"}, 0.9),
+            ("fss_mount_target_latency_objective_ratio", behind | {"kind": "read", "size": "64KiB_to_1MiB"}, 0.4),
         )
     )
 
     (latency,) = row.of(Quantity.LATENCY)
-    assert (latency.value, latency.limit, latency.note) == (0.009, 0.010, "read up to 8 KiB on projects")
-    assert latency.level is Level.WARNING
+    assert latency.value == pytest.approx(0.009)
+    assert (latency.limit, latency.note) == (0.010, "read up to 8 KiB on projects")
+    assert latency.state is State.NEAR
 
 
 def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
@@ -216,7 +279,19 @@ def test_the_mount_target_nearest_to_a_ceiling_comes_first() -> None:
     )
 
     assert [row.name for row in page.mount_targets] == ["busy", "calm", "unknown"]
-    assert "<title>1 critical - fss-exporter</title>" in render(page)
+
+
+def test_the_worst_state_comes_first_and_then_the_fullest() -> None:
+    page = page_of(
+        *mount_target("full", iops=49_000, iops_limit=50_000),
+        *mount_target("sick", iops=100, iops_limit=50_000),
+        *fresh(),
+        *judged("full", State.NEAR),
+        *judged("sick", State.FAILING),
+    )
+
+    assert [row.name for row in page.mount_targets] == ["sick", "full"]
+    assert "<title>1 failing - fss-exporter</title>" in render(page)
 
 
 def test_a_thousand_mount_targets_come_in_pages_the_nearest_to_a_ceiling_first() -> None:
@@ -368,7 +443,7 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     )
 
     main = html[html.index("<main") :]
-    assert main.index("<strong>nfs</strong> (last success 5 min ago)") < main.index("1 critical")
+    assert main.index("<strong>nfs</strong> (last success 5 min ago)") < main.index("1 not known")
     assert "The NFS counters of this host cannot be read" in html
     assert "no NFS mounts" not in html
 

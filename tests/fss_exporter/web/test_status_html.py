@@ -11,9 +11,10 @@ from tests.fss_exporter.web.pages import HOSTILE, NOW, START, families, mount, m
 
 from fss_exporter.catalogue import family, histogram
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.state import State
 from fss_exporter.web.status.html import age, bandwidth, count, percent, render, seconds
 from fss_exporter.web.status.overview import status_page
-from fss_exporter.web.status.rows import Level, Quantity, Usage
+from fss_exporter.web.status.rows import Quantity, Usage
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 from fss_exporter.web.status.view import StatusView
 
@@ -128,7 +129,7 @@ def test_a_number_reads_as_people_write_it(shown: str, expected: str) -> None:
 def test_a_share_without_a_ceiling_is_unknown() -> None:
     usage = Usage(Quantity.IOPS, KnownFigure(10, FigureSource.MEASURED))
 
-    assert (usage.ratio, usage.level) == (None, Level.UNKNOWN)
+    assert (usage.ratio, usage.state) == (None, State.NOT_KNOWN)
 
 
 def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentile() -> None:

@@ -13,6 +13,7 @@ from textual.widgets import Static
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.state import State, StateNow
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.top.line_table import LineTable
 from fss_toolbox.top.looks import Looks, Shown
@@ -24,7 +25,7 @@ PROMPT_S = 20.0
 
 def target(name: str, iops: float) -> MountTargetRow:
     usage = Usage(Quantity.IOPS, KnownFigure(iops, FigureSource.MEASURED, 70.0), 50_000.0)
-    return MountTargetRow(name, "r", f"10.0.0.{len(name)}", "standard", "ACTIVE", (usage,), frozenset((Quantity.IOPS,)))
+    return MountTargetRow(name, "r", f"10.0.0.{len(name)}", "standard", "ACTIVE", (usage,), StateNow(State.FINE))
 
 
 class Recorded:
@@ -306,7 +307,7 @@ def test_without_colour_only_bold_is_left(monkeypatch: pytest.MonkeyPatch, value
     monkeypatch.setenv("NO_COLOR", value)
 
     async def steps(screen: TopScreen, _: Pilot[None]) -> None:
-        assert "91 % of IOPS !" in drawn(screen)[1]
+        assert "91 % of IOPS" in drawn(screen)[1]
         styles = [segment.style for segment in screen.query_one(LineTable).render_line(1) if "91 %" in segment.text]
         assert [style is not None and style.color is not None and style.color.name for style in styles] == [
             "default" if value else "yellow"

@@ -12,11 +12,13 @@ from tests.fss_kernel_counting.processes.busy_host import HERE, BusyHost
 from fss_exporter.addresses import NO_ADDRESSES
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.model.state import State
 from fss_exporter.nfs.procfs import Procfs
-from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity
+from fss_exporter.web.status.rows import MountTargetRow, Quantity
 from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox.ceilings import judge
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.printed_states import sentence
 from fss_toolbox.top.host_source import HostProcesses, HostSource
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import known_target
@@ -84,7 +86,7 @@ def test_a_host_shows_its_load_as_a_lower_bound() -> None:
     usage = known_target(busiest).fullest
     assert usage is not None
     assert usage.figure.source is FigureSource.HOST
-    assert all(target.level is not Level.FINE for target in picture.targets)
+    assert usage.is_at_least
     mounts = source.parts(busiest, "mounts")
     assert mounts.rows
     operations = source.parts(busiest, "operations")
@@ -169,7 +171,7 @@ def test_a_page_of_an_agent_shows_a_lower_bound_and_its_processes() -> None:
     (target,) = source.look().targets
     usage = known_target(target).fullest
     assert usage is not None
-    assert (usage.value, usage.is_at_least, target.level) == (800.0, True, Level.UNKNOWN)
+    assert (usage.value, usage.is_at_least, usage.state) == (800.0, True, State.NOT_KNOWN)
     (process,) = source.parts(target, "processes").rows
     assert (process.name, process.detail, process.iops and process.iops.point) == ("rm", "cron.service", 800.0)
     (client,) = source.parts(target, "clients").rows
@@ -197,7 +199,7 @@ def test_a_restart_of_the_exporter_is_no_rate() -> None:
 def test_latencies_of_a_poller_are_read_and_the_rest_about_file_systems_is_not() -> None:
     of = 'tenancy="t",region="r",mount_target_id="ocid1.mt.a"'
     text = scrape(0, 100) + (
-        f'fss_file_system_read_latency_seconds{{{of},file_system="fs",size="0B_to_8KiB"}} 0.009\n'
+        f'fss_mount_target_latency_objective_ratio{{{of},kind="read",file_system="fs",size="0B_to_8KiB"}} 0.9\n'
         f'fss_mount_target_latency_objective_seconds{{{of},kind="read",size="0B_to_8KiB"}} 0.010\n'
         'fss_oci_datapoint_age_seconds{tenancy="t",region="r",oci_metric="FileSystemReadAverageLatencybySize"} 70\n'
         "fss_file_system_used_bytes{this line would not be parsed\n"
@@ -254,27 +256,28 @@ def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], fl
         "utilisation_ratio": [(IOPS_OF_A, 0.9)],
         "data_age_seconds": [({"mount_target_id": "a", "resource": "iops"}, age)],
         "address:fss_client_estimated_iops:rate5m": [({"network": "n", "address": "10.0.0.2"}, clients)],
+        "mount_target:fss_state:worst": [({"mount_target_id": "a"}, float(State.FINE))],
     }
 
 
 @for_each(
-    "age, clients, share, level",
+    "age, clients, share, state",
     [
-        (70.0, 4_500.0, 0.9, Level.WARNING),  # a poller that answers
-        (1800.0, 4_500.0, 0.9, Level.UNKNOWN),  # the last figure of a dead one
-        (7200.0, 4_500.0, 0.09, Level.UNKNOWN),  # at least the load of the clients
-        (7200.0, 49_000.0, 0.98, Level.CRITICAL),
+        (70.0, 4_500.0, 0.9, State.NEAR),  # a poller that answers
+        (1800.0, 4_500.0, 0.9, State.NOT_KNOWN),  # the last figure of a dead one
+        (7200.0, 4_500.0, 0.09, State.NOT_KNOWN),  # at least the load of the clients
+        (7200.0, 49_000.0, 0.98, State.NEAR),
     ],
 )
 def test_a_fleet_is_judged_by_what_is_known_now(
-    monkeypatch: pytest.MonkeyPatch, age: float, clients: float, share: float, level: Level
+    monkeypatch: pytest.MonkeyPatch, age: float, clients: float, share: float, state: State
 ) -> None:
     source, _ = fleet(monkeypatch, known(age, clients))
     (target,) = source.look().targets
     usage = known_target(target).fullest
     assert usage is not None
     assert usage.ratio == pytest.approx(share)
-    assert target.level is level
+    assert usage.state is state
 
 
 def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,11 +340,12 @@ def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.Monk
     )
     polled, other, nas = source.look().targets
     assert (polled.name, known_target(polled).fullest.ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
-    assert (other.name, other.address, other.level) == ("", "10.0.0.2", Level.CRITICAL), "of the assumed shape"
+    assert (other.name, other.address) == ("", "10.0.0.2")
+    assert known_target(other).fullest.state is State.NEAR, "of the assumed shape"  # type: ignore[union-attr]
     usage = known_target(nas).fullest
     assert usage is not None
     assert (nas.name, nas.shape, usage.quantity, usage.ratio) == ("apsara-nas", "capacity", Quantity.BOTH, 0.86)
-    assert (usage.is_at_least, nas.level) == (True, Level.WARNING)
+    assert (usage.is_at_least, usage.state) == (True, State.NEAR)
 
 
 def test_parts_of_equal_addresses_in_two_networks_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +379,8 @@ def test_a_prometheus_without_a_poller_says_so(monkeypatch: pytest.MonkeyPatch) 
     picture = source.look()
     assert [target.address for target in picture.targets] == ["10.9.0.5"]
     assert picture.remarks == (
-        "no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape standard",
+        "no poller of the last hour: states and lower bounds of the scraped clients, against the ceilings of shape standard",
+        "no states: this Prometheus does not evaluate the rules, see docs/install.md",
     )
 
 
@@ -384,3 +389,58 @@ def test_a_prometheus_with_nothing_says_what_it_needs(monkeypatch: pytest.Monkey
     assert source.look().remarks == (
         "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients",
     )
+
+
+HERE_IN_FLEET = {"network": "n", "address": "10.0.0.2"}
+LATENCY_OF_A = {"mount_target_id": "a", "tenancy": "t", "region": "r", "kind": "read", "size": "0B_to_8KiB"}
+SLOW_BY_CLIENTS = {**HERE_IN_FLEET, "state": "slow", "subject": "latency", "detail": "metadata_read"}
+
+
+@for_each(
+    "joined, state, said",
+    [
+        (0.0, State.FINE, "fine for 5 min"),
+        (1.0, State.NOT_KNOWN, "not known"),
+        (2.0, State.NEAR, "near"),
+        (3.0, State.SLOW, "latency of metadata read at 150 % of the objective, web-1:10949 and 3 other clients"),
+    ],
+)
+def test_a_fleet_shows_the_state_that_the_rules_record_with_the_reason_of_its_side(
+    monkeypatch: pytest.MonkeyPatch, joined: float, state: State, said: str
+) -> None:
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "mount_target:fss_state:worst": [({"mount_target_id": "a"}, joined)],
+            "address:fss_state:clients": [(HERE_IN_FLEET, joined if joined >= State.SLOW else 0.0)],
+            "address_state:fss_clients:count": [({**HERE_IN_FLEET, "state": "slow"}, 4.0)],
+            "topk by": [({**SLOW_BY_CLIENTS, "instance": "web-1:10949"}, 1.5)],
+            "fss_mount_target_state_age_seconds": [({"mount_target_id": "a"}, 300.0)],
+            "fss_mount_target_state_evidence": [],
+            "(fss_mount_target_state)": [({"mount_target_id": "a"}, 0.0)],
+        }
+        | known(70.0, 4_500.0)
+        | {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, joined)]},
+    )
+    (target,) = source.look().targets
+    assert target.state.state is state
+    assert said in sentence(target.state)
+
+
+def test_a_fleet_shows_the_latency_that_the_poller_judges(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "fss_mount_target_latency_objective_ratio": [({**LATENCY_OF_A, "file_system": "fs"}, 0.9)],
+            "fss_mount_target_latency_objective_seconds": [(LATENCY_OF_A, 0.010)],
+            "fss_oci_datapoint_age_seconds": [
+                ({"tenancy": "t", "region": "r", "oci_metric": "FileSystemReadAverageLatencybySize"}, 70.0)
+            ],
+        }
+        | known(70.0, 4_500.0),
+    )
+    (target,) = source.look().targets
+    (latency,) = target.of(Quantity.LATENCY)
+    assert latency.value == pytest.approx(0.009)
+    assert latency.state is State.NEAR
+    assert latency.note == "read up to 8 KiB on fs"

@@ -7,7 +7,8 @@ from rich.cells import cell_len
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_exporter.model.state import ERRORS, NOT_KNOWN, Evidence, State, StateNow
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.picture import KnownTarget, LoadPart, Parts, Picture, is_silent, known_target
 from fss_toolbox.top.top_table import (
@@ -23,11 +24,9 @@ from fss_toolbox.top.top_table import (
     targets_table,
 )
 
-IOPS = frozenset((Quantity.IOPS,))
 
-
-def target(name: str, *usages: Usage, ceilings: frozenset[Quantity] = IOPS, silent_seconds: float = 0.0) -> KnownTarget:
-    row = MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, ceilings)
+def target(name: str, *usages: Usage, state: StateNow = NOT_KNOWN, silent_seconds: float = 0.0) -> KnownTarget:
+    row = MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, state)
     return known_target(row, silent_seconds)
 
 
@@ -55,7 +54,7 @@ def drawn(*targets: KnownTarget, width: int = 200) -> TopTable:
 
 def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None:
     (line,) = lines(drawn(target("mt-home", iops(45_500))))
-    assert "91 % of IOPS !" in line
+    assert "91 % of IOPS" in line
     assert "45,500 / 50,000" in line
     assert "measured, 70 s" in line
     assert "██████████████████░░" in line
@@ -64,13 +63,13 @@ def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None
 def test_a_share_of_clients_alone_is_a_lower_bound_in_grey() -> None:
     table = drawn(target("mt-home", iops(4_500, FigureSource.CLIENTS, 0.0)))
     assert "at least 9.0 % of IOPS" in lines(table)[0]
-    assert STYLES[Level.FINE] not in styles(table)
+    assert STYLES[State.FINE] not in styles(table)
 
 
 def test_a_lower_bound_above_a_threshold_warns() -> None:
     table = drawn(target("mt-home", iops(48_000, FigureSource.CLIENTS, 0.0)))
-    assert "at least 96 % of IOPS !!" in lines(table)[0]
-    assert "bold red" in styles(table)
+    assert "at least 96 % of IOPS" in lines(table)[0]
+    assert "yellow" in styles(table)
 
 
 def test_an_old_figure_says_last_and_its_age_in_grey() -> None:
@@ -86,13 +85,13 @@ def test_an_old_figure_says_last_and_its_age_in_grey() -> None:
     ids=["no figure", "no ceiling", "too old", "one host"],
 )
 def test_what_is_not_known_is_never_green(usages: tuple[Usage, ...]) -> None:
-    assert STYLES[Level.FINE] not in styles(drawn(target("mt-home", *usages)))
+    assert STYLES[State.FINE] not in styles(drawn(target("mt-home", *usages)))
 
 
-def test_one_known_ceiling_does_not_make_a_bar_green_while_another_is_not_known() -> None:
+def test_one_known_ceiling_does_not_make_a_bar_green_while_the_state_is_not_known() -> None:
     read = Usage(Quantity.READ, KnownFigure(50e6, FigureSource.MEASURED, 70.0), 1e9)
-    table = drawn(target("mt-home", read, ceilings=frozenset((Quantity.READ, Quantity.IOPS))))
-    ceiling = table.rows[0][1][1]
+    table = drawn(target("mt-home", read))
+    ceiling = table.rows[0][1][2]
     assert "5.0 % of read" in ceiling.text
     assert ceiling.style == GREY
 
@@ -118,10 +117,41 @@ def test_a_source_is_silent_after_40_seconds_and_not_before_its_second_picture_i
     assert is_silent(seconds, interval) is silent
 
 
-def test_the_first_line_counts_the_mount_targets_by_verdict() -> None:
-    targets = (target("a", iops(48_000)), target("b", iops(41_000)), target("c", iops(10)), target("d"))
-    _, verdict = headline("a page", Shown(Picture(())), targets, ViewState())
-    assert verdict.text == "4 mount targets: 1 at 95 % or more, 1 at 80 % or more, 1 fine, 1 not known"
+FAILING = StateNow(
+    State.FAILING, 180.0, (Evidence(ERRORS, KnownFigure(0.025, FigureSource.MEASURED), who="web-1:10949"),)
+)
+
+
+def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why() -> None:
+    targets = (target("a", state=StateNow(State.NEAR)), target("b", state=FAILING), target("c"))
+    _, verdict, reason = headline("a page", Shown(Picture(())), targets, ViewState())
+    assert verdict.text == "3 mount targets: 1 failing, 1 near, 1 not known"
+    assert reason.text == (
+        "b is failing for 3 min: 2.5 % of requests fail, web-1:10949 (docs/runbook.md#fssmounttargetfailing)"
+    )
+
+
+def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted() -> None:
+    targets = [target(f"mt-{number}", state=FAILING) for number in range(5)]
+    said = headline("a page", Shown(Picture(())), targets, ViewState())
+    assert [line.text.partition(" is ")[0] for line in said[2:]] == [
+        "mt-0",
+        "mt-1",
+        "mt-2",
+        "and 2 more that are not fine",
+    ]
+
+
+@pytest.mark.parametrize("state", State)
+def test_a_line_has_the_word_of_the_state_and_its_length(state: State) -> None:
+    (line,) = lines(drawn(target("mt-home", iops(10), state=StateNow(state, 57.0))))
+    assert f"mt-home  {state.word}  " in line
+    assert "57 s" in line
+
+
+def test_the_worst_state_comes_first_and_then_the_fullest() -> None:
+    table = drawn(target("full", iops(49_000)), target("sick", iops(10), state=FAILING), target("calm", iops(10)))
+    assert [cells[0].text for _, cells in table.rows] == ["sick", "full", "calm"]
 
 
 def test_coverage_tells_which_part_of_the_load_clients_are() -> None:
@@ -133,7 +163,7 @@ def test_coverage_tells_which_part_of_the_load_clients_are() -> None:
 def test_a_table_fits_its_terminal_and_keeps_name_bar_and_share(width: int) -> None:
     long = "mt-" + "of-a-team-with-a-long-name-" * 4
     table = drawn(target(long, iops(45_500)), target("b"), width=width)
-    assert [column.title for column in table.columns][:2] == ["mount target", "fullest ceiling"]
+    assert [column.title for column in table.columns][:3] == ["mount target", "state", "fullest ceiling"]
     if width >= 80:
         for line in lines(table):
             assert cell_len(line) <= width
@@ -143,7 +173,7 @@ def test_a_table_fits_its_terminal_and_keeps_name_bar_and_share(width: int) -> N
 
 @pytest.mark.parametrize(
     ("quantity", "said"),
-    [(Quantity.LATENCY, "94 % of latency !"), (Quantity.BOTH, "≥ 114 % of read+write !!")],
+    [(Quantity.LATENCY, "94 % of latency"), (Quantity.BOTH, "≥ 114 % of read+write ")],
 )
 def test_iops_stay_beside_the_longest_words_at_80_columns(quantity: Quantity, said: str) -> None:
     source, value = (FigureSource.HOST, 114.0) if quantity is Quantity.BOTH else (FigureSource.MEASURED, 94.0)
@@ -173,7 +203,7 @@ def test_units_change_bytes_alone() -> None:
     shown = []
     for _ in range(3):
         table = targets_table((target("a", read),), state, 200)
-        shown.append(next(cells[3].text for _, cells in table.rows))
+        shown.append(next(cells[4].text for _, cells in table.rows))
         state = state.next_unit()
     assert shown == ["500 / 1,000", "477 / 954", "4.0 / 8.0"]
     assert state == ViewState()
@@ -259,14 +289,15 @@ def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> No
     known = target("mt-home", iops(45_500))
     said = [line.text for line in subtitle(known, ViewState(target="x", kind="clients"), Parts(remark="no client"))]
     assert said[0] == "mt-home 10.0.0.2 standard"
-    assert "91 % of IOPS !" in said[1]
-    assert said[2:] == ["[1] mounts  [2] CLIENTS  [3] operations  [4] processes", "no client"]
+    assert said[1] == "not known"
+    assert "91 % of IOPS" in said[2]
+    assert said[3:] == ["[1] mounts  [2] CLIENTS  [3] operations  [4] processes", "no client"]
 
 
 def test_the_lines_above_parts_say_which_part_of_the_load_they_are() -> None:
     seen = iops(450, FigureSource.CLIENTS, 0.0, coverage=0.009)
     said = [line.text for line in subtitle(target("mt", iops(45_500), seen), ViewState(target="x"), PARTS)]
-    assert said[3] == "the load below is 0.9 % of its IOPS. The other clients are not seen"
+    assert said[4] == "coverage: the load below is 0.9 % of its IOPS"
 
 
 def test_names_from_outside_cannot_control_the_terminal() -> None:

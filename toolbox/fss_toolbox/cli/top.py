@@ -49,7 +49,7 @@ class TopFlags(ProcfsFlags, KernelFlags, ShapeFlags):
 def top(flags: TopFlags) -> int:
     """Watch mount targets against their ceilings in the whole terminal.
 
-    A bar for each mount target shows its fullest ceiling, with source and age of the figure. Enter shows mounts, clients,
+    The worst state comes first, with its reason. A bar shows the fullest ceiling, with source and age of the figure. Enter shows mounts, clients,
     operations and processes behind it. Without a flag the view is of this host. INTERVAL is the seconds of a picture, 2 for
     this host, 5 with --url, 15 with --prometheus.
 

@@ -136,10 +136,11 @@ def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
 def _whole(whole: KnownFigure, target: ReportLine) -> str:
     own = target.traffic.iops
     coverage = coverage_of(own.point, whole) if own else None
-    part = "" if coverage is None else f", of which this client is {printed.percent(coverage)}"
+    part = "" if coverage is None else f", coverage of this client {printed.percent(coverage)}"
     seconds = whole.age_seconds
     age = "now" if not seconds else f"{seconds:.0f} s old" if seconds < 120 else f"{printed.duration(seconds)} old"
-    return f"All clients together: {printed.number(whole.value)} IOPS ({whole.source}, {age}){part}"
+    least = "at least " if whole.source.misses_operations else ""
+    return f"All clients together: {least}{printed.number(whole.value)} IOPS ({whole.source}, {age}){part}"
 
 
 def _style(line: ReportLine) -> str:

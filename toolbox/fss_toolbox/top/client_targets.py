@@ -2,6 +2,7 @@
 """Mount targets as one client sees them: its own traffic against the ceilings, which is a part of the load."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import Limits
@@ -28,7 +29,8 @@ def client_targets(report: Report, judge: Judge, known: Collection[str] = ()) ->
     for line in targets_of(report, judge, "iops"):
         if line.name not in known:
             served = judge.served.get(line.name) or ServedCeilings(Limits(), shape=judge.shape)
-            yield row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST)
+            row = row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST)
+            yield replace(row, state=line.state)
 
 
 def row_of_clients(
@@ -41,13 +43,12 @@ def row_of_clients(
         region=region,
         address=address,
         shape=served.shape,
-        state="",
+        lifecycle="",
         usages=tuple(
             Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, source), use.limit)
             for use in known
             if use.demand is not None
         ),
-        ceilings=frozenset(_QUANTITIES[use.resource] for use in known if use.limit),
     )
 
 

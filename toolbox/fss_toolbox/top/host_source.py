@@ -68,7 +68,9 @@ class HostSource:
         self._began, self._report = now, self._traffic.report(seconds)
         self._processes.end_interval(self._traffic.reading)
         remarks: tuple[str, ...] = (
-            ("the load of this host alone is a lower bound of the load of a mount target",)
+            (
+                "states and load are of this host alone: nothing is said of ceilings, and the load of a mount target is larger",
+            )
             if self._report.traffic
             else ()
         )

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.state import State, StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 
 KINDS: Final = ("mounts", "clients", "operations", "processes")
 """What Enter shows behind a mount target. The keys 1 to 4 stand for them."""
@@ -113,7 +114,11 @@ class KnownTarget:
     row: MountTargetRow
     usages: Mapping[Quantity, Usage]  # to believe. A quantity of which nothing is known is missing
     fullest: Usage | None  # highest share of a ceiling. None without a known figure that has a ceiling
-    level: Level
+
+    @property
+    def state(self) -> StateNow:
+        """State of the mount target, as its source judges it."""
+        return self.row.state
 
     @property
     def key(self) -> str:
@@ -123,13 +128,15 @@ class KnownTarget:
 
 def known_target(row: MountTargetRow, seconds: float = 0.0) -> KnownTarget:
     """Return a mount target whose figures are older than in its row by `seconds`."""
-    row = replace(row, usages=tuple(_aged(usage, seconds) for usage in row.usages))
+    lasted = row.state.seconds
+    state = row.state if lasted is None else replace(row.state, seconds=lasted + seconds)
+    row = replace(row, usages=tuple(_aged(usage, seconds) for usage in row.usages), state=state)
     fullest = max(
         (usage for usage in row.believed if usage.ratio is not None),
-        key=lambda usage: (max(usage.level, Level.FINE), usage.ratio or 0.0),
+        key=lambda usage: (max(usage.state, State.NOT_KNOWN), usage.ratio or 0.0),
         default=None,
     )
-    return KnownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest, row.level)
+    return KnownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest)
 
 
 def _aged(usage: Usage, seconds: float) -> Usage:

@@ -17,13 +17,14 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
-from fss_exporter.web.status.mount_target_rows import LIMITS, QUANTITIES
-from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_exporter.web.status.mount_target_rows import LATENCIES, LIMITS, QUANTITIES, latency_usage
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import ClientsLook, client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate
 from fss_toolbox.sizing.uses import known_uses, uses
 from fss_toolbox.top.client_targets import row_of_clients
+from fss_toolbox.top.fleet_states import FleetStates
 from fss_toolbox.top.picture import (
     PROCESS_LABELS,
     LoadPart,
@@ -60,6 +61,14 @@ _FIGURES: Final = {
     "written_bytes": "fss_client_written_bytes_total",
     "rtt": "fss_client_rtt_seconds_total",
 }
+_LATENCY: Final = (
+    "max by (tenancy, region, mount_target_id, kind, size, file_system) (fss_mount_target_latency_objective_ratio)"
+)
+_OBJECTIVES: Final = "max by (mount_target_id, kind, size) (fss_mount_target_latency_objective_seconds)"
+_LATENCY_AGES: Final = (
+    'min by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds{oci_metric=~"(?i).*latency.*"})'
+)
+_NO_STATES: Final = "no states: this Prometheus does not evaluate the rules, see docs/install.md"
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
@@ -102,12 +111,39 @@ class PrometheusSource:
             if quantity is not None and limit:
                 figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
                 shares[target].append(Usage(quantity, figure, limit))
+        for target, worst in self._latencies().items():
+            shares[target].append(worst)
         known = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in known]
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in known}))
         lines = (*known, *unpolled)
-        self._places = {key_of(target.row): NetworkAddress(target.network, target.row.address) for target in lines}
-        targets = tuple(target.row for target in lines)
-        return Picture(targets, None, self._remarks(targets, has_poller=bool(known)))
+        states = FleetStates(self._by)
+        targets = with_places(
+            replace(line.row, state=states.of(line.id, NetworkAddress(line.network, line.row.address)))
+            for line in lines
+        )
+        self._places = {
+            key_of(row): NetworkAddress(line.network, row.address) for row, line in zip(targets, lines, strict=True)
+        }
+        remarks = self._remarks(targets, has_poller=bool(known))
+        return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
+
+    def _latencies(self) -> Mapping[str, Usage]:
+        """Return the latency nearest to its objective by OCID of the mount target, as the poller judges it."""
+        kinds = ("mount_target_id", "kind", "size")
+        objectives = self._by(_OBJECTIVES, *kinds)
+        labels = ("tenancy", "region", *kinds, "file_system")
+        ages = {
+            (tenancy, region, metric.lower()): age
+            for (tenancy, region, metric), age in self._by(_LATENCY_AGES, "tenancy", "region", "oci_metric").items()
+        }
+        worst: dict[str, Usage] = {}
+        for key, ratio in sorted(self._by(_LATENCY, *labels).items(), key=lambda of: of[1]):
+            of = dict(zip(labels, key, strict=True))
+            objective = objectives.get((of["mount_target_id"], of["kind"], of["size"]))
+            age = ages.get((of["tenancy"], of["region"], LATENCIES.get(of["kind"], "").lower()))
+            if objective:
+                worst[of["mount_target_id"]] = latency_usage(ratio, objective, age, of)
+        return worst
 
     def _remarks(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> tuple[str, ...]:
         """Return what the reader should know of the pollers."""
@@ -118,7 +154,7 @@ class PrometheusSource:
         if targets:
             shape = self._judge.shape
             return (
-                f"no poller of the last hour: lower bounds of the scraped clients against the ceilings of shape {shape}",
+                f"no poller of the last hour: states and lower bounds of the scraped clients, against the ceilings of shape {shape}",
             )
         return (
             "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients",
@@ -158,8 +194,9 @@ class PrometheusSource:
                 region=labels.get("region", ""),
                 address=labels.get("address", ""),
                 shape=labels.get("shape", ""),
-                state=labels.get("state", ""),
+                lifecycle=labels.get("state", ""),
                 usages=(),
+                tenancy=labels.get("tenancy", ""),
             )
             key = labels.get("mount_target_id", "")
             by_id[key] = _Known(key, row, labels.get("network", ""))
@@ -231,5 +268,4 @@ def _with_figures(
             whole = best_known(usage.figure for usage in shares if usage.quantity is quantity)
             figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
             usages.append(Usage(quantity, figure, limits[quantity].get((known.id,))))
-    ceilings = frozenset(quantity for quantity, of in limits.items() if (known.id,) in of)
-    return replace(row, usages=tuple(usages), ceilings=ceilings)
+    return replace(row, usages=tuple(usages))

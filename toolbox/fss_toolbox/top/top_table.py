@@ -5,16 +5,18 @@ A style only repeats what the text says, so that the view reads the same without
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
 from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.model.state import State
 from fss_exporter.terminal_text import printable
-from fss_exporter.web.status.rows import Level, MountTargetRow, Quantity, Usage
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
+from fss_toolbox.printed_states import sentence
 from fss_toolbox.tables import Column, fitted
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.picture import (
@@ -25,13 +27,14 @@ from fss_toolbox.top.picture import (
 )
 
 GREY: Final = "bright_black"
-STYLES: Final[Mapping[Level, str]] = {
-    Level.UNKNOWN: GREY,
-    Level.FINE: "green",
-    Level.WARNING: "yellow",
-    Level.CRITICAL: "bold red",
+STYLES: Final[Mapping[State, str]] = {
+    State.FINE: "green",
+    State.NOT_KNOWN: GREY,
+    State.NEAR: "yellow",
+    State.SLOW: "bold red",
+    State.FAILING: "bold red",
+    State.HANGING: "bold red",
 }
-_MARKS: Final = {Level.WARNING: " !", Level.CRITICAL: " !!"}
 _SOURCES: Final = {
     FigureSource.MEASURED: "measured",
     FigureSource.OCI: "est. OCI",
@@ -48,6 +51,7 @@ _NAMES: Final = {
 }
 
 
+_MOST_REASONS: Final = 3
 _NARROW: Final = 100  # characters of a line below which figures stand without their ceilings, and words are short
 
 
@@ -112,16 +116,16 @@ def _value(quantity: Quantity) -> Callable[[KnownTarget], float]:
     return value
 
 
-def _fullness(target: KnownTarget) -> tuple[int, float, str]:
-    return -target.level, -((target.fullest.ratio if target.fullest else None) or 0.0), target.row.name
+def _worst_first(target: KnownTarget) -> tuple[int, float, str]:
+    return -target.state.state, -((target.fullest.ratio if target.fullest else None) or 0.0), target.row.shown_name
 
 
 TARGET_SORTS: Final[Mapping[str, Callable[[KnownTarget], object]]] = {
-    "share of the ceiling": _fullness,
+    "state": _worst_first,
     "IOPS": _value(Quantity.IOPS),
     "read": _value(Quantity.READ),
     "write": _value(Quantity.WRITE),
-    "name": lambda target: target.row.name,
+    "name": lambda target: target.row.shown_name,
 }
 PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
     "share of the ceiling": lambda part, of: (-(_amount_of(part, of) or 0.0), -_cost(part)),
@@ -168,11 +172,11 @@ def _percent(ratio: float) -> str:
 
 
 def _share_text(usage: Usage, ratio: float, *, is_narrow: bool) -> str:
-    """Return the share of a ceiling in words: `91 % of IOPS !`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
+    """Return the share of a ceiling in words: `91 % of IOPS`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
     least = "≥ " if is_narrow else "at least "
-    before = least if usage.is_at_least else "last " if usage.is_old else ""
+    before = "last " if usage.is_old else least if usage.reads_at_least else ""
     name = "latency" if is_narrow and usage.quantity is Quantity.LATENCY else _NAMES[usage.quantity]
-    return f"{before}{_percent(ratio)} of {name}{_MARKS.get(usage.level, '')}"
+    return f"{before}{_percent(ratio)} of {name}"
 
 
 def _age(seconds: float | None) -> str:
@@ -180,7 +184,7 @@ def _age(seconds: float | None) -> str:
         return "age unknown"
     if seconds < 1:
         return "now"
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+    return printed.age(seconds)
 
 
 def _ceiling_cell(target: KnownTarget, width: int, *, is_narrow: bool = False) -> Cell:
@@ -188,8 +192,8 @@ def _ceiling_cell(target: KnownTarget, width: int, *, is_narrow: bool = False) -
     usage = target.fullest
     if usage is None or usage.ratio is None:
         return Cell(f"{'·' * width} not known", GREY)
-    level = target.level if usage.level is Level.FINE else usage.level
-    return Cell(f"{bar(usage.ratio, width)} {_share_text(usage, usage.ratio, is_narrow=is_narrow)}", STYLES[level])
+    state = usage.state if usage.state or target.state.state is State.FINE else State.NOT_KNOWN
+    return Cell(f"{bar(usage.ratio, width)} {_share_text(usage, usage.ratio, is_narrow=is_narrow)}", STYLES[state])
 
 
 def _known_cell(usage: Usage | None) -> Cell:
@@ -226,21 +230,23 @@ def _usage_cell(target: KnownTarget, quantity: Quantity, unit: ByteUnit, *, is_n
     usage = target.usages.get(quantity)
     if usage is None:
         return Cell(printed.NOT_KNOWN, GREY)
-    least = "≥ " if usage.is_at_least else ""
+    least = "≥ " if usage.reads_at_least else ""
     of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit and not is_narrow else ""
-    return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.level])
+    return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.state])
 
 
 def _target_columns(state: ViewState) -> tuple[Column, ...]:
     unit = state.unit.name
     return (
         Column("mount target", left=True),
+        Column("state", left=True),
         Column("fullest ceiling", left=True),
         Column("IOPS", 2),
         Column(f"read {unit}", 4),
         Column(f"write {unit}", 5),
         Column("known by", 1, left=True),
-        Column("clients seen", 3),
+        Column("coverage", 3),
+        Column("since", 3),
         Column("latency ms", 7),
         Column("connections", 8),
         Column("shape", 6, left=True),
@@ -250,19 +256,21 @@ def _target_columns(state: ViewState) -> tuple[Column, ...]:
 
 def _target_cells(target: KnownTarget, state: ViewState, width: int) -> tuple[Cell, ...]:
     row, is_narrow = target.row, width < _NARROW
-    bar_width = 8 if width < 140 else 20
+    bar_width = 6 if is_narrow else 8 if width < 140 else 20
 
     def usage(quantity: Quantity) -> Cell:
         return _usage_cell(target, quantity, state.unit, is_narrow=is_narrow)
 
     return (
-        Cell(printable(row.name or row.address), STYLES[target.level] if target.level > Level.FINE else ""),
+        Cell(printable(row.shown_name), STYLES[target.state.state] if target.state.state >= State.NEAR else ""),
+        Cell(target.state.state.word, STYLES[target.state.state]),
         _ceiling_cell(target, bar_width, is_narrow=is_narrow),
         usage(Quantity.IOPS),
         usage(Quantity.READ),
         usage(Quantity.WRITE),
         _known_cell(target.fullest or target.usages.get(Quantity.IOPS)),
         _coverage_cell(target),
+        Cell("" if target.state.seconds is None else printed.age(target.state.seconds), GREY),
         usage(Quantity.LATENCY),
         usage(Quantity.CONNECTIONS),
         Cell(row.shape or printed.NOT_KNOWN),
@@ -288,7 +296,7 @@ def targets_table(targets: Iterable[KnownTarget], state: ViewState, width: int, 
 
 
 def _searched(row: MountTargetRow) -> str:
-    return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}".casefold()
+    return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state.state.word}".casefold()
 
 
 def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
@@ -393,24 +401,26 @@ def headline(
     if is_silent:
         lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
     else:
-        lines.append(_verdict(targets))
+        lines += [_verdict(targets), *(() if state.target else _reasons(targets))]
     if shown.failure:
         lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {shown.failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
     return lines
 
 
+def _reasons(targets: Iterable[KnownTarget]) -> Iterator[Cell]:
+    """Yield a line for each of the worst mount targets: why, since when, who, and where to read on."""
+    bad = sorted((target for target in targets if target.state.reasons), key=_worst_first)
+    for target in bad[:_MOST_REASONS]:
+        yield Cell(f"{printable(target.row.shown_name)} is {sentence(target.state)}", STYLES[target.state.state])
+    if len(bad) > _MOST_REASONS:
+        yield Cell(f"and {len(bad) - _MOST_REASONS} more that are not fine", GREY)
+
+
 def _verdict(targets: Sequence[KnownTarget]) -> Cell:
-    of_level = Counter(target.level for target in targets)
-    counts = {level: of_level[level] for level in reversed(Level) if of_level[level]}
-    words = {
-        Level.CRITICAL: "at 95 % or more",
-        Level.WARNING: "at 80 % or more",
-        Level.FINE: "fine",
-        Level.UNKNOWN: "not known",
-    }
-    text = ", ".join(f"{count} {words[level]}" for level, count in counts.items())
-    worst = next(iter(counts), Level.UNKNOWN)
+    counts = Counter(target.state.state for target in targets)
+    text = ", ".join(f"{counts[state]} {state.word}" for state in sorted(counts, reverse=True))
+    worst = max(counts, default=State.NOT_KNOWN)
     return Cell(
         f"{len(targets)} mount targets: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst]
     )
@@ -426,16 +436,22 @@ def subtitle(
     if target is None:
         return [Cell("this mount target is gone. Escape goes back", GREY)]
     name = " ".join(
-        filter(None, dict.fromkeys((target.row.name, target.row.address, target.row.shape)))
+        filter(None, dict.fromkeys((target.row.shown_name, target.row.address, target.row.shape)))
     )  # a host knows no name but the address
     tabs = "  ".join(
         f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
     ceiling = _ceiling_cell(target, 20)
-    lines = [Cell(printable(name), "bold"), ceiling._replace(style=GREY) if is_silent else ceiling, Cell(tabs)]
+    style = GREY if is_silent else STYLES[target.state.state]
+    lines = [
+        Cell(printable(name), "bold"),
+        Cell(printable(sentence(target.state)), style),
+        ceiling._replace(style=GREY) if is_silent else ceiling,
+        Cell(tabs),
+    ]
     coverage = _coverage(target)
     if coverage is not None and parts is not None and parts.rows:
-        lines.append(Cell(f"the load below is {_percent(coverage)} of its IOPS. The other clients are not seen", GREY))
+        lines.append(Cell(f"coverage: the load below is {_percent(coverage)} of its IOPS", GREY))
     if parts is None:
         lines.append(Cell("reading ...", GREY))
     elif parts.remark:

@@ -6,6 +6,7 @@ from typing import Final
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import Limits
+from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.state import (
     CONNECTIONS,
     ERRORS,
@@ -30,6 +31,7 @@ _SUBJECTS: Final[Mapping[Resource, Subject]] = {
     "write_bandwidth": WRITE_BANDWIDTH,
     "connections": CONNECTIONS,
 }
+_SIZES: Final = {bucket.name: bucket.text for bucket in BUCKETS}
 
 
 def judge_mount_target(
@@ -64,7 +66,9 @@ def _requests(judged_minute: Judged | None, now: float, name_of: Callable[[str],
     yield Evidence(ERRORS, figure(0.0 if is_idle else None if success is None else round(1 - success, 9)))
     yield Evidence(LATENCY, figure(0.0 if is_idle else judged_minute.latency_ratio))
     for kind, ratio in judged_minute.latency_ratios.items():
-        yield Evidence(LATENCY, figure(ratio), f"{kind.name} {kind.size}".strip(), name_of(kind.file_system))
+        yield Evidence(
+            LATENCY, figure(ratio), f"{kind.name} {_SIZES.get(kind.size, kind.size)}".strip(), name_of(kind.file_system)
+        )
 
 
 def _loads(figures: TargetFigures, limits: Limits, now: float) -> Iterator[Evidence]:

@@ -14,8 +14,8 @@ from markupsafe import Markup
 from fss_exporter import __version__
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.state import State
-from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
-from fss_exporter.web.status.rows import Level, Quantity, StatusPage, Usage
+from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_WARNING_RATIO, WARNING_RATIO
+from fss_exporter.web.status.rows import Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
 
 _ROWS_ON_A_PAGE = 25
@@ -91,10 +91,8 @@ def percent(ratio: float) -> str:
 def share(usage: Usage) -> str:
     """Return the share of the ceiling as far as it is known: `92 %`, `at least 9 %`, or `91 %, 31 minutes old`."""
     of_ceiling = percent(usage.ratio or 0.0)
-    if usage.is_at_least:
-        return f"at least {of_ceiling}"
     if not usage.is_old:
-        return of_ceiling
+        return f"at least {of_ceiling}" if usage.reads_at_least else of_ceiling
     seconds_old = usage.figure.age_seconds
     return f"{of_ceiling}, {'age unknown' if seconds_old is None else f'{seconds_old / 60:.0f} minutes old'}"
 
@@ -148,13 +146,14 @@ _ENVIRONMENT.filters.update(
 )
 _ENVIRONMENT.globals.update(
     version=__version__,
-    Level=Level,
+    State=State,
     Quantity=Quantity,
     bars=(Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY),
     style=Markup(STYLE),  # noqa: S704  our own file, not input
     script=Markup(SCRIPT),  # noqa: S704  as above
     warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,
+    latency_warning=100 * LATENCY_WARNING_RATIO,
     rename_cost=FIXED_COSTS["RENAME"],
     large_read_cost=read_io_operations(1 << 20),
 )

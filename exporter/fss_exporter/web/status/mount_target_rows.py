@@ -2,16 +2,18 @@
 """Rows of mount targets: figures of OCI against the ceilings."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
+from fss_exporter.model.state import NOT_KNOWN, StateNow
 from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
 from fss_exporter.samples import Labels, Samples
 from fss_exporter.served_ceilings import last_shares
-from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_exporter.served_states import states_at_a_host
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 
 Ages = Mapping[
     tuple[str, ...], float
@@ -38,11 +40,12 @@ QUANTITIES = {
     "connections": Quantity.CONNECTIONS,
 }
 """Quantity by value of the label `resource`."""
-_LATENCIES = (
-    ("read", "size", "fss_file_system_read_latency_seconds", "FileSystemReadAverageLatencybySize"),
-    ("write", "size", "fss_file_system_write_latency_seconds", "FileSystemWriteAverageLatencybySize"),
-    ("metadata", "operation", "fss_file_system_metadata_latency_seconds", "MetadataRequestAverageLatency"),
-)
+LATENCIES = {
+    "read": "FileSystemReadAverageLatencybySize",
+    "write": "FileSystemWriteAverageLatencybySize",
+    "metadata": "MetadataRequestAverageLatency",
+}
+"""OCI metric of the latency by kind of requests."""
 _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 
 
@@ -50,7 +53,7 @@ Limits = Mapping[Quantity, Mapping[tuple[str, ...], float]]  # Ceilings by quant
 
 
 def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
-    """Return every mount target of the inventory, the highest use of a ceiling first.
+    """Return every mount target of the inventory, the worst state first, then the highest use of a ceiling.
 
     The load of this host comes by address, and belongs to the mount targets in the network of this host.
     """
@@ -61,15 +64,20 @@ def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tu
     }
     limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in LIMITS.items()}
     usages = _usages(samples, limits)
+    states = states_at_a_host(samples)
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
         ocid = labels["mount_target_id"]
         own = usages.get(ocid, [])
         if ocid in load:
             own = [*own, _part_of(load[ocid], own, limits[Quantity.IOPS].get((ocid,)))]
-        ceilings = frozenset(quantity for quantity, known in limits.items() if (ocid,) in known)
-        rows.append(_row(labels, own, ceilings))
-    return tuple(sorted(rows, key=lambda row: (-row.level, -row.utilisation, row.name)))
+        rows.append(_row(labels, own, states.get(ocid, NOT_KNOWN)))
+    return worst_first(with_places(rows))
+
+
+def worst_first(rows: Iterable[MountTargetRow]) -> tuple[MountTargetRow, ...]:
+    """Return mount targets in the order of every view: the worst state, then the fullest ceiling."""
+    return tuple(sorted(rows, key=lambda row: (-row.state.state, -row.utilisation, row.shown_name)))
 
 
 def _part_of(client: Usage, own: list[Usage], limit: float | None) -> Usage:
@@ -78,16 +86,17 @@ def _part_of(client: Usage, own: list[Usage], limit: float | None) -> Usage:
     return replace(client, limit=limit, figure=replace(client.figure, coverage=coverage_of(client.value, whole)))
 
 
-def _row(labels: Labels, usages: list[Usage], ceilings: frozenset[Quantity]) -> MountTargetRow:
+def _row(labels: Labels, usages: list[Usage], state: StateNow) -> MountTargetRow:
     order = list(Quantity)
     return MountTargetRow(
         name=labels["mount_target"],
         region=labels["region"],
         address=labels["address"],
         shape=labels["shape"],
-        state=labels["state"],
+        lifecycle=labels["state"],
         usages=tuple(sorted(usages, key=lambda usage: order.index(usage.quantity))),
-        ceilings=ceilings,
+        state=state,
+        tenancy=labels["tenancy"],
     )
 
 
@@ -99,13 +108,10 @@ def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
     }
     usages: dict[str, list[Usage]] = defaultdict(list)
     for quantity, name, oci_metric, source in _GAUGES:
-        lower = samples.by(f"{name}_lower_bound", "mount_target_id")
-        upper = samples.by(f"{name}_upper_bound", "mount_target_id")
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
             figure = KnownFigure(value, source, ages.get((labels["tenancy"], labels["region"], oci_metric.lower())))
-            bounds = (lower[key], upper[key]) if key in lower and key in upper else None
-            usages[key[0]].append(Usage(quantity, figure, limits[quantity].get(key), bounds))
+            usages[key[0]].append(Usage(quantity, figure, limits[quantity].get(key)))
     for mount_target, last in _last_known(samples, limits):
         if all(usage.quantity is not last.quantity for usage in usages[mount_target]):
             usages[mount_target].append(last)
@@ -124,22 +130,30 @@ def _last_known(samples: Samples, limits: Limits) -> Iterator[tuple[str, Usage]]
 
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:
-    """Return for each mount target the latency with the highest share of the objective."""
+    """Return for each mount target the latency with the highest share of the objective, as the poller judges it."""
     objectives = samples.by("fss_mount_target_latency_objective_seconds", "mount_target_id", "kind", "size")
     worst: dict[str, Usage] = {}
-    for kind, detail, name, oci_metric in _LATENCIES:
-        for labels, value in samples.all(name):
-            usage = Usage(
-                Quantity.LATENCY,
-                KnownFigure(
-                    value, FigureSource.MEASURED, ages.get((labels["tenancy"], labels["region"], oci_metric.lower()))
-                ),
-                objectives.get((labels["mount_target_id"], kind, labels.get("size", ""))),
-                note=f"{kind} {_SIZES.get(labels[detail], labels[detail])} on {labels['file_system']}",
-                warning_ratio=LATENCY_WARNING_RATIO,
-                critical_ratio=LATENCY_CRITICAL_RATIO,
-            )
-            held = worst.get(labels["mount_target_id"])
-            if held is None or (usage.ratio or 0.0, usage.value) > (held.ratio or 0.0, held.value):
-                worst[labels["mount_target_id"]] = usage
+    for labels, ratio in samples.all("fss_mount_target_latency_objective_ratio"):
+        target, kind = labels["mount_target_id"], labels["kind"]
+        objective = objectives.get((target, kind, labels["size"]))
+        held = worst.get(target)
+        if objective and (held is None or ratio > (held.ratio or 0.0)):
+            age = ages.get((labels["tenancy"], labels["region"], LATENCIES[kind].lower()))
+            worst[target] = latency_usage(ratio, objective, age, labels)
     return worst
+
+
+def latency_usage(ratio: float, objective: float, age: float | None, labels: Labels) -> Usage:
+    """Return a latency that is a multiple of its objective. The objective and the age of the figure are seconds.
+
+    The labels are those of `fss_mount_target_latency_objective_ratio`.
+    """
+    size, system = labels["size"], labels["file_system"]
+    return Usage(
+        Quantity.LATENCY,
+        KnownFigure(ratio * objective, FigureSource.MEASURED, age),
+        objective,
+        note=" ".join(filter(None, (labels["kind"], _SIZES.get(size, size), f"on {system}" if system else ""))),
+        warning_ratio=LATENCY_WARNING_RATIO,
+        critical_ratio=LATENCY_CRITICAL_RATIO,
+    )

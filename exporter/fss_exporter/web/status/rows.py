@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The content of the status page as frozen rows, with numbers in base units and without text for a browser."""
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import StrEnum
+from typing import Final
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import Knowledge, KnownFigure, best_known
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
-from fss_exporter.model.state import NOT_KNOWN, StateNow
+from fss_exporter.model.state import (
+    CONNECTIONS,
+    IOPS,
+    LATENCY,
+    NOT_KNOWN,
+    READ_BANDWIDTH,
+    WRITE_BANDWIDTH,
+    Evidence,
+    State,
+    StateNow,
+    Subject,
+)
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
 
 _TRANSFERS = {READ: READ_CLASS, WRITE: WRITE_CLASS}
-
-
-class Level(IntEnum):
-    """How much a person should care, in rising order."""
-
-    UNKNOWN = 0
-    FINE = 1
-    WARNING = 2
-    CRITICAL = 3
-
-    @property
-    def word(self) -> str:
-        """The level as a word."""
-        return self.name.lower()
 
 
 class Quantity(StrEnum):
@@ -41,6 +41,16 @@ class Quantity(StrEnum):
     CONNECTIONS = "Connections"
 
 
+_SUBJECTS: Final[Mapping[Quantity, Subject]] = {
+    Quantity.IOPS: IOPS,
+    Quantity.READ: READ_BANDWIDTH,
+    Quantity.WRITE: WRITE_BANDWIDTH,
+    Quantity.BOTH: READ_BANDWIDTH,
+    Quantity.LATENCY: LATENCY,
+    Quantity.CONNECTIONS: CONNECTIONS,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """One quantity against its ceiling."""
@@ -48,7 +58,6 @@ class Usage:
     quantity: Quantity  # name of the quantity, with a fixed unit (operations/s, bytes/s, seconds, connections)
     figure: KnownFigure  # value with source, age and coverage
     limit: float | None = None  # ceiling in the same unit. None without a published or configured ceiling
-    bounds: tuple[float, float] | None = None  # least and most possible value. None for an exact value
     note: str = ""  # exact meaning, e.g. the size bucket of a latency
     # warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert
     warning_ratio: float = WARNING_RATIO
@@ -70,21 +79,20 @@ class Usage:
         return self.figure.source.is_part
 
     @property
+    def reads_at_least(self) -> bool:
+        """Whether people read `at least`, because the load may be larger."""
+        return self.figure.source.misses_operations
+
+    @property
     def is_old(self) -> bool:
         """Whether the value is not of now."""
         return self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING)
 
     @property
-    def level(self) -> Level:
-        """Level of the share. Only a fresh figure of the whole load can be fine, and an old figure has no level."""
-        ratio = self.ratio
-        if ratio is None or self.is_old:
-            return Level.UNKNOWN
-        if ratio >= self.critical_ratio:
-            return Level.CRITICAL
-        if ratio >= self.warning_ratio:
-            return Level.WARNING
-        return Level.FINE if self.figure.knowledge is Knowledge.NOW else Level.UNKNOWN
+    def state(self) -> State:
+        """State that this figure alone proves. Not known without a ceiling."""
+        share = None if self.ratio is None else replace(self.figure, value=self.ratio)
+        return Evidence(_SUBJECTS[self.quantity], share, is_lower_bound=self.is_at_least).state
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +104,17 @@ class MountTargetRow:
     region: str
     address: str
     shape: str
-    state: str
+    lifecycle: str  # as OCI calls it, e.g. ACTIVE
     usages: tuple[Usage, ...]  # in the order of `Quantity`. IOPS appear once for each source with a figure
-    ceilings: frozenset[Quantity] = frozenset()  # quantities with a ceiling
+    state: StateNow = NOT_KNOWN  # as poller, agents or rules judge it
+    tenancy: str = ""
+    place: str = ""  # tells apart two mount targets with one name. Empty for a name that is there once
 
     @property
-    def level(self) -> Level:
-        """The worst level of all quantities. `fine` needs a fresh figure of each quantity with a ceiling."""
-        worst = max((usage.level for usage in self.usages), default=Level.UNKNOWN)
-        known = {usage.quantity for usage in self.usages if usage.level is Level.FINE}
-        return Level.UNKNOWN if worst is Level.FINE and not self.ceilings <= known else worst
+    def shown_name(self) -> str:
+        """Name or address, with the place where two would look alike."""
+        name = self.name or self.address
+        return f"{name} in {self.place}" if self.place else name
 
     @property
     def utilisation(self) -> float:
@@ -121,6 +130,26 @@ class MountTargetRow:
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """Return the usages of one quantity."""
         return tuple(usage for usage in self.usages if usage.quantity is quantity)
+
+
+def with_places(rows: Iterable[MountTargetRow]) -> tuple[MountTargetRow, ...]:
+    """Return the rows with their place where names repeat: the region, and the tenancy where the region repeats too."""
+    rows = tuple(rows)
+    names = Counter(row.shown_name for row in rows)
+    in_regions = Counter((row.shown_name, row.region) for row in rows)
+
+    def place(row: MountTargetRow) -> str:
+        if names[row.shown_name] == 1:
+            return ""
+        repeats = in_regions[row.shown_name, row.region] > 1
+        return ", ".join(filter(None, (row.region, short_tenancy(row.tenancy) if repeats else "")))
+
+    return tuple(replace(row, place=place(row)) for row in rows)
+
+
+def short_tenancy(tenancy: str) -> str:
+    """Return the name of a tenancy, or the tail of its OCID."""
+    return f"...{tenancy[-6:]}" if tenancy.startswith("ocid1.") else tenancy
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +229,23 @@ class StatusPage:
     discovering: tuple[str, ...]  # regions without a complete first inventory
     stands_by: bool = False  # whether another poller polls in place of this one
 
-    def count(self, level: Level) -> int:
-        """How many mount targets are at a level."""
-        return sum(row.level is level for row in self.mount_targets)
+    @property
+    def of_mount_targets(self) -> Mapping[State, int]:
+        """Number of mount targets in each state, the worst first."""
+        return _counted(row.state for row in self.mount_targets)
+
+    @property
+    def of_addresses(self) -> Mapping[State, int]:
+        """Number of addresses of this host in each state, the worst first."""
+        return _counted(row.state for row in self.addresses)
+
+    @property
+    def worst(self) -> Mapping[State, int]:
+        """Number of mount targets, or of addresses, in the worst state on the page. Empty if nothing is worse than not known."""
+        worst = max((*self.of_mount_targets, *self.of_addresses), default=State.FINE)
+        if worst < State.NEAR:
+            return {}
+        return {worst: self.of_mount_targets.get(worst) or self.of_addresses[worst]}
 
     @property
     def failing(self) -> tuple[CollectorRow, ...]:
@@ -210,10 +253,16 @@ class StatusPage:
         return tuple(row for row in self.collectors if not row.success)
 
     def matching(self, search: str) -> tuple[MountTargetRow, ...]:
-        """The mount targets with this text in their name, region, address, shape or state."""
+        """The mount targets with this text in their name, region, address, shape, lifecycle or state."""
         wanted = search.casefold()
         return tuple(
             row
             for row in self.mount_targets
-            if wanted in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state}".casefold()
+            if wanted
+            in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.lifecycle}\n{row.state.state.word}".casefold()
         )
+
+
+def _counted(states: Iterable[StateNow]) -> Mapping[State, int]:
+    counts = Counter(now.state for now in states)
+    return {state: counts[state] for state in sorted(counts, reverse=True)}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The states of mount targets that the rules record from poller and agents, with their reasons."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from fss_exporter.addresses import NetworkAddress
+from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.model.state import NOT_KNOWN, Evidence, State, StateNow
+from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, evidence_of
+
+JOINED: Final = "mount_target:fss_state:worst"
+"""Recorded series of the worse of what OCI says of a mount target, and of what its clients feel."""
+
+OF_CLIENTS: Final = "address:fss_state:clients"
+"""Recorded series of the state of an address by its clients."""
+
+Ask = Callable[..., Mapping[tuple[str, ...], float]]
+"""Asks a Prometheus for a query, and returns the values by these labels."""
+
+_EVIDENCE = ("state", "subject", "detail")
+_CLIENTS_EVIDENCE: Final = (
+    "topk by (network, address, state) (1, max by (network, address, state, instance, subject, detail)"
+    f" ({OF_ADDRESSES}_evidence_ratio))"
+)
+_SLOW_OR_WORSE: Final = f"max by (network, instance, address) ({OF_ADDRESSES}) >= {State.SLOW:d}"
+_CLIENTS_AGE: Final = (
+    f"max by (network, address) (max by (network, instance, address) ({OF_ADDRESSES}_age_seconds)"
+    f" and on (network, instance, address) ({_SLOW_OR_WORSE}))"
+)
+
+
+class FleetStates:
+    """The states of one moment.
+
+    Attributes:
+        are_recorded: whether the rules record states.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        place = ("network", "address")
+        joined = ask(f"max by (mount_target_id) ({JOINED})", "mount_target_id")
+        by_clients = ask(f"max by (network, address) ({OF_CLIENTS})", *place)
+        self.are_recorded = bool(joined or by_clients)
+        self._joined = {target: State(int(value)) for (target,), value in joined.items()}
+        ages = ask(_CLIENTS_AGE, *place)
+        numbers = {key: int(number) for key, number in ask("address_state:fss_clients:count", *place, "state").items()}
+        reasons: dict[tuple[str, ...], list[Evidence]] = defaultdict(list)
+        for (network, address, instance, *of), ratio in ask(_CLIENTS_EVIDENCE, *place, "instance", *_EVIDENCE).items():
+            labels = dict(zip(_EVIDENCE, of, strict=True))
+            others = numbers.get((network, address, labels["state"]), 1) - 1
+            who = f"{instance} and {others} other clients" if others > 0 else instance
+            if evidence := evidence_of(labels, ratio, FigureSource.CLIENTS, who):
+                reasons[network, address, labels["state"]].append(evidence)
+        self._clients = {
+            key: _now(State(int(value)), ages.get(key), reasons[(*key, State(int(value)).word)])
+            for key, value in by_clients.items()
+        }
+        self._oci = dict(_of_oci(ask))
+
+    def of(self, target: str, place: NetworkAddress) -> StateNow:
+        """Return the state of a mount target (OCID, empty for an address that only clients know) at a place.
+
+        Reason and length are those of the side that gives the state, of OCI if both do.
+        """
+        clients = self._clients.get(place, NOT_KNOWN)
+        if not target:
+            return clients
+        state = self._joined.get(target)
+        if state is None:
+            return NOT_KNOWN
+        known = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
+        return next(iter(known), StateNow(state))
+
+
+def _of_oci(ask: Ask) -> Mapping[str, StateNow]:
+    label = "mount_target_id"
+    reasons: dict[str, list[tuple[float, Evidence]]] = defaultdict(list)
+    evidence = f"max by ({label}, state, subject, detail, file_system) ({OF_MOUNT_TARGETS}_evidence_ratio)"
+    for (target, *of), ratio in ask(evidence, label, *_EVIDENCE, "file_system").items():
+        labels = dict(zip((*_EVIDENCE, "file_system"), of, strict=True))
+        if one := evidence_of(labels, ratio, FigureSource.MEASURED):
+            reasons[target].append((ratio, one))
+    ages = ask(f"max by ({label}) ({OF_MOUNT_TARGETS}_age_seconds)", label)
+    return {
+        target: _now(
+            State(int(value)),
+            ages.get((target,)),
+            [one for _, one in sorted(reasons[target], key=lambda of: -of[0]) if one.state is State(int(value))],
+        )
+        for (target,), value in ask(f"max by ({label}) ({OF_MOUNT_TARGETS})", label).items()
+    }
+
+
+def _now(state: State, seconds: float | None, reasons: list[Evidence]) -> StateNow:
+    return StateNow(state, seconds, tuple(reasons) if state is not State.FINE else ())

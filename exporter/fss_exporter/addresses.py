@@ -72,6 +72,14 @@ def is_forwarder(address: str) -> bool:
         return False
 
 
+def is_loopback(address: str) -> bool:
+    """Whether an address is one of this host, where a forwarder such as stunnel can listen."""
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
 def mount_targets_of_host(samples: Samples) -> dict[str, Labels]:
     """Return the mount targets that a host can reach, by address, from one page with metrics of the host and of a poller.
 

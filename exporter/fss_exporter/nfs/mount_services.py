@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Look up the storage service of a mount: from the configuration, from the server's name, or by default.
 
-The lookup runs when the mounts change, never in a tick. By default an NFSv3 mount belongs to OCI File Storage, because the
-service offers no other version. An NFSv4 mount belongs to an unknown service. Such a mount has raw counters and no estimate.
+The lookup runs when the mounts change, never in a tick. By default an NFSv3 mount over TCP belongs to OCI File Storage, because the
+service offers nothing else. A mount of NFSv4, UDP or RDMA belongs to an unknown service, and has raw counters and no estimate.
 """
 
 from collections.abc import Sequence
@@ -67,12 +67,12 @@ class Services:
     def __init__(self, claims: Sequence[Claim] = ()) -> None:
         self._claims = tuple(claims)
 
-    def of(self, key: SeriesKey, fstype: str) -> KnownService:
+    def of(self, key: SeriesKey, fstype: str, *, is_tcp: bool = True) -> KnownService:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
         claim = next((rule for rule in self._claims if rule.fits(key)), None)
         service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
         if service is None:
-            return ASSUMED_NFS3 if fstype == _NFS3 else ASSUMED_OTHER
+            return ASSUMED_NFS3 if fstype == _NFS3 and is_tcp else ASSUMED_OTHER
         # OCI File Storage has weights for NFSv3 procedures only.
         cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
         if claim is None:

@@ -28,6 +28,11 @@ def options(text: str) -> Mapping[str, str]:
     return MappingProxyType(options)
 
 
+def is_tcp(options: Mapping[str, str]) -> bool:
+    """Whether a mount with these options sends its requests over TCP, as Linux does by default."""
+    return options.get("proto", "tcp") in {"tcp", "tcp6"}
+
+
 def whole_number(text: str | None) -> int:
     """Return the number in a text of at most 18 ASCII digits, such as a mount option. 0 for any other text."""
     return int(text) if text and re.fullmatch("[0-9]{1,18}", text) else 0

@@ -15,7 +15,7 @@ from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.mount_services import BY_NAME, KnownService, Services
 from fss_exporter.nfs.mountinfo import split_device
-from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
+from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord, is_tcp
 
 UNMATCHED = "not_in_mountinfo"
 """Reason of a record whose mount is not in mountinfo."""
@@ -130,6 +130,6 @@ def _identity(
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.mount_target(address) or server, server, export)
-    known = services.of(key, mounts[0].fstype)
+    known = services.of(key, mounts[0].fstype, is_tcp=is_tcp(mounts[0].options))
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
     return key._replace(service=known.service.name), encrypted, mounts, known

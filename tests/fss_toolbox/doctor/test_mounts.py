@@ -1,12 +1,16 @@
 """Checks of mounts."""
 
+import io
+
 import pytest
+from rich.console import Console
 from tests.fss_toolbox.doctor.clients import KERNEL, client, findings_of, reading, severities
 
+from fss_exporter.model.service_table import NONE
 from fss_exporter.nfs.superblocks import Reading
 from fss_toolbox.doctor.client_checks import check_mounts
 from fss_toolbox.doctor.client_facts import ClientFacts
-from fss_toolbox.doctor.findings import Finding, Severity, exit_code
+from fss_toolbox.doctor.findings import Finding, Severity, exit_code, finding_of, show
 
 SUBJECT = "10.80.1.10:/export/a on /mnt/a"
 
@@ -185,3 +189,38 @@ def test_listing_large_directories_of_apsara_nas_has_advice_unless_it_is_taken()
     assert severities(findings_of(client(NAS_SERVER), "listing")) == [Severity.ADVICE]
     assert findings_of(client(NAS_SERVER, ("hard,", "hard,nordirplus,")), "listing") == []
     assert findings_of(client(), "listing") == []
+
+
+@pytest.mark.parametrize("transport", ["udp", "rdma", "rdma6"])
+def test_a_mount_over_another_transport_is_no_oci_file_storage_and_that_is_said(transport: str) -> None:
+    facts = client(("proto=tcp", f"proto={transport}"))
+    assert facts.reading is not None
+    (superblock,) = facts.reading.superblocks
+    assert superblock.known.service is NONE
+    (only,) = findings_of(facts, "transport")
+    assert only.severity is Severity.WARNING
+    assert only.message == f"proto={transport}: OCI File Storage speaks TCP only, nothing is estimated"
+
+
+def _shown(findings: list[Finding]) -> str:
+    out = io.StringIO()
+    show(Console(file=out, width=400), [("client", finding) for finding in findings])
+    return out.getvalue()
+
+
+def test_like_findings_of_many_mounts_are_one_with_a_count_and_the_first_names() -> None:
+    findings = [
+        finding_of("sync.on", f"server:/export/{number} on /mnt/{number}", share=f"{number}%") for number in range(187)
+    ]
+    text = _shown(findings)
+
+    assert text.count("sync: ") == 2, "the name of the check, and the message"
+    assert "/mnt/0, server:/export/1 on /mnt/1, server:/export/2 on /mnt/2 and 184 more: sync" in text
+    assert "WRITE is 0% of its operations (figures of the first)" in text
+    assert "warnings 1," in text
+
+
+def test_findings_about_the_host_stay_apart_even_if_they_differ_in_figures_only() -> None:
+    text = _shown([finding_of("mounts.unread", count=count) for count in (1, 2)])
+
+    assert text.count("mountstats: 1") == text.count("mountstats: 2") == 1

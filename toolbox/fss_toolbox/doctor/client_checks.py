@@ -8,7 +8,7 @@ from typing import Final
 
 from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
-from fss_exporter.nfs.records import whole_number
+from fss_exporter.nfs.records import is_tcp, whole_number
 from fss_exporter.nfs.superblocks import Superblock
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts
 from fss_toolbox.doctor.findings import Finding, finding_of
@@ -65,6 +65,8 @@ def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[F
         yield finding_of("service.stated", subject, service=known.service.title)
     elif fstype != "nfs" or not version.startswith("3"):
         yield finding_of("version.other", subject, version=version or fstype)
+    elif not is_tcp(superblock.record.options):
+        yield finding_of("transport.other", subject, transport=superblock.record.options["proto"])
 
 
 def _soft(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
@@ -86,7 +88,7 @@ def _transfer_sizes(superblock: Superblock, subject: str, _: ClientFacts) -> Ite
 
 def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
     options = superblock.record.options
-    if superblock.record.fstype != "nfs" or options.get("proto", "tcp") not in {"tcp", "tcp6"}:
+    if superblock.record.fstype != "nfs" or not is_tcp(options):
         return
     count = whole_number(options.get("nconnect")) or len(superblock.record.transports) or 1
     if count >= _NCONNECT or superblock.known.service is not OCI_FSS:
@@ -119,8 +121,11 @@ def _caching(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[F
 def _forwarder(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator[Finding]:
     addresses = {mount.address for mount in superblock.mounts}
     unresolved = addresses & (facts.reading.unresolved if facts.reading else frozenset())
-    for address in sorted(unresolved):
-        yield finding_of("tls-forwarder.unknown", subject, address=address)
+    for address in sorted(unresolved | (addresses & facts.forwarded.keys())):
+        if address in facts.forwarded:
+            yield finding_of("tls-forwarder.found", subject, address=address, target=facts.forwarded[address])
+        else:
+            yield finding_of("tls-forwarder.unknown", subject, address=address)
     if superblock.encrypted and not unresolved:
         yield finding_of("tls-forwarder.known", subject)
 

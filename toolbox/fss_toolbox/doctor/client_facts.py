@@ -58,4 +58,7 @@ class ClientFacts:
     instance: InstanceMetadata | None = None  # None where there are no metadata: not an OCI instance, or not asked
     # availability domain by address of a mount target, from the account
     availability_domains: Mapping[str, str] = field(default_factory=dict)
+    forwarded: Mapping[str, str] = field(
+        default_factory=dict
+    )  # mount target by address of a TLS forwarder on this host
     exactness: Exactness | None = None  # requirements of exact mode. None if not checked

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fss_exporter.addresses import is_forwarder
+from fss_exporter.addresses import is_forwarder, is_loopback
 from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
@@ -24,6 +24,7 @@ from fss_exporter.nfs.records import whole_number
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import latency
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory
+from fss_toolbox.doctor.forwarders import targets_behind
 from fss_toolbox.doctor.kernel_counting import look, read_text
 
 SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
@@ -78,7 +79,19 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
         exactness=look(flags.places, flags.sysfs) if flags.places else None,
         instance=read_instance_metadata(flags.metadata_url, flags.deadline) if flags.metadata_url else None,
         availability_domains=availability_domains,
+        forwarded=targets_behind(flags.procfs, _local_servers(reading)) if reading else {},
     )
+
+
+def _local_servers(reading: Reading) -> frozenset[str]:
+    """Return the addresses of servers on this host without a known mount target: TLS forwarders and loopback addresses."""
+    mounted = {
+        mount.address
+        for superblock in reading.superblocks
+        for mount in superblock.mounts
+        if superblock.key.address in {mount.address, superblock.key.server}
+    }
+    return reading.unresolved | {address for address in mounted if is_loopback(address)}
 
 
 def _servers(reading: Reading) -> tuple[tuple[str, int], ...]:

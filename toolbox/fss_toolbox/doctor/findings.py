@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The findings of checks: severity, subject, text, fix and source, and how they are printed. `findings.toml` has the texts."""
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from functools import cache
 from importlib.resources import files
@@ -62,11 +63,14 @@ def exit_code(findings: Iterable[Finding]) -> int:
 _WORDS = {Severity.OK: "ok", Severity.ADVICE: "advice", Severity.WARNING: "warning", Severity.PROBLEM: "PROBLEM"}
 _COUNTED = {Severity.PROBLEM: "problems", Severity.WARNING: "warnings", Severity.ADVICE: "advice", Severity.OK: "fine"}
 _INDENT = 8
+_FIGURE = re.compile(r"\d[\d.,]*")
+_MOST_SUBJECTS = 3
 _STYLES = {Severity.OK: "green", Severity.ADVICE: "cyan", Severity.WARNING: "yellow", Severity.PROBLEM: "bold red"}
 
 
 def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
-    """Print the findings, the worst of each subject first, and the number of each kind."""
+    """Print the findings, the worst of each subject first, and the number of each kind. Like findings are one."""
+    findings = _grouped(findings)
     for about in dict.fromkeys(about for about, _ in findings):
         tables.say(out, f"{about.capitalize()}", "bold")
         own = [finding for where, finding in findings if where == about]
@@ -79,6 +83,27 @@ def show(out: Console, findings: Sequence[tuple[str, Finding]]) -> None:
         tables.say(out, "")
     counts = (f"{word} {sum(finding.severity is kind for _, finding in findings)}" for kind, word in _COUNTED.items())
     tables.say(out, ", ".join(counts), "bold")
+
+
+def _grouped(findings: Sequence[tuple[str, Finding]]) -> list[tuple[str, Finding]]:
+    """Return the findings with one for all that differ in subject and figures only: with a count and the first subjects."""
+    alike: dict[tuple[object, ...], list[Finding]] = {}
+    for about, finding in findings:
+        text = _FIGURE.sub("", finding.message) if finding.subject else finding.message
+        same = (about, finding.check, finding.severity, finding.fix, text, finding.source, bool(finding.subject))
+        alike.setdefault(same, []).append(finding)
+    return [(str(same[0]), _one(group)) for same, group in alike.items()]
+
+
+def _one(findings: Sequence[Finding]) -> Finding:
+    first, more = findings[0], len(findings) - _MOST_SUBJECTS
+    if len(findings) == 1 or not first.subject:
+        return first
+    subject = ", ".join(finding.subject for finding in findings[:_MOST_SUBJECTS])
+    figures = " (figures of the first)" if any(finding.message != first.message for finding in findings) else ""
+    return replace(
+        first, subject=f"{subject} and {more} more" if more > 0 else subject, message=f"{first.message}{figures}"
+    )
 
 
 def _more(finding: Finding) -> Iterator[str]:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 import yaml
 from tests.artefacts.shipped_dashboards import (
     DASHBOARDS,
@@ -23,9 +22,9 @@ from tests.artefacts.shipped_dashboards import (
 )
 from tests.rules.pack import ROOT
 from tools.dashboards.__main__ import texts
-from tools.dashboards.mount_target_shapes import ENTITLED_GB
 from tools.dashboards.sharing import for_grafana_com
 
+from fss_exporter.model.limits import SHAPES
 from fss_toolbox.plan.comparison import shipped_prices
 
 
@@ -267,5 +266,5 @@ def test_the_lint_file_excludes_rules_with_reasons_and_for_what_exists() -> None
 def test_a_shape_costs_on_the_dashboard_what_it_costs_in_plan() -> None:
     variables = json.loads((ROOT / "dashboards/mount-target.json").read_text())["templating"]["list"]
     (usd_per_gb,) = (float(variable["query"]) for variable in variables if variable["name"] == "usd_per_gb")
-    prices = {name: price.usd for name, price in shipped_prices().items() if not price.is_per_gb}
-    assert {name: entitled * usd_per_gb for name, entitled in ENTITLED_GB.items()} == pytest.approx(prices)
+
+    assert {name: price.usd_per_gb for name, price in shipped_prices().items()} == dict.fromkeys(SHAPES, usd_per_gb)

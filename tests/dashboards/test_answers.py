@@ -15,6 +15,8 @@ from tests.rules.pack import RULES, Rule, promtool, rules_of
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.words import STATE_WORDS
 
+from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.service_table import GB
 from fss_exporter.model.state import State
 from fss_toolbox.plan.comparison import shipped_prices
 
@@ -459,7 +461,10 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
     panel = _panel("mount-target", "Which shape carries this load")
     (price,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "usd")
     needed = {"standard": 2}
-    known = {shape: needed.get(shape, 1) * of_one.usd for shape, of_one in shipped_prices().items()}
+    known = {
+        shape.name: needed.get(shape.name, 1) * shape.entitlement_bytes / GB * shipped_prices()[shape.name].usd_per_gb
+        for shape in SHAPES.values()
+    }
 
     ask(tmp_path, _growing(), [(price, [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])])
 

@@ -9,10 +9,11 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import RESOURCE_WORDS
 
 from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD, Shape
+from fss_exporter.model.service_table import GB
 from fss_exporter.model.thresholds import WARNING_RATIO
 
-ENTITLED_GB = {"standard": 0, "hpmt-20": 20_000, "hpmt-40": 40_000, "hpmt-80": 80_000}
-"""Data that the price of a mount target pays for. A standard mount target costs nothing. Source: "Managing Mount Targets", November 2026."""
+ENTITLED_GB = {shape.name: shape.entitlement_bytes / GB for shape in SHAPES.values()}
+"""Data that the price of a mount target pays for. A standard mount target costs nothing."""
 
 USD_PER_GB = text_variable(
     "usd_per_gb",

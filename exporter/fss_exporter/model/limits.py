@@ -6,7 +6,7 @@ Sources:
     guaranteed SLA"): IOPS and the bandwidth of the standard shape. The paper prints one bandwidth. The project takes the figure for
     reads and again for writes.
     Service documentation "Managing Mount Targets", read 2026-09-05: read bandwidth of the high performance shapes,
-    100,000 client connections.
+    100,000 client connections, and the capacity entitlement of 1,000 GB for each Gbit/s.
     Service documentation "Updating Mount Target Performance", read in November 2026: default service limits of each shape,
     and 30 days as the least time of a high performance shape.
     Service documentation "Using In-transit TLS Encryption", read 2026-09-05: 4,096 encrypted client connections, and 64 for
@@ -46,6 +46,7 @@ class Shape:
     observed_throughput_gbps: int  # the API's `observedThroughput`. 0 stands for absent
     limits: Limits  # ceilings of the shape
     default_service_limit: int | None = None  # mount targets in one availability domain, unless raised. None if unknown
+    entitlement_bytes: float = 0.0  # stored data that its price pays for
 
 
 _CONNECTIONS = 100_000
@@ -54,7 +55,13 @@ _ENCRYPTED_CONNECTIONS = 4_096
 STANDARD = Shape("standard", 1, Limits(50_000, 1e9, 1e9, _CONNECTIONS, _ENCRYPTED_CONNECTIONS), 2)
 
 _HIGH_PERFORMANCE = tuple(
-    Shape(f"hpmt-{gbps}", gbps, Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS), allowed)
+    Shape(
+        f"hpmt-{gbps}",
+        gbps,
+        Limits(None, gbps * 1e9 / 8, None, _CONNECTIONS, _ENCRYPTED_CONNECTIONS),
+        allowed,
+        gbps * 1e12,
+    )
     for gbps, allowed in ((20, 2), (40, 1), (80, 0))
 )
 SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (STANDARD, *_HIGH_PERFORMANCE)})

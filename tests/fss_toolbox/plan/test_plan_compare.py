@@ -27,9 +27,19 @@ def test_each_option_says_fit_price_limit_and_commitment() -> None:
     assert options["hpmt-20"]["price_date"] == "2026-11-24"
     assert options["lustre mbps-per-tb-125"]["usd_per_month"] is None
     assert options["standard"]["fits"]
+    assert options["hpmt-20"]["extra_usd_per_month"] is None
     out = " ".join(ask("plan", *LOAD).out.split())
     assert "needs a higher service limit first: 1 x hpmt-80" in out
     assert "no price known for lustre mbps-per-tb-125" in out
+
+
+def test_stored_data_count_against_the_entitlement() -> None:
+    (plan,) = ask("plan", *LOAD, "--stored", "15TB", "--output", "json").document["plans"]
+    options = {option["option"]: option["extra_usd_per_month"] for option in plan["options"]}
+
+    assert (options["standard"], options["hpmt-20"], options["hpmt-40"]) == (0, 1_500, 7_500)
+    assert "Today 15.0 TB are stored there" in " ".join(ask("plan", *LOAD, "--stored", "15TB").out.split())
+    assert "State them with --stored" in " ".join(ask("plan", *LOAD).out.split())
 
 
 def test_a_table_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
@@ -48,20 +58,17 @@ def test_a_table_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
     [
         ("[a", "prices.toml: "),
         ("usd = 5", "not a table"),
-        ("[standard]\nusd = 5", "give usd or usd_per_gb, and source and date"),
-        (
-            '["lustre mbps-per-tb-125"]\nusd = 5\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"',
-            "give usd or usd_per_gb",
-        ),
-        ('[standard]\nusd = -5\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
-        (f'[standard]\nusd = 1{"0" * 400}\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
-        ('[standard]\nusd = 1e308\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ("[standard]\nusd_per_gb = 5", "give usd_per_gb, source and date"),
+        ('[standard]\nusd_per_gb = 5\nsource = 5\ndate = "2026-11-01"', "give usd_per_gb, source and date"),
+        ('[hpmt-20]\nusd = 5\nsource = "s"\ndate = "2026-11-01"', "give usd_per_gb, source and date"),
+        ('[standard]\nusd_per_gb = -5\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        (f'[standard]\nusd_per_gb = 1{"0" * 400}\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[standard]\nusd_per_gb = 1e308\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
         (f"a = {'[' * 100_000}", "nested too deeply"),
-        ('[standard]\nusd = nan\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
-        ('[standard]\nusd = 5\nsource = "s"\ndate = "soon"', "date is not a day"),
-        ('[standard]\nusd = 5\nsource = "s"\ndate = "2026-11-01"\neuro = 4', "give usd or usd_per_gb"),
-        ('[hmpt-20]\nusd = 5\nsource = "s"\ndate = "2026-11-01"', "no such option. There are standard, hpmt-20"),
-        ('[hpmt-20]\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"', "mount targets have no capacity to buy"),
+        ('[standard]\nusd_per_gb = nan\nsource = "s"\ndate = "2026-11-01"', "not an amount"),
+        ('[standard]\nusd_per_gb = 5\nsource = "s"\ndate = "soon"', "date is not a day"),
+        ('[standard]\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"\neuro = 4', "give usd_per_gb, source and date"),
+        ('[hmpt-20]\nusd_per_gb = 5\nsource = "s"\ndate = "2026-11-01"', "no such option. There are standard, hpmt-20"),
     ],
 )
 def test_a_wrong_table_of_prices_is_refused_with_the_place(tmp_path: Path, text: str, why: str) -> None:
@@ -74,7 +81,13 @@ def test_a_wrong_table_of_prices_is_refused_with_the_place(tmp_path: Path, text:
 
 
 @pytest.mark.parametrize(
-    "flags", [("--prices", "x.toml"), ("--compare", "--bytes", "1GiB"), ("--compare", "--service", "lustre")]
+    "flags",
+    [
+        ("--prices", "x.toml"),
+        ("--stored", "40TB"),
+        ("--compare", "--bytes", "1GiB"),
+        ("--compare", "--service", "lustre"),
+    ],
 )
 def test_flags_that_do_not_go_together_are_refused(flags: tuple[str, ...]) -> None:
     assert ask("plan", "--reads", "5", *flags).code == 2

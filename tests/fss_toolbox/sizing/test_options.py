@@ -4,25 +4,31 @@ from datetime import date
 
 import pytest
 
-from fss_exporter.model.limits import SHAPES
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import TIB
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import ClientHosts
+from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.growth import Growth
-from fss_toolbox.sizing.options import Option, Price, options
+from fss_toolbox.sizing.options import LoadToCarry, Option, Price, options
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import Transfers, workload
 
 TODAY = 20_717.5  # 2026-09-21, days since 1970
 PRICES = {
-    "standard": Price(0, is_per_gb=False, source="s", date="2026-11-24"),
-    "hpmt-20": Price(6_000, is_per_gb=False, source="s", date="2026-11-24"),
-    "lustre mbps-per-tb-125": Price(0.1, is_per_gb=True, source="s", date="2026-11-24"),
+    "standard": Price(0.3, "s", "2026-11-24"),
+    "hpmt-20": Price(0.3, "s", "2026-11-24"),
+    "lustre mbps-per-tb-125": Price(0.1, "s", "2026-11-24"),
 }
 
 
-def options_of(traffic: Traffic, growth: dict[str, Growth] | None = None) -> dict[str, Option]:
-    every = options(traffic, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, PRICES, growth or {})
+def options_of(
+    traffic: Traffic, growth: dict[str, Growth] | None = None, bill: DomainBill | None = None, target: float = 0.8
+) -> dict[str, Option]:
+    def limits_of(shape: str) -> Limits:
+        return SHAPES[shape].limits
+
+    every = options(LoadToCarry(traffic, limits_of, ClientHosts(), target, PRICES, growth or {}, bill))
     return {f"{option.count} x {option.name}": option for option in every}
 
 
@@ -64,15 +70,8 @@ def test_a_load_above_a_high_performance_shape_takes_more_of_them() -> None:
 def test_a_load_at_the_target_fits_whatever_the_last_digit_of_a_computed_share(
     reads: int, target: float, name: str
 ) -> None:
-    every = options(
-        workload(Transfers(reads, 1_000_000), None, {}),
-        lambda shape: SHAPES[shape].limits,
-        ClientHosts(),
-        target,
-        {},
-        {},
-    )
-    fits = {f"{option.count} x {option.name}": option.fits for option in every if option.name == "standard"}
+    every = options_of(workload(Transfers(reads, 1_000_000), None, {}), target=target)
+    fits = {key: option.fits for key, option in every.items() if option.name == "standard"}
     assert fits == {"1 x standard": False, name: True}
 
 
@@ -105,11 +104,15 @@ def test_an_option_without_a_price_has_none_and_not_zero() -> None:
     assert options["1 x hpmt-40"].usd_per_month is None
 
 
-def test_a_mount_target_has_no_price_by_capacity() -> None:
-    by_capacity = {"hpmt-20": Price(0.3, is_per_gb=True, source="s", date="2026-11-24")}
-    every = options(READS, lambda shape: SHAPES[shape].limits, ClientHosts(), 0.8, by_capacity, {})
+def test_what_the_bill_grows_by_is_not_known_without_the_stored_data() -> None:
+    assert options_of(READS)["1 x hpmt-20"].extra_usd_per_month is None
 
-    assert [option.usd_per_month for option in every if option.name == "hpmt-20"] == [None]
+
+def test_a_shape_whose_entitlement_is_stored_already_costs_nothing_more() -> None:
+    options = options_of(READS, bill=DomainBill(25e12))
+
+    assert (options["1 x hpmt-20"].usd_per_month, options["1 x hpmt-20"].extra_usd_per_month) == (6_000, 0)
+    assert options["1 x lustre mbps-per-tb-125"].extra_usd_per_month == (pytest.approx(31.2 * TIB / 1e9 * 0.1))
 
 
 def test_more_ceiling_is_full_later() -> None:

@@ -12,7 +12,7 @@ from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
-from fss_exporter.model.limits import Limits
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
@@ -23,6 +23,7 @@ from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
 from fss_toolbox.iostat.saved_files import pasted_text_of, report_of_interval, text_of
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
+from fss_toolbox.plan.domain_bills import with_bills
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
@@ -43,7 +44,8 @@ from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
 from fss_toolbox.plan.service_answer import service_case, service_document, show_service
 from fss_toolbox.plan.service_ceilings import ceilings_document, show_ceilings
-from fss_toolbox.sizing.options import Option, Price, options
+from fss_toolbox.sizing.domain_bill import DomainBill
+from fss_toolbox.sizing.options import LoadToCarry, Option, Price, options
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE, fullest
 from fss_toolbox.sizing.workload import priced
@@ -111,7 +113,7 @@ def plan(flags: PlanFlags) -> None:
         loads = _recorded(flags, mounts)
     advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
     if prometheus and flags.compare:
-        loads = with_growth(prometheus, loads)
+        loads = with_bills(prometheus, with_growth(prometheus, loads))
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     _print(flags, cases, advice)
@@ -287,11 +289,20 @@ def _case(name: str, load: Load, ceilings: _Ceilings, flags: PlanFlags, prices: 
     offered: list[Option] = []
     if flags.compare:
         offered = options(
-            load.traffic,
-            lambda other: limits if other == shape else ceilings.of_shape(other),
-            clients,
-            flags.target,
-            prices,
-            load.growth,
+            LoadToCarry(
+                load.traffic,
+                lambda other: limits if other == shape else ceilings.of_shape(other),
+                clients,
+                flags.target,
+                prices,
+                load.growth,
+                load.bill if flags.stored is None else _stated_bill(flags.stored, shape),
+            )
         )
     return Case(name, scenario, changed, tuple(offered))
+
+
+def _stated_bill(stored_bytes: float, shape: str) -> DomainBill:
+    """Return the bill of a domain with this mount target alone."""
+    own = SHAPES[shape].entitlement_bytes if shape in SHAPES else 0.0
+    return DomainBill(stored_bytes, own, own)

@@ -10,8 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from fss_exporter.errors import UsageError
-from fss_exporter.model.limits import SHAPES
-from fss_exporter.model.service_table import TIB
+from fss_exporter.model.service_table import TB, TIB
 from fss_toolbox import printed
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
@@ -31,6 +30,15 @@ def _share(option: Option) -> float | None:
 def _known(form: str) -> Callable[[Any], str]:
     """Return how to print a value in a format, with a dash for an unknown one."""
     return lambda value: printed.NOT_KNOWN if value is None else form.format(value)
+
+
+def _money(option: Option) -> str:
+    """Return what the bill grows by, or the most that it can grow by where the stored data are not known."""
+    if option.extra_usd_per_month is not None:
+        return f"{option.extra_usd_per_month:,.0f}"
+    if option.usd_per_month is None:
+        return printed.NOT_KNOWN
+    return f"up to {option.usd_per_month:,.0f}" if option.usd_per_month else "0"
 
 
 _FIGURES = (
@@ -59,7 +67,9 @@ _FIGURES = (
         lambda days: f"{days} days" if days else printed.NOT_KNOWN,
         "commitment_days",
     ),
-    Figure(Column("USD a month"), lambda option: option.usd_per_month, _known("{:,.0f}"), "usd_per_month"),
+    Figure(Column("extra USD a month"), lambda option: option, _money),
+    Figure(None, lambda option: option.extra_usd_per_month, key="extra_usd_per_month"),
+    Figure(None, lambda option: option.usd_per_month, key="usd_per_month"),
     Figure(None, lambda option: option.price and option.price.source, key="price_source"),
     Figure(None, lambda option: option.price and option.price.date, key="price_date"),
     Figure(Column("full on", 1), lambda option: option.full_on and f"{option.full_on}", _known("{}"), "full_on"),
@@ -91,23 +101,19 @@ def parse_prices(name: str, text: str) -> dict[str, Price]:
 
 def _price(where: str, option: str, table: Any) -> Price:
     if not isinstance(table, dict):
-        raise UsageError(f"{where}: not a table. Write [hpmt-20] and below usd, source and date")
+        raise UsageError(f"{where}: not a table. Write [hpmt-20] and below usd_per_gb, source and date")
     if option not in OPTIONS:
         raise UsageError(f"{where}: no such option. There are {', '.join(OPTIONS)}")
-    if option in SHAPES and "usd_per_gb" in table:
-        raise UsageError(f"{where}: mount targets have no capacity to buy: give usd, the price of one for a month")
-    given = [name for name in ("usd", "usd_per_gb") if name in table]
-    known = {"usd", "usd_per_gb", "source", "date"}
-    if len(given) != 1 or not table.keys() <= known or not isinstance(table.get("source"), str):
-        raise UsageError(f"{where}: give usd or usd_per_gb, and source and date")
-    amount = table[given[0]]
+    if table.keys() != {"usd_per_gb", "source", "date"} or not isinstance(table["source"], str):
+        raise UsageError(f"{where}: give usd_per_gb, source and date, and nothing else")
+    amount = table["usd_per_gb"]
     if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 <= amount <= _MOST_USD:
-        raise UsageError(f"{where}: {given[0]} is not an amount from 0 to {_MOST_USD:,.0f}")
+        raise UsageError(f"{where}: usd_per_gb is not an amount from 0 to {_MOST_USD:,.0f}")
     try:
         read_on = date.fromisoformat(str(table.get("date")))
     except ValueError as error:
         raise UsageError(f"{where}: date is not a day like 2026-11-24") from error
-    return Price(float(amount), given[0] == "usd_per_gb", table["source"], read_on.isoformat())
+    return Price(float(amount), table["source"], read_on.isoformat())
 
 
 def show_options(out: Console, options: Sequence[Option], load: Load) -> None:
@@ -139,12 +145,22 @@ def _notes(options: Sequence[Option], load: Load) -> Iterator[str]:
             unknown.setdefault(why, []).append(option.name)
     for why, names in unknown.items():
         yield f"not known whether it fits: {why} {', '.join(names)}"
+    yield f"extra USD: {_billed(options)}"
     yield f"full on: {_history(load)}"
     for source, read_on in sorted({(option.price.source, option.price.date) for option in options if option.price}):
         yield f"price: {source} ({read_on})"
     unpriced = [option.name for option in options if option.usd_per_month is None]
     if unpriced:
         yield f"no price known for {', '.join(dict.fromkeys(unpriced))}: give yours with --prices FILE"
+
+
+def _billed(options: Sequence[Option]) -> str:
+    bill = next((option.bill for option in options if option.bill), None)
+    rule = "of stored data and entitlement, the larger is billed in an availability domain"
+    if bill is None:
+        return f"at most, because {rule}, and the stored data are not known. State them with --stored"
+    entitled = f"{bill.entitled_bytes / TB:,.1f} TB" if bill.entitled_bytes else "nothing"
+    return f"{rule}. Today {bill.stored_bytes / TB:,.1f} TB are stored there and {entitled} is entitled"
 
 
 def _history(load: Load) -> str:

@@ -139,6 +139,11 @@ class PlanInputs(SavedFlags):
     prices: Path | None = flag(
         "--prices", "Prices in TOML in place of the shipped ones, with --compare.", metavar="FILE"
     )
+    stored: int | None = flag(
+        "--stored",
+        "Data stored in the availability domain, e.g. 40TB, with --compare. Prometheus has it with --prometheus.",
+        type=units.size,
+    )
     volumes: int | None = _count("--volumes", "Block volumes in one self-managed storage server.", 1000)
     server_network: float | None = _network("--server-network", "Network of this server to the clients.")
 
@@ -233,6 +238,7 @@ def _check_amounts(inputs: PlanInputs) -> None:
             ),
             "--advice goes with --prometheus": inputs.advice and inputs.prometheus is None,
             "--prices goes with --compare": inputs.prices is not None and not inputs.compare,
+            "--stored goes with --compare": inputs.stored is not None and not inputs.compare,
             "--compare compares rates: leave out --files and --bytes": inputs.compare and inputs.is_job,
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,
             "--tcp-window goes with --network-rtt": window and inputs.network_rtt is None,

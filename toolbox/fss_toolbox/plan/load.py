@@ -18,6 +18,7 @@ from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import SeriesKey, Service
 from fss_exporter.model.traffic import Traffic, together
 from fss_toolbox.plan.inputs import PlanInputs
+from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
@@ -65,6 +66,7 @@ class Load:
         default_factory=dict
     )  # by resource, where Prometheus was asked and has enough days
     days: int = 0  # days of history that Prometheus has
+    bill: DomainBill | None = None  # of the availability domain of the mount target, where Prometheus has it
     mount_target_id: str = ""  # OCID of the mount target in Prometheus; empty if a poller does not know it
     # network and address in Prometheus. None for a load from elsewhere, or if not known
     place: NetworkAddress | None = None

@@ -10,6 +10,7 @@ from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, ROUNDING, SHAPES, S
 from fss_exporter.model.service_table import GB, LUSTRE
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import ClientHosts, pieces_for, server_uses
+from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.purchase import offers
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, Use, fullest
@@ -29,8 +30,7 @@ OPTIONS: Final = (*SHAPES, *map(_lustre_name, LUSTRE.kinds))
 class Price(NamedTuple):
     """The price of an option for a month, as a row of the table of prices."""
 
-    usd: float  # for each mount target, or for each GB of capacity
-    is_per_gb: bool
+    usd_per_gb: float  # of the capacity of a file system, or of the data and the entitlement of mount targets
     source: str
     date: str  # on which somebody read the price, YYYY-MM-DD
 
@@ -48,17 +48,25 @@ class Option:
         None  # how many a tenancy may have in an availability domain by default. None if unknown
     )
     commitment_days: int = 0  # least time that is paid. 0 without a commitment
+    entitlement_bytes: float = 0.0  # stored data that the price of all of them pays for
+    bill: DomainBill | None = None  # of the availability domain today. None for a file system, and if unknown
     price: Price | None = None  # None if the price table has none
     full_on: date | None = None  # day of the first ceiling at the present growth. None without growth or history
 
     @property
     def usd_per_month(self) -> float | None:
-        """The price of all of them. None if it is unknown, or for each GB of mount targets, which have no capacity."""
-        if self.price is None:
-            return None
-        if not self.price.is_per_gb:
-            return self.price.usd * self.count
-        return None if self.capacity_bytes is None else self.price.usd * (self.capacity_bytes / GB)
+        """The price of the capacity or of the entitlement. None if it is unknown."""
+        return self._usd(self.entitlement_bytes if self.capacity_bytes is None else self.capacity_bytes)
+
+    @property
+    def extra_usd_per_month(self) -> float | None:
+        """What the bill grows by. A file system comes on top. None if the price or the data stored today are unknown."""
+        if self.capacity_bytes is not None:
+            return self.usd_per_month
+        return None if self.bill is None else self._usd(self.bill.extra_bytes(self.entitlement_bytes))
+
+    def _usd(self, amount_bytes: float) -> float | None:
+        return None if self.price is None else self.price.usd_per_gb * amount_bytes / GB
 
     @property
     def binds(self) -> Use | None:
@@ -86,60 +94,59 @@ class Option:
         return True if self.has_known_cost and not self.unknown else None
 
 
-def options(
-    traffic: Traffic,
-    limits_of: Callable[[str], Limits],
-    clients: ClientHosts,
-    target: float,
-    prices: Mapping[str, Price],
-    growth: Mapping[str, Growth],
-) -> list[Option]:
-    """Return the options for a load. `limits_of` gives ceilings by shape, `prices` are by name, `growth` by resource.
+@dataclass(frozen=True, slots=True)
+class LoadToCarry:
+    """A load, and what decides between the options for it."""
 
-    Standard mount targets stand twice if one is not enough: one, and the number that is.
-    """
-    return [
-        *_mount_targets(traffic, limits_of, clients, target, prices, growth),
-        *_lustre(traffic, target, prices, growth),
-    ]
+    traffic: Traffic
+    limits_of: Callable[[str], Limits]  # ceilings by shape
+    clients: ClientHosts
+    target: float  # share of a ceiling to stay at or below
+    prices: Mapping[str, Price]  # by name of the option
+    growth: Mapping[str, Growth]  # by resource
+    bill: DomainBill | None  # of the availability domain today. None if unknown
 
 
-def _mount_targets(
-    traffic: Traffic,
-    limits_of: Callable[[str], Limits],
-    clients: ClientHosts,
-    target: float,
-    prices: Mapping[str, Price],
-    growth: Mapping[str, Growth],
-) -> Iterator[Option]:
+def options(load: LoadToCarry) -> list[Option]:
+    """Return the options for a load. Standard mount targets stand twice if one is not enough: one, and the number that is."""
+    return [*_mount_targets(load), *_lustre(load)]
+
+
+def _mount_targets(load: LoadToCarry) -> Iterator[Option]:
     for shape in SHAPES.values():
-        limits = limits_of(shape.name)
-        alone = server_uses(traffic, limits, clients)
+        limits = load.limits_of(shape.name)
+        alone = server_uses(load.traffic, limits, load.clients)
         first = fullest(alone)
-        needed = pieces_for(first.ratio, target) if first and first.ratio else 1
+        needed = pieces_for(first.ratio, load.target) if first and first.ratio else 1
         for count in sorted({1, needed} if shape is STANDARD else {needed}):
             yield Option(
                 shape.name,
-                server_uses(traffic, limits, clients, count),
-                target,
+                server_uses(load.traffic, limits, load.clients, count),
+                load.target,
                 count,
                 service_limit=shape.default_service_limit,
                 commitment_days=0 if shape is STANDARD else HIGH_PERFORMANCE_DAYS,
-                price=prices.get(shape.name),
-                full_on=_full_on(alone, growth, count),
+                entitlement_bytes=shape.entitlement_bytes * count,
+                bill=load.bill,
+                price=load.prices.get(shape.name),
+                full_on=_full_on(alone, load.growth, count),
             )
 
 
-def _lustre(
-    traffic: Traffic, target: float, prices: Mapping[str, Price], growth: Mapping[str, Growth]
-) -> Iterator[Option]:
-    for offer in offers(plain(traffic), LUSTRE, target):
+def _lustre(load: LoadToCarry) -> Iterator[Option]:
+    traffic = load.traffic
+    for offer in offers(plain(traffic), LUSTRE, load.target):
         size = offer.capacity_bytes
         if size is not None:
             name = _lustre_name(offer.kind.name)
             uses = (Use(BOTH_DIRECTIONS, "B/s", traffic.payload, offer.kind.ceilings(size).bytes_per_second),)
             yield Option(
-                name, uses, target, capacity_bytes=size, price=prices.get(name), full_on=_full_on(uses, growth, 1)
+                name,
+                uses,
+                load.target,
+                capacity_bytes=size,
+                price=load.prices.get(name),
+                full_on=_full_on(uses, load.growth, 1),
             )
 
 

@@ -21,8 +21,9 @@ from tests.region.in_memory import InMemoryRegion, InMemoryRegions
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.nfs.mount_settings import mount_settings
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.cli.demo import NAS_SETTINGS
@@ -207,11 +208,13 @@ class _Poller(_Target):
                 "oci.services": ("lustre", "block-volume"),
             },
         )
-        self._cloud = Cloud(lambda: settings, now=clock, clock=clock, wait=clock.wait)
-        self.collect = Collectors({"oci": self._cloud.source}, self._cloud.loops, clock).collect
+        self._poller = Poller(lambda: settings, now=clock, clock=clock, wait=clock.wait)
+        self.collect = Collectors(
+            {"oci": OciCollector(self._poller.accounts, now=clock)}, self._poller.loops, clock
+        ).collect
 
     def poll(self) -> None:
-        for loop in self._cloud.loops:
+        for loop in self._poller.loops:
             loop.run_once()
 
 

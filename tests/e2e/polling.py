@@ -16,7 +16,7 @@ POLLS = """
 import gc, json, os, sys
 from pathlib import Path
 import circuitbreaker
-from fss_exporter.cli.oci_polling import Polling
+from fss_exporter.oci.polling.account import Account
 from fss_exporter.settings import load
 from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.oci.calls import SelfMetrics
@@ -24,15 +24,15 @@ from fss_exporter.oci.calls import SelfMetrics
 now, samples = 0.0, int(sys.argv[3])
 clock = circuitbreaker.monotonic = lambda: now
 settings = load(None, {"oci.config_file": sys.argv[1], "oci.endpoint": sys.argv[2]})
-polling = None
+account = None
 for number, line in enumerate(sys.stdin):
     now = float(line)
-    if polling is None:
-        polling = Polling(settings, SelfMetrics(), now=clock, clock=clock, wait=lambda _: False)
-        collector = OciCollector(lambda: [polling.polled], now=clock)
-    polling.inventory.run_round()
-    polling.poller.run_round()
-    assert polling.poller.success
+    if account is None:
+        account = Account(settings, SelfMetrics(), now=clock, clock=clock, wait=lambda _: False)
+        collector = OciCollector(lambda: [account], now=clock)
+    account.inventories.run_round()
+    account.polls.run_round()
+    assert account.polls.success
     assert list(collector.collect())
     if number % samples < samples - 1:
         print("polled", flush=True)

@@ -12,9 +12,9 @@ from tests.clock import Clock
 from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
-from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
+from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -98,14 +98,14 @@ class Poller:
             "oci.endpoint": region.url,
             "oci.services": (),
         }
-        self._polling = Polling(load(None, flags), SelfMetrics(), now=self.wall, clock=true, wait=true.wait)
-        self._collector = OciCollector(lambda: [self._polling.polled], now=self.wall)
+        self._account = Account(load(None, flags), SelfMetrics(), now=self.wall, clock=true, wait=true.wait)
+        self._collector = OciCollector(lambda: [self._account], now=self.wall)
 
     def poll(self) -> None:
         """The inventory, if it is due, and one poll."""
-        self._polling.inventory.run_round()
+        self._account.inventories.run_round()
         with suppress(FssError):  # a clock that is a day off finds nothing
-            self._polling.poller.run_round()
+            self._account.polls.run_round()
 
     def wall(self) -> float:
         """Epoch seconds, as this host has them."""

@@ -19,12 +19,11 @@ from tests.processes import PROMPT_S, get, wait_for
 from tests.region import Region, small
 
 IN_A_HURRY = """
-from fss_exporter.cli import oci_polling
 from fss_exporter.cli.main import run
-from fss_exporter.oci.polling import lease
-oci_polling.LOOK_SECONDS, lease.SILENT_SECONDS = 0.5, 5.0
-budget = oci_polling.CallBudget
-oci_polling.CallBudget = lambda _, **more: budget(1000.0, **more)
+from fss_exporter.oci.polling import account, lease, poller
+poller.LOOK_SECONDS, lease.SILENT_SECONDS = 0.5, 5.0
+budget = account.CallBudget
+account.CallBudget = lambda _, **more: budget(1000.0, **more)
 raise SystemExit(run())
 """
 TARGETS = "fss_mount_target_info{"

@@ -26,7 +26,8 @@ from tests.rules.faulty_region import IncidentRegion, tenancy
 from tests.rules.hosts import ALL_DEFAULTS, TICK_S, Host, HostSettings
 from tests.rules.pack import RULES
 
-from fss_exporter.cli.oci_polling import Cloud
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
 
@@ -159,7 +160,7 @@ class _Poller:
             directory = shared if site.standby == "shared" else folder
             flags |= {"oci.standby": True, "oci.ledger_directory": str(directory)}
         self._settings = load(None, flags)
-        self._cloud: Cloud | None = None
+        self._poller: Poller | None = None
         self._collect: Collectors | None = None
         self._minute = -math.inf
         self._body = ""
@@ -182,16 +183,18 @@ class _Poller:
         """Run a round of each loop."""
         self._minute = minute
         if self._down(minute):
-            self._cloud = self._collect = None
+            self._poller = self._collect = None
             return
-        if self._cloud is None:
-            self._cloud = Cloud(lambda: self._settings, now=self._wall, clock=self._clock, wait=self._clock.wait)
-            sources: dict[str, Source] = {"oci": self._cloud.source}
-            self._collect = Collectors(sources, self._cloud.loops, self._clock)
+        if self._poller is None:
+            self._poller = Poller(lambda: self._settings, now=self._wall, clock=self._clock, wait=self._clock.wait)
+            sources: dict[str, Source] = {
+                "oci": OciCollector(self._poller.accounts, now=self._wall, lease=self._poller.lease)
+            }
+            self._collect = Collectors(sources, self._poller.loops, self._clock)
         if self._has(faults.PollerStalled, minute):
             return
         with self._lease_unreadable(minute):
-            for loop in self._cloud.loops:
+            for loop in self._poller.loops:
                 loop.run_once()
 
     def _has(self, kind: type[faults.LeaseUnreadable | faults.PollerStalled | faults.Repeating], minute: float) -> bool:

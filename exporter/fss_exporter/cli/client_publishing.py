@@ -11,7 +11,7 @@ from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.background import Worker
-from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.runtime import Part
 from fss_exporter.errors import SourceError
 from fss_exporter.oci.calls import FailureLog

@@ -27,8 +27,8 @@ from fss_exporter.catalogue import family
 from fss_exporter.cli import client_publishing
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -50,7 +50,7 @@ def of_agent(folder: Path) -> Iterable[Worker]:
 
 def of_poller(folder: Path) -> Iterable[Worker]:
     settings = load(None, {"oci.publish": True, "oci.standby": True, "oci.ledger_directory": str(folder)})
-    return Cloud(lambda: settings).loops
+    return Poller(lambda: settings).loops
 
 
 def of_web_config(folder: Path) -> Iterable[Worker]:

@@ -14,8 +14,8 @@ from prometheus_client import CollectorRegistry
 from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
-from fss_exporter.cli.oci_polling import Cloud
-from fss_exporter.oci.polling.snapshot import PollState
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.snapshot import PollState
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -35,12 +35,12 @@ def end_thread(*_: object, **__: object) -> object:
     raise SystemExit
 
 
-def cloud() -> Cloud:
+def cloud() -> Poller:
     settings = load(None, {"oci.publish": True})
-    return Cloud(lambda: settings)
+    return Poller(lambda: settings)
 
 
-def loop_of(running: Cloud, collector: str) -> Worker:
+def loop_of(running: Poller, collector: str) -> Worker:
     return next(loop for loop in running.loops if loop.collector == collector)
 
 
@@ -93,7 +93,7 @@ def test_an_unexpected_error_while_publishing_costs_that_round_only(
     polls = iter(range(1, 10))
 
     def poll() -> None:
-        running._clouds[0]._polling.board.publish("eu-frankfurt-1", poll=PollState(ended=float(next(polls))))
+        running.accounts()[0].board.publish("eu-frankfurt-1", poll=PollState(ended=float(next(polls))))
 
     def mended() -> None:
         monkeypatch.undo()

@@ -14,9 +14,10 @@ from fss_exporter.oci.ledger.ledger import Ledger
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
-from fss_exporter.oci.polling.region_loops import Account, InventoryLoop, MetricPoller, MonitoredRegion
-from fss_exporter.oci.polling.region_poller import RegionPoller
-from fss_exporter.oci.polling.snapshot import SnapshotBoard
+from fss_exporter.oci.polling.region_polls import RegionPolls
+from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
+from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
 
 
@@ -60,17 +61,17 @@ class PolledRegion:
             receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
             awaited=self.judge.awaited,
         )
-        poller = RegionPoller(
+        polls = RegionPolls(
             queries,
             self.judge,
             names_interval=600.0,
             stale_after=360.0,
             clock=self.clock,
         )
-        region = MonitoredRegion("eu", self.inventory, self.failures, poller)
-        account = Account(Held, lambda _: [region], lambda _: None)
-        self.inventories = InventoryLoop(account, lambda: self.settings, clock=self.clock)
-        self.polls = MetricPoller(account, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
+        region = AccountRegion("eu", self.inventory, self.failures, polls)
+        regions = SignedRegions(Held, lambda _: [region], lambda _: None)
+        self.inventories = InventoryRounds(regions, lambda: self.settings, clock=self.clock)
+        self.polls = PollRounds(regions, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
 
     def clock(self) -> float:
         return self.now

@@ -11,9 +11,10 @@ from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
 from fss_exporter.catalogue import CLOUD
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.client_scrape import Scraped
 from fss_exporter.errors import ConfigError, UsageError
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import Settings, load
 from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.status.overview import Look, status_page
@@ -28,8 +29,9 @@ class TwoTenancies:
         self.clock, self.folder = clock, folder
         self.regions = {name: make(small(name)) for name in (ACME, BETA)}
         self.settings = load(None, {"oci.services": (), "oci.accounts": self.accounts(**settings)})
-        self.cloud = Cloud(lambda: self.settings, now=clock, clock=clock, wait=clock.wait)
-        self.collectors = Collectors({"oci": self.cloud.source}, self.cloud.loops, clock)
+        self.poller = Poller(lambda: self.settings, now=clock, clock=clock, wait=clock.wait)
+        self.source = OciCollector(self.poller.accounts, now=clock)
+        self.collectors = Collectors({"oci": self.source}, self.poller.loops, clock)
 
     def accounts(self, **settings: Any) -> list[dict[str, Any]]:
         accounts = []
@@ -44,7 +46,7 @@ class TwoTenancies:
 
     def poll(self) -> None:
         """One round of each loop."""
-        for loop in self.cloud.loops:
+        for loop in self.poller.loops:
             loop.run_once()
 
     def samples(self, name: str) -> Iterator[tuple[dict[str, str], float]]:
@@ -71,7 +73,7 @@ def test_each_series_of_oci_names_its_tenancy_and_none_comes_twice(tenancies: Ca
         two.poll()
         two.clock.now += 60.0
     of_cloud = {declared.family_name for declared in CLOUD}
-    families = [family for family in two.cloud.source.collect() if family.name in of_cloud]
+    families = [family for family in two.source.collect() if family.name in of_cloud]
     assert len({family.name for family in families}) == len(families)
     for family in families:
         labels = [tuple(sample.labels.items()) for sample in family.samples]
@@ -127,7 +129,7 @@ def test_an_account_without_credentials_costs_only_itself(tenancies: Callable[..
     success = two.values("fss_collector_success", "collector")
     assert [success[f"{loop}/{BETA}",] for loop in ("oci", "oci_inventory")] == [0, 0]
     assert [success[f"{loop}/{ACME}",] for loop in ("oci", "oci_inventory")] == [1, 1]
-    assert two.cloud.waits_for() == "a first answer of OCI in every region of beta"
+    assert two.poller.waits_for() == "a first answer of OCI in every region of beta"
 
 
 def test_a_poller_is_ready_once_oci_has_answered_for_each_account_and_stays_so(
@@ -137,26 +139,26 @@ def test_a_poller_is_ready_once_oci_has_answered_for_each_account_and_stays_so(
     for region in two.regions.values():
         region.add_fault("500:SummarizeMetricsData")
     two.poll()
-    assert two.cloud.waits_for() == "a first answer of OCI in every region of acme, beta"
+    assert two.poller.waits_for() == "a first answer of OCI in every region of acme, beta"
     for region in two.regions.values():
         region.clear_faults()
     two.clock.now += 60.0
     two.poll()
-    assert two.cloud.waits_for() == ""
+    assert two.poller.waits_for() == ""
     two.regions[BETA].add_fault("500:SummarizeMetricsData")
     two.clock.now += 60.0
     two.poll()
-    assert two.cloud.waits_for() == ""
+    assert two.poller.waits_for() == ""
 
 
 def test_a_reload_keeps_the_readiness(tenancies: Callable[..., TwoTenancies]) -> None:
     two = tenancies()
     two.poll()
     two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.cloud.reload()()
-    assert two.cloud.waits_for() == ""
-    two.cloud.reload()()
-    assert two.cloud.waits_for() == ""
+    two.poller.reload()()
+    assert two.poller.waits_for() == ""
+    two.poller.reload()()
+    assert two.poller.waits_for() == ""
 
 
 def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: Callable[..., TwoTenancies]) -> None:
@@ -167,7 +169,7 @@ def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: C
     before = two.values("fss_mount_target_connections", "tenancy", "mount_target_id")
     counted = two.values("fss_mount_target_read_bytes_total", "tenancy", "mount_target_id")
     two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.cloud.reload()()
+    two.poller.reload()()
     two.poll()
     assert set(two.values("fss_mount_target_connections", "tenancy", "mount_target_id")) == set(before)
     after = two.values("fss_mount_target_read_bytes_total", "tenancy", "mount_target_id")
@@ -182,7 +184,7 @@ def test_another_set_of_accounts_takes_a_restart(tenancies: Callable[..., TwoTen
     two = tenancies()
     two.settings = load(None, {"oci.accounts": two.accounts()[:1]})
     with pytest.raises(UsageError, match="restart"):
-        two.cloud.reload()
+        two.poller.reload()
 
 
 def test_ledgers_of_two_tenancies_in_one_directory_are_two_files(
@@ -194,7 +196,7 @@ def test_ledgers_of_two_tenancies_in_one_directory_are_two_files(
     two.settings = two.settings.model_copy(
         update={"oci": two.settings.oci.model_copy(update={"ledger_directory": kept})}
     )
-    two.cloud.reload()()
+    two.poller.reload()()
     two.poll()
     assert sorted(path.name for path in kept.iterdir()) == [
         f"fss-exporter-{name}-eu-frankfurt-1.ledger.json" for name in (ACME, BETA)

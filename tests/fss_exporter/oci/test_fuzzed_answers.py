@@ -75,7 +75,7 @@ def test_damaged_answers_raise_nothing_take_no_counter_back_and_leave_nothing_be
     for _ in range(POLLS - DAMAGED_POLLS):
         counted = poll_and_scrape(world, counted)
         world.pass_minutes()
-    assert world.poller.success
+    assert world.polls.success
     assert set(world.values("fss_mount_target_info", "mount_target")) == set(MOUNT_TARGETS)
 
 

@@ -155,12 +155,12 @@ def test_a_poll_of_dripping_answers_fails_and_is_not_a_success(worlds: Callable[
     world.poll()
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
     with hostile_server(drip_body) as url:
-        for session in world.polling._sessions.values():
+        for session in world.account._sessions.values():
             session.settings = reach({"monitoring": url}, read_timeout=1.0, answer_timeout=1.0)
             session._clients.clear()
         world.pass_minutes()
         world.poll()
-    assert not world.poller.success
+    assert not world.polls.success
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
 
 
@@ -197,7 +197,7 @@ def test_a_poll_of_answers_without_a_readable_stream_fails(
     spoil(world, "SummarizeMetricsData", change)
     world.pass_minutes()
     world.poll()
-    assert not world.poller.success
+    assert not world.polls.success
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 0
     assert "as documented" in caplog.text or "nested too deep" in caplog.text
 
@@ -227,14 +227,14 @@ class TestRotatedKey:
     def test_a_changed_key_file_is_read_without_a_reload(self, worlds: Callable[..., World]) -> None:
         world = worlds()
         world.poll()
-        held = world.polling.account._held
+        held = world.account.regions._held
         assert held
         config = next(path for path in held.files if path.name == "config")
         config.write_text(config.read_text() + "\n# changed\n")
         world.pass_minutes()
         world.poll()
-        assert world.polling.account._held is not held
-        assert world.poller.success
+        assert world.account.regions._held is not held
+        assert world.polls.success
         assert (world.value("fss_mount_target_read_bytes_total", mount_target="mt-home") or 0) > 0, "counters go on"
 
     def test_a_key_file_that_breaks_leaves_the_old_key_in_use(
@@ -242,7 +242,7 @@ class TestRotatedKey:
     ) -> None:
         world = worlds()
         world.poll()
-        held = world.polling.account._held
+        held = world.account.regions._held
         assert held
         config = next(path for path in held.files if path.name == "config")
         text = config.read_text()
@@ -250,12 +250,12 @@ class TestRotatedKey:
         for _ in range(3):
             world.pass_minutes()
             world.poll()
-            assert world.poller.success
+            assert world.polls.success
         assert caplog.text.count("The credentials read before stay in use") == 1
         config.write_text(text)
         world.pass_minutes()
         world.poll()
-        assert world.polling.account._held is not held
+        assert world.account.regions._held is not held
 
     def test_a_key_exchanged_in_oci_fails_polls_until_the_files_hold_the_new_key(
         self, worlds: Callable[..., World], tmp_path: Path, caplog: pytest.LogCaptureFixture
@@ -282,10 +282,10 @@ class TestRotatedKey:
     def test_a_reload_reads_the_credentials_again(self, worlds: Callable[..., World]) -> None:
         world = worlds()
         world.poll()
-        held = world.polling.account._held
-        world.polling.account.read_credentials_again()
+        held = world.account.regions._held
+        world.account.regions.read_credentials_again()
         world.poll()
-        assert world.polling.account._held is not held
+        assert world.account.regions._held is not held
 
 
 def test_failed_instance_principals_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

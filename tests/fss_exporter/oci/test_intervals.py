@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.fss_exporter.oci.world import World
 
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import UsageError
+from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.settings import load
 
 USED = "fss_file_system_used_bytes"
@@ -88,4 +88,4 @@ def test_a_new_file_system_does_not_wait_for_an_hour(world: World) -> None:
 )
 def test_an_interval_that_cannot_be_is_a_mistake(intervals: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        Cloud(lambda: load(None, {"oci.intervals": intervals}))
+        Poller(lambda: load(None, {"oci.intervals": intervals}))

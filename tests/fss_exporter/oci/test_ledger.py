@@ -14,16 +14,16 @@ from tests.clock import NOON
 from tests.fss_exporter.oci.fake_cloud import mount_target
 from tests.fss_exporter.oci.ledger_runs import NAMES, SITUATIONS, LedgerRun, Situation
 from tests.fss_exporter.oci.polled_region import PolledRegion
-from tests.fss_exporter.oci.test_metric_poller import cloud
+from tests.fss_exporter.oci.test_metric_poller import poller_of
 from tests.fss_exporter.oci.world import START, World
 from tests.processes import PROMPT_S
 from tests.region import Region
 
 from fss_exporter.background import OneWithin
-from fss_exporter.cli import oci_polling
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, Ledger
 from fss_exporter.oci.ledger.ledger_file import LedgerFile, dump, load
+from fss_exporter.oci.polling import poller
 
 
 def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:
@@ -158,29 +158,29 @@ def test_a_ledger_of_another_tenancy_is_told_and_counting_begins_at_zero(
 def test_new_oci_settings_leave_the_counters_as_they_are(
     regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
-    running._clouds[0]._polling.ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
+    running.accounts()[0].ledgers["eu-frankfurt-1"] = kept = Ledger(NOON)
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
     with caplog.at_level(logging.INFO):
         running.reload()()
     assert "polling starts again" in caplog.text
-    assert running._clouds[0]._polling.ledgers["eu-frankfurt-1"] is kept
+    assert running.accounts()[0].ledgers["eu-frankfurt-1"] is kept
 
 
 def test_a_ledger_directory_that_is_missing_is_a_mistake_of_the_settings(
     regions: Callable[..., Region], tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="not a directory in which this user may write"):
-        cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path / 'none'}\n")
+        poller_of(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path / 'none'}\n")
 
 
 def test_a_ledger_directory_without_an_answer_is_told_and_no_mistake(
     regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(oci_polling, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(poller, "_DIRECTORY_SECONDS", 0.01)
     monkeypatch.setattr(os, "access", lambda *_: go.wait(PROMPT_S))
-    cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path}\n")
+    poller_of(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path}\n")
     go.set()
     assert f"oci.ledger_directory: a look at {tmp_path} has not ended" in caplog.text
 
@@ -309,17 +309,17 @@ def test_a_ledger_that_cannot_be_written_fails_a_loop_of_its_own(
 ) -> None:
     directory = tmp_path / "kept"
     directory.mkdir()
-    running = cloud(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {directory}\n")
-    polling = running._clouds[0]._polling
-    polling.inventory.run_round()
-    polling.poller.run_round()
-    polling.check_ledgers()
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {directory}\n")
+    account = running.accounts()[0]
+    account.inventories.run_round()
+    account.polls.run_round()
+    account.check_ledgers()
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    polling.poller.run_round()
+    account.polls.run_round()
     with pytest.raises(SourceError, match=r"ledger\.json: cannot be written: No space left on device"):
-        polling.check_ledgers()
+        account.check_ledgers()
     assert "oci_ledger" in {loop.collector for loop in (worker.heartbeat for worker in running.loops)}

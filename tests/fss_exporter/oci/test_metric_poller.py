@@ -16,20 +16,22 @@ from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
 
 from fss_exporter.background import EndLoop
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.answers import MetricState
-from fss_exporter.oci.polling.region_loops import Account, MetricPoller, MonitoredRegion
-from fss_exporter.oci.polling.snapshot import PollState, SnapshotBoard
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.polling.rounds import PollRounds
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot import PollState, SnapshotBoard
 from fss_exporter.settings import load
 
 if TYPE_CHECKING:
     from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
-    from fss_exporter.oci.polling.region_poller import RegionPoller
+    from fss_exporter.oci.polling.region_polls import RegionPolls
 
 NAMES = ("a", "b")
 
@@ -43,7 +45,7 @@ class FakeInventory:
         self.listed.set()
 
 
-class FakePoller:
+class FakePolls:
     """Does on a poll what it is told."""
 
     suspects_changes = threading.Event()
@@ -58,29 +60,27 @@ class FakePoller:
         return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, has_answer=True, ended=1.0)
 
 
-def polling(
-    connect: Callable[[], None] = lambda: None, **work: Callable[[], None]
-) -> tuple[MetricPoller, SnapshotBoard]:
+def polling(connect: Callable[[], None] = lambda: None, **work: Callable[[], None]) -> tuple[PollRounds, SnapshotBoard]:
     """A poller of the regions `a` and `b`, which do on a poll what `work` says of them."""
 
     def read() -> Held:
         connect()
         return Held()
 
-    def regions(_: Held) -> list[MonitoredRegion]:
+    def regions(_: Held) -> list[AccountRegion]:
         return [
-            MonitoredRegion(
+            AccountRegion(
                 name,
                 cast("InventoryRefresh", FakeInventory()),
                 FailureLog(name, logging.getLogger()),
-                cast("RegionPoller", FakePoller(work.get(name, lambda: None))),
+                cast("RegionPolls", FakePolls(work.get(name, lambda: None))),
             )
             for name in NAMES
         ]
 
     board = SnapshotBoard()
-    account = Account(read, regions, lambda _: None)
-    return MetricPoller(account, board, interval=60.0, clock=time.monotonic, pause=lambda _: None), board
+    signed = SignedRegions(read, regions, lambda _: None)
+    return PollRounds(signed, board, interval=60.0, clock=time.monotonic, pause=lambda _: None), board
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -149,16 +149,16 @@ LONG = "poll_interval: 600\n  stale_after: 900\n  read_timeout: 600\n  answer_ti
 """Longer than all that a test waits for."""
 
 
-def cloud(region: Region, path: Path, extra: str = "") -> Cloud:
+def poller_of(region: Region, path: Path, extra: str = "") -> Poller:
     config = region.account.write_config(path.parent, region.tenancy.region)
     path.write_text(
         f"oci:\n  name: acme\n  config_file: {config}\n  endpoint: {region.url}\n  calls_per_second: 9\n  {LONG}\n{extra}"
     )
-    return Cloud(lambda: load(path))
+    return Poller(lambda: load(path))
 
 
 def test_stop_does_not_wait_for_the_end_of_a_call(slow_region: Region, tmp_path: Path) -> None:
-    running = cloud(slow_region, tmp_path / "c.yml")
+    running = poller_of(slow_region, tmp_path / "c.yml")
     running.start()
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
@@ -167,7 +167,7 @@ def test_stop_does_not_wait_for_the_end_of_a_call(slow_region: Region, tmp_path:
 
 
 def test_stop_cuts_the_wait_between_polls_off(regions: Callable[..., Region], tmp_path: Path) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml", "  compartments: [storage]\n")
     running.start()
     until(lambda: not running.waits_for())
     running.stop()
@@ -175,11 +175,11 @@ def test_stop_cuts_the_wait_between_polls_off(regions: Callable[..., Region], tm
 
 
 def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Path) -> None:
-    running = cloud(slow_region, tmp_path / "c.yml")
+    running = poller_of(slow_region, tmp_path / "c.yml")
     running.start()
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
-    names = {family.name for family in running.source.collect()}
+    names = {family.name for family in OciCollector(running.accounts, now=time.time).collect()}
     assert time.monotonic() - began < PROMPT_S
     assert "fss_oci_api_budget_requests_per_second" in names
     assert not any(name.startswith("fss_mount_target") for name in names)
@@ -187,18 +187,18 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
 
 
 def test_a_bad_file_keeps_the_old_settings(regions: Callable[..., Region], tmp_path: Path) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml")
-    before = running.source.accounts()[0].settings
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml")
+    before = running.accounts()[0].settings
     (tmp_path / "c.yml").write_text("oci: [")
     with pytest.raises(ConfigError):
         running.reload()()
-    assert running.source.accounts()[0].settings is before
+    assert running.accounts()[0].settings is before
 
 
 def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
     regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml")
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml")
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("second: 9", "second: 2"))
 
     def full(*_: object) -> int:
@@ -209,32 +209,32 @@ def test_settings_that_could_not_be_taken_over_are_taken_by_the_next_reload(
         with pytest.raises(OSError, match="Too many"):
             running.reload()()
     running.reload()()
-    assert running.source.accounts()[0].budget.calls_per_second == 2.0
+    assert running.accounts()[0].budget.calls_per_second == 2.0
 
 
 def test_new_ceilings_are_shown_without_disturbing_the_poller(
     regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml")
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml")
     text = (tmp_path / "c.yml").read_text()
     (tmp_path / "c.yml").write_text(text + "limits: {shapes: {standard: {iops: 7}}}\n")
     with caplog.at_level(logging.INFO):
         running.reload()()
-    assert running.source.accounts()[0].settings.limits.shapes["standard"].given == {"iops": 7.0}
+    assert running.accounts()[0].settings.limits.shapes["standard"].given == {"iops": 7.0}
     assert "polling starts again" not in caplog.text
 
 
 def test_new_credentials_are_polled_with_at_once(
     regions: Callable[..., Region], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    running = cloud(regions(now=time.time), tmp_path / "c.yml", "  profile: OTHER\n  compartments: [storage]\n")
+    running = poller_of(regions(now=time.time), tmp_path / "c.yml", "  profile: OTHER\n  compartments: [storage]\n")
     running.start()
     until(lambda: "cannot use the OCI credentials" in caplog.text)
     assert running.waits_for() == "a first answer of OCI in every region"
     (tmp_path / "c.yml").write_text((tmp_path / "c.yml").read_text().replace("OTHER", "DEFAULT"))
     with caplog.at_level(logging.INFO):
         running.reload()()
-    until(lambda: running.source.success is True)
+    until(lambda: running.accounts()[0].polls.success)
     assert "polling starts again" in caplog.text
     running.stop()
 

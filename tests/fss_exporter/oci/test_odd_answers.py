@@ -21,8 +21,8 @@ from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.series_store import MinuteStamps
 from fss_exporter.oci.minutes.load_history import ResourceLoad
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
-from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot
 from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.snapshot import PollState, RegionSnapshot
 from fss_exporter.settings import Oci, Settings
 from fss_toolbox.alarms.apply import Alarms, duplicates, existing_alarms
 from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG

@@ -62,7 +62,7 @@ def test_named_compartments_are_asked_one_by_one(worlds: Callable[..., World]) -
 
 
 def test_what_carries_an_address_waits_for_the_first_look_up(world: World) -> None:
-    (region,) = world.polling.account.regions()
+    (region,) = world.account.regions.all()
     shown: list[tuple[int, int]] = []
 
     def look() -> None:

@@ -2,6 +2,7 @@
 
 import logging
 import socket
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -19,14 +20,16 @@ from tests.region import Region, large, shared_account, small
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.cli.client_publishing import ClientPublishing
-from fss_exporter.cli.oci_polling import Cloud, Polling
 from fss_exporter.errors import FssError, SourceError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
+from fss_exporter.oci.polling.account import Account
+from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.publish.client_waits import ClientWaits
 from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, points_of
 from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, Settings, load
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.alarms import pack
@@ -58,14 +61,14 @@ class Exporter:
         oci = {"oci.endpoint": region.url, "oci.config_file": str(key_file), **flags}
         self.self_metrics = SelfMetrics()
         settings = load(None, oci)
-        self.polling = Polling(settings, self.self_metrics, now=clock, wait=lambda _: False)
-        self.publisher = self.polling.publisher
+        self.account = Account(settings, self.self_metrics, now=clock, wait=lambda _: False)
+        self.publisher = self.account.publisher
 
     def poll(self) -> None:
         with suppress(FssError):
-            self.polling.inventory.run_round()
+            self.account.inventories.run_round()
         with suppress(FssError):
-            self.polling.poller.run_round()
+            self.account.polls.run_round()
 
     def publish(self) -> float:
         """Post what is new. Return the number of calls that OCI answered."""
@@ -212,13 +215,13 @@ def test_streams_refused_in_part_are_reported_and_posted_again(
     exporter: Exporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     exporter.poll()
-    (region,) = exporter.polling.board.regions
+    (region,) = exporter.account.board.regions
     assert region.poll
     ended, failures = region.poll.ended, FailureLog("eu", logging.getLogger())
     publisher = Publisher(
-        lambda: exporter.polling.board.regions,
+        lambda: exporter.account.board.regions,
         lambda _: PartlyRefused(),
-        lambda: exporter.polling.settings,
+        lambda: exporter.account.settings,
         failures=lambda _: failures,
         now=lambda: ended,
     )
@@ -260,31 +263,31 @@ class TestInTheExporter:
     def test_shares_are_posted_after_a_poll_once_it_is_asked_for(self, tmp_path: Path) -> None:
         with Region(small(), account=shared_account(), calls_per_second={}) as region:
             settings = self.settings(region, tmp_path, **{"oci.publish": True})
-            cloud = Cloud(lambda: settings)
-            cloud.start()
+            poller = Poller(lambda: settings)
+            poller.start()
             try:
                 wait_for(lambda: region.calls.get("PostMetricData"), "the first post")
             finally:
-                cloud.stop()
+                poller.stop()
 
     def test_nothing_is_posted_unless_it_is_asked_for(self, tmp_path: Path) -> None:
         with Region(small(), account=shared_account(), calls_per_second={}) as region:
             settings = self.settings(region, tmp_path)
-            cloud = Cloud(lambda: settings)
-            cloud.start()
+            poller = Poller(lambda: settings)
+            poller.start()
             try:
-                wait_for(lambda: not cloud.waits_for(), "the first poll")
-                publishing = next(loop for loop in cloud.loops if loop.collector == "oci_publish")
+                wait_for(lambda: not poller.waits_for(), "the first poll")
+                publishing = next(loop for loop in poller.loops if loop.collector == "oci_publish")
                 before = publishing.heartbeat
                 publishing.wake()
                 wait_for(lambda: publishing.heartbeat is not before, "a round of publishing")
             finally:
-                cloud.stop()
+                poller.stop()
             assert "PostMetricData" not in region.calls
             assert publishing.heartbeat.last_success_timestamp is None
             success, errors = (
                 {sample.labels["collector"] for sample in family.samples}
-                for family in Collectors({"oci": cloud.source}, cloud.loops).collect()
+                for family in Collectors({"oci": OciCollector(poller.accounts, now=time.time)}, poller.loops).collect()
                 if family.name in {"fss_collector_success", "fss_collector_errors"}
             )
             assert "oci_inventory" in success
@@ -293,11 +296,11 @@ class TestInTheExporter:
 
     def test_a_reload_switches_publishing_on_and_off(self) -> None:
         settings = load(None, {"oci.publish": True})
-        cloud = Cloud(lambda: settings)
-        (publishing,) = (loop for loop in cloud.loops if loop.collector == "oci_publish")
+        poller = Poller(lambda: settings)
+        (publishing,) = (loop for loop in poller.loops if loop.collector == "oci_publish")
         assert not publishing.heartbeat.is_off
         settings = load(None, {"oci.publish": False})
-        cloud.reload()()
+        poller.reload()()
         publishing.run_once()
         assert publishing.heartbeat.is_off
 

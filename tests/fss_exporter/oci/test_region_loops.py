@@ -10,7 +10,8 @@ from tests.fss_exporter.oci.polled_region import Held, PolledRegion
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import FssError, UsageError
-from fss_exporter.oci.polling.region_loops import Account, each_region
+from fss_exporter.oci.polling.regions import SignedRegions
+from fss_exporter.oci.polling.rounds import each_region
 
 STAGES = (
     "ListAvailabilityDomains",
@@ -88,12 +89,12 @@ def test_credentials_that_fail_again_after_they_worked_are_a_new_line(caplog: py
             raise UsageError("oci.config_file: no such file")
         return Held()
 
-    account = Account(read, lambda _: [], lambda _: None)
+    regions = SignedRegions(read, lambda _: [], lambda _: None)
     for is_broken in (True, True, False, True, True):
         broken[0] = is_broken
-        account.read_credentials_again()
+        regions.read_credentials_again()
         with suppress(UsageError):
-            account.regions()
+            regions.all()
     assert caplog.text.count("cannot use the OCI credentials") == 2
 
 

@@ -121,7 +121,7 @@ def test_each_mount_target_has_its_own_limits_and_objectives(worlds: Callable[..
             "slo_objectives.mount_targets": {"mt-idle": {"latency": 0.9}},
         },
     )
-    world.polling.settings = stated.model_copy(update={"oci": world.settings.oci})
+    world.account.settings = stated.model_copy(update={"oci": world.settings.oci})
     world.poll()
     limits = world.values("fss_mount_target_encrypted_connections_limit", "mount_target")
     assert limits == {"mt-home": 100, "mt-home-b": 64, "mt-scratch": 64, "mt-media": 4096}

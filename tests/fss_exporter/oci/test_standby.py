@@ -11,30 +11,32 @@ from tests.exposition_text import declaration
 from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
-from fss_exporter.cli.oci_polling import Cloud
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.polling.lease import LOOK_SECONDS
+from fss_exporter.oci.polling.poller import Poller
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors
 
 READ = "fss_mount_target_read_bytes_total"
 
 
-class Poller:
+class OnePoller:
     """A poller with a page of metrics, whose loops run when a test says so."""
 
     def __init__(self, settings: dict[str, object], clock: Clock) -> None:
         self.clock = clock
-        self.cloud = Cloud(lambda: load(None, settings), now=clock, clock=clock, wait=clock.wait)
-        self.collectors = Collectors({"oci": self.cloud.source}, self.cloud.loops, clock)
+        self.poller = Poller(lambda: load(None, settings), now=clock, clock=clock, wait=clock.wait)
+        source = OciCollector(self.poller.accounts, now=clock, lease=self.poller.lease)
+        self.collectors = Collectors({"oci": source}, self.poller.loops, clock)
 
     def look(self) -> None:
         """One look at the lease."""
-        self.cloud.loops[0].run_once()
+        self.poller.loops[0].run_once()
 
     def poll(self) -> None:
         """One round of each other loop."""
-        for loop in self.cloud.loops[1:]:
+        for loop in self.poller.loops[1:]:
             loop.run_once()
 
     def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
@@ -72,8 +74,8 @@ class Pair:
         self.pollers = [self.start(), self.start()]
         self.stopped: set[int] = set()
 
-    def start(self) -> Poller:
-        return Poller(self.settings, self.clock)
+    def start(self) -> OnePoller:
+        return OnePoller(self.settings, self.clock)
 
     def minute(self, number: int = 1) -> None:
         """A minute: the looks of both, and a poll of both."""
@@ -86,16 +88,16 @@ class Pair:
                 running.poll()
 
     @property
-    def running(self) -> list[Poller]:
+    def running(self) -> list[OnePoller]:
         return [poller for number, poller in enumerate(self.pollers) if number not in self.stopped]
 
     @property
-    def leader(self) -> Poller:
+    def leader(self) -> OnePoller:
         (leader,) = (poller for poller in self.running if poller.leads)
         return leader
 
     @property
-    def standby(self) -> Poller:
+    def standby(self) -> OnePoller:
         (standby,) = (poller for poller in self.running if not poller.leads)
         return standby
 
@@ -133,9 +135,9 @@ def test_the_log_has_each_leader_once(pair: Pair, caplog: pytest.LogCaptureFixtu
 
 
 def test_a_poller_that_stands_by_is_ready_and_no_collector_of_it_fails(pair: Pair) -> None:
-    assert pair.pollers[1].cloud.waits_for().startswith("the first look at "), "it does not know yet"
+    assert pair.pollers[1].poller.waits_for().startswith("the first look at "), "it does not know yet"
     pair.minute(3)
-    assert pair.standby.cloud.waits_for() == ""
+    assert pair.standby.poller.waits_for() == ""
     success = pair.standby.values("fss_collector_success", "collector")
     assert ("oci",) not in success, "it would hide a leader without answers from FssMonitoringBlind"
     assert set(success.values()) == {1.0}
@@ -146,21 +148,21 @@ def test_a_leader_is_ready_once_oci_has_answered_whatever_it_knew_before(pair: P
     pair.minute(3)
     pair.region.add_fault("500:SummarizeMetricsData")
     first, second = pair.leader, pair.standby
-    assert first.cloud.waits_for() == second.cloud.waits_for() == ""
-    first.cloud.stop()
+    assert first.poller.waits_for() == second.poller.waits_for() == ""
+    first.poller.stop()
     pair.stopped = {pair.pollers.index(first)}
     pair.minute(3)
     assert second.leads
-    assert second.cloud.waits_for() == "a first answer of OCI in every region"
+    assert second.poller.waits_for() == "a first answer of OCI in every region"
     pair.region.clear_faults()
     pair.minute(2)
-    assert second.cloud.waits_for() == ""
+    assert second.poller.waits_for() == ""
 
 
 def end(pair: Pair) -> None:
     """SIGTERM, and a new process."""
     number = pair.pollers.index(pair.leader)
-    pair.pollers[number].cloud.stop()
+    pair.pollers[number].poller.stop()
     pair.pollers[number] = pair.start()
 
 
@@ -187,7 +189,7 @@ def delete(pair: Pair) -> None:
 def start_again(pair: Pair) -> None:
     """Both end and start at once."""
     for poller in pair.pollers:
-        poller.cloud.stop()
+        poller.poller.stop()
     pair.pollers = [pair.start(), pair.start()]
 
 
@@ -249,9 +251,9 @@ def test_a_leader_that_becomes_the_poller_that_stands_by_shows_nothing_of_oci_an
 def test_shards_and_accounts_have_leases_of_their_own(pair: Pair, tmp_path: Path) -> None:
     """A second shard behind the lease of the first would never poll."""
     for shard in ("1/2", "2/2"):
-        pair.pollers.append(Poller({**pair.settings, "oci.shard": shard}, pair.clock))
+        pair.pollers.append(OnePoller({**pair.settings, "oci.shard": shard}, pair.clock))
     for name in ("acme", "beta"):
-        pair.pollers.append(Poller({**pair.settings, "oci.name": name}, pair.clock))
+        pair.pollers.append(OnePoller({**pair.settings, "oci.name": name}, pair.clock))
     for _ in range(2):
         for poller in pair.pollers:
             poller.look()
@@ -272,7 +274,7 @@ def test_a_poller_behind_the_lease_of_another_tenancy_fails_and_says_what_to_do(
     config = tmp_path / "other"
     own = Path(str(pair.settings["oci.config_file"])).read_text()
     config.write_text(own.replace(small().id, "ocid1.tenancy.oc1..other"))
-    pair.pollers[1] = Poller({**pair.settings, "oci.config_file": str(config)}, pair.clock)
+    pair.pollers[1] = OnePoller({**pair.settings, "oci.config_file": str(config)}, pair.clock)
     pair.minute(2)
     assert pair.leader is pair.pollers[0]
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
@@ -298,26 +300,28 @@ def test_a_poller_behind_the_lease_of_a_leader_that_polls_another_part_fails_and
     """The second one would never poll its part, because the leader does not."""
     pair.settings["oci.name"] = name
     other = {**pair.settings, setting: value}
-    pair.pollers = [pair.start(), Poller(other, pair.clock)]
+    pair.pollers = [pair.start(), OnePoller(other, pair.clock)]
     pair.minute(2)
     assert pair.leader is pair.pollers[0]
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 0
     of = name or small().id
     assert f"leads for {of} in {small().region}, and this poller is of {of} in {own}. Give both" in caplog.text
-    pair.pollers[0] = Poller(other, pair.clock)
+    pair.pollers[0] = OnePoller(other, pair.clock)
     pair.minute(2)
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 1
 
 
 def test_the_order_of_regions_makes_no_other_lease(pair: Pair) -> None:
     regions = ("eu-paris-1", small().region)
-    pair.pollers = [Poller({**pair.settings, "oci.regions": names}, pair.clock) for names in (regions, regions[::-1])]
+    pair.pollers = [
+        OnePoller({**pair.settings, "oci.regions": names}, pair.clock) for names in (regions, regions[::-1])
+    ]
     pair.minute(2)
     assert pair.standby.values("fss_collector_success", "collector")["oci_lease",] == 1
 
 
 def test_a_poller_that_stands_by_without_usable_credentials_fails(pair: Pair, tmp_path: Path) -> None:
-    pair.pollers[1] = Poller({**pair.settings, "oci.config_file": str(tmp_path / "none")}, pair.clock)
+    pair.pollers[1] = OnePoller({**pair.settings, "oci.config_file": str(tmp_path / "none")}, pair.clock)
     pair.minute(2)
     assert pair.standby is pair.pollers[1]
     assert pair.standby.values("fss_collector_success", "collector")["oci_inventory",] == 0
@@ -331,4 +335,4 @@ def test_to_stand_by_without_a_shared_directory_is_a_mistake_of_the_settings() -
 def test_a_change_of_the_lease_takes_a_restart(pair: Pair) -> None:
     pair.settings["oci.standby"] = False
     with pytest.raises(UsageError, match="takes a restart"):
-        pair.pollers[0].cloud.reload()
+        pair.pollers[0].poller.reload()

@@ -11,9 +11,9 @@ from tests.clock import NOW, Clock
 from tests.exposition_text import declaration
 from tests.region import Region
 
-from fss_exporter.cli.oci_polling import Polling
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
+from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, load
 
@@ -32,9 +32,9 @@ class World:
         config = region.account.write_config(folder, region.tenancy.region)
         flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
-        self.polling = Polling(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait)
-        self.poller, self.budget, self.board = self.polling.poller, self.polling.budget, self.polling.board
-        self.collector = OciCollector(lambda: [self.polling.polled], now=clock)
+        self.account = Account(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait)
+        self.polls, self.budget, self.board = self.account.polls, self.account.budget, self.account.board
+        self.collector = OciCollector(lambda: [self.account], now=clock)
 
     @property
     def minute(self) -> int:
@@ -44,9 +44,9 @@ class World:
     def poll(self) -> None:
         """The inventories that are due, and one poll."""
         with suppress(FssError):
-            self.polling.inventory.run_round()
+            self.account.inventories.run_round()
         with suppress(FssError):
-            self.poller.run_round()
+            self.polls.run_round()
 
     def pass_minutes(self, minutes: int = 1) -> None:
         """Time passes."""

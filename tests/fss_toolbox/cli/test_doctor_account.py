@@ -12,7 +12,7 @@ from tests.fss_toolbox.cli.doctor_prompt import Flags, findings
 from tests.prompt import ROOT, ask
 from tests.region import Region, RegionLimits, large
 
-from fss_exporter.cli import account
+from fss_exporter.cli import account_sessions
 from fss_toolbox.cli import doctor_account
 from fss_toolbox.doctor.account_probe import EVERY_SECONDS
 
@@ -89,7 +89,7 @@ def test_waiting_measures_how_late_a_minute_comes(
     """The region sends two minutes at once, up to two minutes after the second one's end; no time passes."""
     clock = Clock()
     monkeypatch.setattr(doctor_account, "time", clock)
-    monkeypatch.setattr(account, "time", clock)
+    monkeypatch.setattr(account_sessions, "time", clock)
     with Region(account=region.account, now=clock.time, calls_per_second={}) as late:
         clock.sleep(600)
         late.add_fault("late,seconds=180")
@@ -109,7 +109,7 @@ def test_only_minutes_that_are_named_by_their_end_are_read_within_a_minute_of_th
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(doctor_account, "time", clock)
-    monkeypatch.setattr(account, "time", clock)
+    monkeypatch.setattr(account_sessions, "time", clock)
     record = tmp_path / "record.json"
     with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
         if fault:

@@ -21,7 +21,8 @@ from tests.region import Region
 
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
-from fss_exporter.oci.rows.snapshot_collector import OciCollector, PolledAccount
+from fss_exporter.oci.polling.account import Account
+from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import Endpoints, Settings
 from fss_toolbox.plan import prometheus_api
 
@@ -42,8 +43,8 @@ def polled(region: Region) -> PolledRegion:
 
 def history(poller: PolledRegion, clock: FastClock) -> Iterator[str]:
     """The gauges of the product's own /metrics in each minute, as OpenMetrics with times."""
-    budget = CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False)
-    account = PolledAccount(poller.board, poller.polls, SelfMetrics(), budget, Settings())
+    account = Account(Settings(), SelfMetrics())
+    account.board, account.polls = poller.board, poller.polls
     collector = OciCollector(lambda: [account], now=poller.clock)
     lines: dict[str, list[str]] = defaultdict(list)
     for _ in range(MINUTES):

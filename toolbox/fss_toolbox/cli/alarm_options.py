@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fss_exporter import RUNBOOK_URL
-from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.flags import AccountFlags
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag, switch

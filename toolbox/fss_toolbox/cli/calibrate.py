@@ -11,7 +11,7 @@ from typing import Final
 
 import click
 
-from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import SourceError, UsageError

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import yaml
 
-from fss_exporter.cli.account import sessions_of
+from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.errors import CloudError, SourceError, UsageError
 from fss_exporter.flag_records import flag, takes

@@ -4,9 +4,9 @@
 import time
 from dataclasses import replace
 
-from fss_exporter.cli.account import regions_of, sessions_of
+from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.errors import CloudError, UsageError
-from fss_exporter.oci.client import Session, read_credentials
+from fss_exporter.oci.client import Session, read_credentials, regions_of
 from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
@@ -34,7 +34,7 @@ def ask_account(settings: Settings, wait_seconds: float) -> tuple[list[RegionFac
     """Return the answers of the configured regions, and the findings about the account. Wait so many seconds for new minutes."""
     try:
         held = read_credentials(settings.oci)
-        regions = regions_of(settings, held)
+        regions = regions_of(settings.oci, held)
         # The region of the credentials knows the subscriptions even if every configured region refuses the signature.
         sessions = sessions_of(settings, held, (held.region,) if held.region else ())
     except (UsageError, CloudError) as error:

@@ -61,6 +61,18 @@ def read_credentials(account: Oci) -> Credentials:
     return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", account.auth, files)
 
 
+def regions_of(account: Oci, held: Credentials) -> tuple[str, ...]:
+    """Return the configured regions, else the region of the credentials.
+
+    Raises:
+        UsageError: neither the settings nor the credentials name a region.
+    """
+    regions = account.regions or ((held.region,) if held.region else ())
+    if not regions:
+        raise UsageError(f"oci.regions: the credentials ({held.auth}) do not name the region. Name the regions to poll")
+    return regions
+
+
 def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
     place = f"oci.config_file {account.config_file}, profile {account.profile}"
     try:

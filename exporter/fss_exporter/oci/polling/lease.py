@@ -44,7 +44,7 @@ class Lease:
     Args:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
-        polls: returns what this poller polls, in words, which are the same for another one that may take its place. Empty while unknown.
+        extent: returns what this poller polls, in words, which are the same for another one that may take its place. Empty while unknown.
         clock: seconds that never go back.
         on_change: called in a look after which this poller begins to lead or to stand by.
     """
@@ -54,7 +54,7 @@ class Lease:
         path: Path,
         name: str,
         *,
-        polls: Callable[[], str] = lambda: "",
+        extent: Callable[[], str] = lambda: "",
         clock: Callable[[], float] = time.monotonic,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
@@ -63,7 +63,7 @@ class Lease:
         self.leader = ""
         self.was_read = False
         self._name = name
-        self._polls = polls
+        self._extent = extent
         self._clock = clock
         self._on_change = on_change
         self._was_held = False
@@ -138,7 +138,7 @@ class Lease:
     def _check_leader(self, content: bytes) -> None:
         """Raise SourceError if the leader polls something else, because then nobody polls the part of this poller."""
         led = " ".join(content.decode(errors="replace").split()[2:])
-        own = " ".join(self._polls().split())
+        own = " ".join(self._extent().split())
         if led and own and led != own:
             raise SourceError(
                 f"{self.leader} leads for {led}, and this poller is of {own}."
@@ -159,7 +159,7 @@ class Lease:
         self._number += 1
         fresh = self.path.with_name(f".{self.path.name}.{self._name}")
         try:
-            fresh.write_text(f"{self._name} {self._number} {self._polls()}\n")
+            fresh.write_text(f"{self._name} {self._number} {self._extent()}\n")
             fresh.replace(self.path)
         except OSError:
             fresh.unlink(missing_ok=True)

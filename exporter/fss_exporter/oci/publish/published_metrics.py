@@ -16,7 +16,7 @@ from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.minutes.load_history import CEILINGS, Resource
-from fss_exporter.oci.polling.snapshot import RegionSnapshot
+from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
 _UTILIZATION: Final[Mapping[Resource, str]] = {

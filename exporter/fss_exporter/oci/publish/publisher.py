@@ -10,8 +10,8 @@ from typing import Final
 from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
-from fss_exporter.oci.polling.snapshot import RegionSnapshot
 from fss_exporter.oci.publish.published_metrics import PublishedPoint, metric_data, points_of
+from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
 MOST_POSTED_STREAMS: Final = 50

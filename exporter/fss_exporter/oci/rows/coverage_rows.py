@@ -4,8 +4,8 @@
 from collections.abc import Iterator
 
 from fss_exporter.oci.iam import NEEDS
-from fss_exporter.oci.polling.snapshot import RegionSnapshot
 from fss_exporter.oci.rows.inventory_rows import Rows
+from fss_exporter.oci.snapshot import RegionSnapshot
 
 _QUERY = "SummarizeMetricsData"
 

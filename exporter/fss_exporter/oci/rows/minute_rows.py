@@ -8,9 +8,9 @@ from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
-from fss_exporter.oci.polling.snapshot import RegionSnapshot
 from fss_exporter.oci.rows.inventory_rows import Rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
+from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
 _Known = tuple[tuple[str, ...], MountTarget, TargetFigures]

@@ -3,7 +3,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client.core import Metric
@@ -11,42 +10,30 @@ from prometheus_client.registry import Collector
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series, family
-from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.metrics.answers import SeriesColumn, SharedSeries
+from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.polling.lease import Lease
-from fss_exporter.oci.polling.region_loops import MetricPoller
-from fss_exporter.oci.polling.snapshot import PollState, RegionSnapshot, SnapshotBoard
 from fss_exporter.oci.rows.coverage_rows import coverage_rows
 from fss_exporter.oci.rows.inventory_rows import Rows, inventory_rows, joined_places, service_rows
 from fss_exporter.oci.rows.minute_rows import minute_rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes
+from fss_exporter.oci.snapshot import PollState, RegionSnapshot
 from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
-
-
-@dataclass(frozen=True, slots=True)
-class PolledAccount:
-    """What is known of one account."""
-
-    board: SnapshotBoard  # the newest snapshots
-    poller: MetricPoller  # makes the snapshots
-    self_metrics: SelfMetrics  # counters of the poller itself
-    budget: CallBudget  # budget of calls
-    settings: Settings  # age, limits, objectives and addresses
 
 
 class OciCollector(Collector):
     """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy.
 
     Args:
-        accounts: returns what is known of each, which may be replaced while the exporter runs.
+        accounts: returns the accounts, each with the settings in force.
         now: epoch seconds.
         lease: tells whether this poller leads. None for a poller that never stands by.
     """
 
     def __init__(
-        self, accounts: Callable[[], Sequence[PolledAccount]], *, now: Callable[[], float], lease: Lease | None = None
+        self, accounts: Callable[[], Sequence[Account]], *, now: Callable[[], float], lease: Lease | None = None
     ) -> None:
         self.accounts = accounts
         self._now = now
@@ -66,12 +53,12 @@ class OciCollector(Collector):
 
         None for a poller that stands by.
         """
-        return None if self.stands_by else any(account.poller.success for account in self.accounts())
+        return None if self.stands_by else any(account.polls.success for account in self.accounts())
 
     @property
     def duration_seconds(self) -> float:
         """How long the last poll took, all regions of the slowest account together."""
-        return max(account.poller.duration_seconds for account in self.accounts())
+        return max(account.polls.duration_seconds for account in self.accounts())
 
     def describe(self) -> Iterable[Metric]:
         """Return all possible families without samples, so that a registry knows the names and collects nothing."""
@@ -82,20 +69,20 @@ class OciCollector(Collector):
         if self._lease is not None:
             yield family("fss_oci_leader", [((), float(self._lease.is_held))])
         if not self.stands_by:
-            yield from self._polled()
+            yield from self._families()
 
-    def _polled(self) -> Iterator[Metric]:
+    def _families(self) -> Iterator[Metric]:
         now = self._now()
-        polled = [(account, account.board.regions) for account in self.accounts()]
+        snapshots = [(account, account.board.regions) for account in self.accounts()]
         places = joined_places(
             (region.region, region.inventory.inventory, account.settings)
-            for account, regions in polled
+            for account, regions in snapshots
             for region in regions
             if region.inventory.inventory
         )
         families: dict[str, tuple[list[Series], list[float]]] = {}
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        for account, regions in polled:
+        for account, regions in snapshots:
             stale_after = account.settings.oci.stale_after
             for region in regions:
                 for name, column in _columns(region.poll, _oci_time(region.poll, now) - stale_after):
@@ -119,8 +106,8 @@ class OciCollector(Collector):
                 yield PreparedFamily(CATALOGUE[name], series, values)
 
 
-def _poller_rows(account: PolledAccount) -> Iterator[tuple[str, Rows]]:
-    """Yield what the poller knows about itself. Nothing before the credentials name the tenancy."""
+def _poller_rows(account: Account) -> Iterator[tuple[str, Rows]]:
+    """Yield the counters of the poller itself. Nothing before the credentials name the tenancy."""
     if account.board.tenancy:
         yield from ((name, sums.items()) for name, sums in account.self_metrics.sums().items())
         yield "fss_oci_api_budget_wait_seconds_total", [((), account.budget.waited_seconds)]

@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rounds of the loops `oci` and `oci_inventory` over the regions of one account. A round polls every region and publishes
 each region right after the poll, or refreshes each inventory that is due.
-
-Credentials are read at the first use, and again after a change of their files.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from fss_exporter.background import at_once
-from fss_exporter.errors import CloudError, FssError, SourceError
+from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.calls import FailureLog
-from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.mount_target_settings import named_targets
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.polling.region_poller import RegionPoller
-from fss_exporter.oci.polling.snapshot import SnapshotBoard
+from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
 
 _POLL_SHARE: Final = 0.9  # largest part of the interval that a poll takes
@@ -31,81 +25,6 @@ _BETWEEN_HINTS_SECONDS: Final = 120  # a poll that suspects changes makes an inv
 _BETWEEN_PROGRESS_SECONDS: Final = 10  # between two lines of log on the first inventory
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class MonitoredRegion:
-    """One region with inventory and poller."""
-
-    name: str  # name of the region
-    inventory: InventoryRefresh
-    inventory_failures: FailureLog  # log of failed inventory calls
-    poller: RegionPoller
-
-
-class Account:
-    """The regions, connected at the first use. Any thread may use the account.
-
-    Credentials are those of `oci.client`, of which the account knows only whether they are outdated.
-
-    Args:
-        read_credentials: reads the credentials again.
-        connect: returns the regions, once, with the first credentials that can be read.
-        renew: lets the regions sign with other credentials, and keeps their state.
-    """
-
-    def __init__(
-        self,
-        read_credentials: Callable[[], Any],
-        connect: Callable[[Any], Sequence[MonitoredRegion]],
-        renew: Callable[[Any], None],
-    ) -> None:
-        self._read_credentials = read_credentials
-        self._connect = connect
-        self._renew = renew
-        self._lock = threading.Lock()
-        self._log_once = LogOnce(log)
-        self._held: Any = None
-        self._regions: Sequence[MonitoredRegion] = ()
-        self._must_read = False
-
-    def read_credentials_again(self) -> None:
-        """Read the credentials again before the next round, whether or not their files seem to have changed."""
-        self._must_read = True
-
-    def regions(self) -> Sequence[MonitoredRegion]:
-        """Return the regions, with the newest credentials.
-
-        Unreadable credentials leave the old credentials in use.
-
-        Raises:
-            FssError: there are no usable credentials. The log has the reason.
-        """
-        with self._lock:
-            if self._held is None or self._must_read or self._held.are_outdated:
-                self._refresh()
-            return self._regions
-
-    def _refresh(self) -> None:
-        try:
-            fresh = self._read_credentials()
-            if self._held is None:
-                self._regions = self._connect(fresh)
-            else:
-                self._renew(fresh)
-                log.info("the OCI credentials were read again")
-        except FssError as error:
-            kept = "" if self._held is None else ". The credentials read before stay in use"
-            self._log_once.failed(
-                f"credentials {error}",
-                f"cannot use the OCI credentials, will try again: {error}{kept}",
-                level=logging.ERROR,
-            )
-            if self._held is None:
-                raise
-        else:
-            self._held, self._must_read = fresh, False
-            self._log_once = LogOnce(log)  # the next failure is a new one
 
 
 _Region = TypeVar("_Region")
@@ -130,7 +49,7 @@ def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> 
         raise errors[0]
 
 
-class MetricPoller:
+class PollRounds:
     """Polls every region of an account.
 
     Attributes:
@@ -139,7 +58,7 @@ class MetricPoller:
         duration_seconds: time that the last round took, all regions together.
 
     Args:
-        account: the regions.
+        regions: the regions of the account.
         board: place for the results.
         interval: seconds from the begin of one poll to the begin of the next.
         clock: seconds that never go back.
@@ -148,14 +67,14 @@ class MetricPoller:
 
     def __init__(
         self,
-        account: Account,
+        regions: SignedRegions,
         board: SnapshotBoard,
         *,
         interval: float,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._account = account
+        self._regions = regions
         self._board = board
         self._interval = interval
         self._clock = clock
@@ -174,7 +93,7 @@ class MetricPoller:
         """
         began, success = self._clock(), False
         try:
-            each_region(self._account.regions(), self._poll)
+            each_region(self._regions.all(), self._poll)
             failed = [region.region for region in self._board.regions if not region.success]
             if failed:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
@@ -184,12 +103,12 @@ class MetricPoller:
             polls = [region.poll for region in self._board.regions]
             self.was_answered |= bool(polls) and all(poll is not None and poll.has_answer for poll in polls)
 
-    def _poll(self, region: MonitoredRegion) -> None:
+    def _poll(self, region: AccountRegion) -> None:
         self._wait_for_inventory(region)
-        poll = region.poller.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self._interval))
+        poll = region.polls.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self._interval))
         self._board.publish(region.name, poll=poll)
 
-    def _wait_for_inventory(self, region: MonitoredRegion) -> None:
+    def _wait_for_inventory(self, region: AccountRegion) -> None:
         """Let the first poll wait for the first listings, at most one interval."""
         for _ in range(int(_POLL_SHARE * self._interval / _BETWEEN_LOOKS_SECONDS)):
             if region.inventory.listed.is_set():
@@ -199,17 +118,17 @@ class MetricPoller:
         self._log_once.failed(region.name, message, level=logging.INFO)
 
 
-class InventoryLoop:
+class InventoryRounds:
     """Refreshes inventories. The first complete inventory of all regions checks the names of mount targets in the settings.
 
     Args:
-        account: the regions.
+        regions: the regions of the account.
         settings: returns the settings, which may be replaced while the exporter runs.
         clock: seconds that never go back.
     """
 
-    def __init__(self, account: Account, settings: Callable[[], Settings], *, clock: Callable[[], float]) -> None:
-        self._account = account
+    def __init__(self, regions: SignedRegions, settings: Callable[[], Settings], *, clock: Callable[[], float]) -> None:
+        self._regions = regions
         self._settings = settings
         self._clock = clock
         self._began: dict[str, float] = {}
@@ -222,7 +141,7 @@ class InventoryLoop:
             FssError: the last inventory of a region was incomplete, or there are no credentials.
             EndLoop: the exporter stops.
         """
-        regions = self._account.regions()
+        regions = self._regions.all()
         each_region([region for region in regions if self._is_due(region)], self._refresh)
         incomplete = [region.name for region in regions if not all(region.inventory.state.succeeded.values())]
         if incomplete:
@@ -233,14 +152,14 @@ class InventoryLoop:
             states = (region.inventory.state for region in regions)
             _warn_of_unknown_targets(named_targets(settings), (state.inventory for state in states if state.inventory))
 
-    def _is_due(self, region: MonitoredRegion) -> bool:
+    def _is_due(self, region: AccountRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))
-        hinted = region.poller.suspects_changes.is_set() and since >= _BETWEEN_HINTS_SECONDS
+        hinted = region.polls.suspects_changes.is_set() and since >= _BETWEEN_HINTS_SECONDS
         return hinted or since >= self._settings().oci.inventory_interval or not region.inventory.listed.is_set()
 
-    def _refresh(self, region: MonitoredRegion) -> None:
+    def _refresh(self, region: AccountRegion) -> None:
         began = self._began[region.name] = self._clock()
-        region.poller.suspects_changes.clear()
+        region.polls.suspects_changes.clear()
         inventory = region.inventory
         is_first = not inventory.listed.is_set()
         shown = began

@@ -12,7 +12,7 @@ from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
-from fss_exporter.oci.polling.snapshot import PollState
+from fss_exporter.oci.snapshot import PollState
 
 if TYPE_CHECKING:
     from fss_exporter.oci.metrics.answers import SeriesColumn
@@ -25,7 +25,7 @@ _BETWEEN_LISTINGS_SECONDS: Final = (
 log = logging.getLogger(__name__)
 
 
-class RegionPoller:
+class RegionPolls:
     """Polls one region.
 
     Attributes:

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One account of OCI: its regions, the rounds over them, and the files that keep what is counted."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+
+from fss_exporter.background import Event
+from fss_exporter.errors import SourceError
+from fss_exporter.oci.calls import CallBudget, FailureLog, SelfMetrics
+from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials, regions_of
+from fss_exporter.oci.cloud_client import CloudClient
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.selection import InventorySelection
+from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger.ledger_file import LedgerFile
+from fss_exporter.oci.metric_table import METRICS, metrics_of
+from fss_exporter.oci.metrics.metric_queries import MetricQueries
+from fss_exporter.oci.minute_metrics import BY_MINUTE
+from fss_exporter.oci.minutes.minute_judge import MinuteJudge
+from fss_exporter.oci.polling.region_polls import RegionPolls
+from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
+from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.settings import Settings
+from fss_exporter.shard import WHOLE
+
+log = logging.getLogger(__name__)
+
+
+def file_name(settings: Settings, *parts: str | None) -> str:
+    """Return the name of a file of this poller or this shard, without its end."""
+    shard = "" if settings.oci.shard == str(WHOLE) else settings.oci.shard.replace("/", "-of-")
+    return "-".join(filter(None, ("fss-exporter", settings.oci.name, *parts, shard)))
+
+
+class Account:
+    """What polls one account with one version of the settings. Nothing is read or called before a round runs.
+
+    `clock` never goes back. `wait` waits for some seconds, and returns True to stop. `may_keep` tells whether the files of the
+    ledger are those of this poller.
+
+    Attributes:
+        stopping: set to end all waits and calls with `EndLoop`.
+        settings: limits and objectives. May be replaced while the exporter runs.
+        self_metrics: counters of the poller itself.
+        ledgers: what is counted, by region.
+        board: the newest snapshots.
+        regions: the regions, under the newest credentials.
+        inventories: the rounds that list resources.
+        polls: the rounds that query metrics.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        self_metrics: SelfMetrics,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool | None] | None = None,
+        ledgers: dict[str, Ledger] | None = None,
+        may_keep: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.stopping = Event()
+        self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
+        self.board = SnapshotBoard(settings.oci.name or settings.oci.tenancy or "")
+        self.regions = SignedRegions(partial(read_credentials, settings.oci), self._make, self._renew)
+        self.settings = settings
+        self.ledgers = {} if ledgers is None else ledgers
+        self._ledger_files: dict[str, LedgerFile] = {}  # by region
+        self.self_metrics = self_metrics
+        self._may_keep = may_keep
+        self._now, self._clock = now, clock
+        self._start = newest_complete(now())
+        self._sessions: dict[str, Session] = {}
+        oci = settings.oci
+        self.inventories = InventoryRounds(self.regions, lambda: self.settings, clock=clock)
+        self.polls = PollRounds(
+            self.regions, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
+        )
+        failures = cache(lambda region: FailureLog(region, log))
+        self.publisher = Publisher(
+            lambda: self.board.regions,
+            lambda region: SdkClient(self._sessions[region]),
+            lambda: self.settings,
+            failures=failures,
+            now=now,
+        )
+
+    @property
+    def region_names(self) -> Sequence[str]:
+        """Names of the regions, in the order of the alphabet. None before the credentials are read."""
+        return sorted(self._sessions)
+
+    def _make(self, held: Credentials) -> Sequence[AccountRegion]:
+        self.board.tenancy = self.settings.oci.name or held.tenancy_id
+        self._sessions = {
+            region: Session(
+                held,
+                region,
+                self.settings.oci,
+                budget=self.budget,
+                record=self.self_metrics.request,
+                clock=self._clock,
+                now=self._now,
+            )
+            for region in regions_of(self.settings.oci, held)
+        }
+        return [self._region(SdkClient(session), session.oci_now) for session in self._sessions.values()]
+
+    def _renew(self, held: Credentials) -> None:
+        for session in self._sessions.values():
+            session.use_credentials(held)
+
+    def _ledger(self, region: str, tenancy_id: str) -> tuple[Ledger, Callable[[Ledger], None]]:
+        """Return the ledger of a region, of an earlier version of the settings or of the file, and what keeps it."""
+        directory = self.settings.oci.ledger_directory
+        if directory is None:
+            return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
+        path = directory / f"{file_name(self.settings, region)}.ledger.json"
+        file = LedgerFile(path, f"{region} of {tenancy_id}", self._may_keep, clock=self._clock)
+        self._ledger_files[region] = file
+        if region not in self.ledgers:
+            self.ledgers[region] = file.read(lambda: Ledger(self._start))
+        return self.ledgers[region], file.write
+
+    def check_ledgers(self) -> None:
+        """Raise SourceError if the last poll of a region could not keep its ledger. The log has the reason."""
+        failures = [file.failure for file in list(self._ledger_files.values()) if file.failure]
+        if failures:
+            raise SourceError(", ".join(failures))
+
+    def _region(self, client: CloudClient, oci_now: Callable[[], float]) -> AccountRegion:
+        oci, selection, name = self.settings.oci, InventorySelection.of(self.settings), client.region
+        inventory_failures, query_failures = FailureLog(name, log), FailureLog(name, log)
+        inventory = InventoryRefresh(
+            client,
+            selection,
+            now=self._now,
+            report=inventory_failures.report,
+            publish=lambda state: self.board.publish(name, inventory=state),
+        )
+        ledger, keep = self._ledger(name, client.tenancy_id)
+        judge = MinuteJudge(ledger, lambda: self.settings)
+        queries = MetricQueries(
+            client,
+            ledger=ledger,
+            now=oci_now,
+            self_metrics=self.self_metrics,
+            failures=query_failures,
+            metrics={**METRICS, **metrics_of(selection.services)},
+            optional_services=selection.optional_services,
+            receivers={metric: judge.receiver(metric) for metric in BY_MINUTE},
+            awaited=judge.awaited,
+            intervals=oci.intervals,
+        )
+        polls = RegionPolls(
+            queries,
+            judge,
+            names_interval=oci.inventory_interval,
+            stale_after=oci.stale_after,
+            clock=self._clock,
+            keep=keep,
+        )
+        return AccountRegion(name, inventory, inventory_failures, polls)

@@ -8,6 +8,7 @@ import click
 
 from fss_exporter.cli.terminal import CommandGroup, echo
 from fss_exporter.flag_records import FilePath
+from fss_exporter.oci import settings_checks
 from fss_exporter.settings import Oci, Settings, load
 from fss_exporter.shard import WHOLE
 
@@ -19,9 +20,12 @@ def config() -> None:
 
 @config.command()
 @click.argument("file", type=FilePath(path_type=Path))
-def check(file: Path) -> None:
-    """Check FILE. Print every mistake with its line, or a summary of the settings. Use no network."""
-    settings = load(file)
+@click.option(
+    "--on-this-host", is_flag=True, help="Check also what depends on the host, as a poller does at its start."
+)
+def check(file: Path, on_this_host: bool) -> None:
+    """Check FILE. Print every mistake, or a summary of the settings. Use no network."""
+    settings = settings_checks.check(load(file), on_this_host=on_this_host)
     echo(f"{file}: correct")
     for line in _summary(settings):
         echo(f"  {line}")

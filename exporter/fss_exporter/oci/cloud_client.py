@@ -61,11 +61,12 @@ Points = dict[int, float]
 
 
 class Stream(Struct, frozen=True, gc=False):
-    """One metric stream: dimension values by name, and the points."""
+    """One metric stream: dimension values by name, the points, and the namespace of the metric if the answer names it."""
 
     dimensions: dict[str, Any]
     points: tuple[Point, ...] = field(name="aggregatedDatapoints")
     broken_points: int = 0
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[3] / "deploy" / "fss-exporter.example.yml"
 
 
-def check(path: Path) -> "subprocess.CompletedProcess[str]":
+def check(path: Path, *flags: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        ["fss-exporter", "config", "check", path], check=False, capture_output=True, text=True, timeout=120
+        ["fss-exporter", "config", "check", path, *flags], check=False, capture_output=True, text=True, timeout=120
     )
 
 
@@ -39,3 +41,28 @@ def test_no_key_material_is_read_or_shown(tmp_path: Path) -> None:
     answer = check(path)
     assert answer.returncode == 0
     assert "TOP-SECRET" not in answer.stdout + answer.stderr
+
+
+def test_an_interval_that_serve_refuses_is_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "intervals.yml"
+    path.write_text("oci:\n  intervals: {NoSuch: 2m, MountTargetIOPS: 10m}\n")
+    answer = check(path)
+    assert answer.returncode == 2
+    assert "oci.intervals: NoSuch is no metric of the poller" in answer.stderr
+    assert "oci.intervals: MountTargetIOPS judges each minute. Give at most 5m" in answer.stderr
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_ledger_directory_that_serve_refuses_is_a_mistake_on_this_host(is_there: bool, tmp_path: Path) -> None:
+    directory = tmp_path / "ledger"
+    if is_there:
+        directory.write_text("a file")
+    path = tmp_path / "ledger.yml"
+    path.write_text(f"oci:\n  ledger_directory: {directory}\n")
+    assert check(path).returncode == 0
+    answer = check(path, "--on-this-host")
+    assert answer.returncode == 2
+    assert f"oci.ledger_directory: {directory} is not a directory in which this user may write" in answer.stderr
+    directory.unlink(missing_ok=True)
+    directory.mkdir()
+    assert check(path, "--on-this-host").returncode == 0

@@ -190,10 +190,11 @@ def test_calls_go_through_the_proxy_of_the_environment_except_for_hosts_that_nee
     make: Make, region: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{gone.getsockname()[1]}")
+        port = gone.getsockname()[1]
+        monkeypatch.setenv("http_proxy", f"http://user:secret@127.0.0.1:{port}")
         monkeypatch.delenv("no_proxy", raising=False)
         monkeypatch.delenv("NO_PROXY", raising=False)
-    with pytest.raises(Unreachable):
+    with pytest.raises(Unreachable, match=f"no answer from the proxy 127.0.0.1:{port}, which the environment names"):
         listed(make(), region)
     assert not region.calls
     monkeypatch.setenv("no_proxy", "127.0.0.1")

@@ -21,9 +21,9 @@ from tests.region import Region
 
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError, UsageError
+from fss_exporter.oci import settings_checks
 from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, Ledger
 from fss_exporter.oci.ledger.ledger_file import LedgerFile, dump, load
-from fss_exporter.oci.polling import poller
 
 
 def test_a_mount_target_that_is_missing_in_one_listing_counts_each_minute_once() -> None:
@@ -97,6 +97,19 @@ def test_a_clock_that_goes_back_some_minutes_counts_no_minute_again(back: int) -
         run.poll.minute()
     run.poll.now -= back * 60.0
     for _ in range(30):
+        run.poll.minute()
+    assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
+
+
+def test_a_row_of_the_ledger_with_too_short_a_key_costs_nothing() -> None:
+    run = LedgerRun()
+    run.poll.minute(5)
+    for page in (page for _, page in run.poll.ledger.pages()):
+        for tally in list(page.values()):
+            page["short",] = tally
+    ledger = load(dump(run.poll.ledger, "eu"), "eu")
+    run.start(PolledRegion(run.cloud, now=run.poll.now, ledger=ledger))
+    for _ in range(20):
         run.poll.minute()
     assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
 
@@ -178,7 +191,7 @@ def test_a_ledger_directory_without_an_answer_is_told_and_no_mistake(
     regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     go = threading.Event()
-    monkeypatch.setattr(poller, "_DIRECTORY_SECONDS", 0.01)
+    monkeypatch.setattr(settings_checks, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(os, "access", lambda *_: go.wait(PROMPT_S))
     poller_of(regions(now=time.time), tmp_path / "c.yml", f"  ledger_directory: {tmp_path}\n")
     go.set()
@@ -215,6 +228,7 @@ class TestFile:
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[[], 60, "0", {"": 1}, 0]]}}',
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
             % ("f" * 46),
         ],

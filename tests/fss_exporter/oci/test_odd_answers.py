@@ -1,5 +1,6 @@
 """Rows and answers of an odd form: each costs only itself, or is a broken answer. In memory."""
 
+import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
 from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
-from fss_exporter.oci.cloud_client import Compartment, Scope
+from fss_exporter.oci.client.service_clients import decode_streams
+from fss_exporter.oci.cloud_client import Compartment, MetricRequest, Scope
 from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
@@ -89,6 +91,19 @@ def test_a_service_limit_that_is_no_number_is_left_out(value: object) -> None:
         {"name": "mount-target-count", "availabilityDomain": "AD-2", "value": 2},
     ]
     assert client(list_limit_values=rows).mount_target_limits() == {"AD-2": 2.0}
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_stream_of_another_namespace_is_broken_and_not_the_metric_that_was_asked_for(is_whole: bool) -> None:
+    point = {"timestamp": "2026-11-24T12:00:00Z", "value": 1.0}
+    points = [point] if is_whole else [point, {}]
+    streams: list[dict[str, Any]] = [
+        {"namespace": of, "dimensions": {}, "aggregatedDatapoints": points} for of in ("oci_filestorage", "x")
+    ]
+    content = json.dumps([*streams, {"dimensions": {}, "aggregatedDatapoints": points}]).encode()
+    client = SdkClient(saying({"summarize_metrics_data": decode_streams(content)}))
+    taken = client.summarize(MetricRequest(Scope(TENANCY), "oci_filestorage", "q", 0, 60))
+    assert [stream is not None for stream in taken] == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -181,10 +181,14 @@ class TestPlan:
         (step,) = made.changes
         assert (step.kind, step.ocid, step.etag) == ("delete", "ocid1.alarm.kerberos-errors", "etag-kerberos-errors")
 
-    def test_of_two_with_the_same_tag_the_older_stays(self) -> None:
+    def test_of_two_with_the_same_tag_the_older_stays_and_a_flag_deletes_the_other(self) -> None:
         first, *rest = stored(self.alarms)
         double = Existing("ocid1.alarm.double", {**first.body, "timeCreated": "2026-02-01T00:00:00Z"}, "etag-double")
-        (step,) = plan(self.alarms, [double, first, *rest], {}).changes
+        owned = [double, first, *rest]
+        made = plan(self.alarms, owned, {})
+        assert made.changes == ()
+        assert [step.ocid for step in made.of("clash")] == ["ocid1.alarm.double"]
+        (step,) = plan(self.alarms, owned, {}, delete_copies=True).changes
         assert (step.kind, step.ocid) == ("delete", "ocid1.alarm.double")
 
     def test_a_foreign_alarm_of_the_same_name_is_left_alone_and_not_doubled(self) -> None:

@@ -305,7 +305,7 @@ class TestTwoAppliesAtTheSameTime:
         assert (second.code, second.out.splitlines()[-1]) == (0, "Done: 2 of 2.")
         assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 2
 
-    def test_with_other_flags_both_say_so_and_the_next_offers_to_remove_the_younger(
+    def test_with_other_flags_both_say_so_and_a_flag_removes_the_younger(
         self, operator: Operator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         operator.alarms("apply")
@@ -315,6 +315,9 @@ class TestTwoAppliesAtTheSameTime:
         assert second.code == 1
         assert "fss-kerberos-errors is there 2 times: ocid1.alarm" in second.err
         assert "Run apply again" in second.err
-        assert "2 to delete" in operator.alarms("plan").out
-        assert operator.alarms("apply", "--yes").code == 0
+        assert "2 left alone" in operator.alarms("plan").out
+        assert operator.alarms("apply", "--yes").code == 1
+        assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 4
+        assert "2 to delete" in operator.alarms("plan", "--delete-copies").out
+        assert operator.alarms("apply", "--yes", "--delete-copies").code == 0
         assert len(clients(operator.region).monitoring.list_alarms(STORAGE).data) == 2

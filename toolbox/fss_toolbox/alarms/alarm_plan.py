@@ -118,33 +118,47 @@ def plan(
     owned: Iterable[Existing],
     foreign: Mapping[str, str],
     order: mql.JoinOrder | None = None,
+    *,
+    delete_copies: bool = False,
 ) -> Plan:
     """Compare the wanted alarms with the pack's alarms (`owned`) and all others (`foreign`, OCID by display name).
 
     `order` is how the service reads `&&` and `||` without parentheses. If it is not known, a mixture without parentheses
-    differs from each query with parentheses.
+    differs from each query with parentheses. A second alarm with the tags of the first may be a person's copy, so that
+    `delete_copies` alone deletes it.
     """
     present: dict[str, list[Existing]] = defaultdict(list)
     for existing in owned:
         present[str(existing.body["freeformTags"][KEY_TAG])].append(existing)
     steps: list[Step] = []
     for alarm in wanted:
-        oldest_first = sorted(
-            present.pop(alarm.key, []),
-            key=lambda present_alarm: (str(present_alarm.body.get("timeCreated", "")), present_alarm.ocid),
-        )
+        oldest_first = _oldest_first(present.pop(alarm.key, []))
         if oldest_first:
             steps.append(_compare(alarm, oldest_first[0], order))
-            steps += [_deletion(double, f"a second one beside {oldest_first[0].ocid}") for double in oldest_first[1:]]
+            steps += _copies(oldest_first, delete=delete_copies)
         elif alarm.name in foreign:
             reason = f"{foreign[alarm.name]} has this name and not our tags"
             steps.append(Step("clash", alarm.name, ocid=foreign[alarm.name], reason=reason))
         else:
             steps.append(Step("create", alarm.name, alarm.body))
     for gone in present.values():
-        steps += [_deletion(existing, "no longer wanted here") for existing in gone]
+        oldest_first = _oldest_first(gone)
+        steps += [_deletion(oldest_first[0], "no longer wanted here"), *_copies(oldest_first, delete=delete_copies)]
     shown: tuple[StepKind, ...] = ("create", "update", "delete", "unchanged", "clash")
     return Plan(tuple(sorted(steps, key=lambda step: (shown.index(step.kind), step.name, step.ocid))))
+
+
+def _oldest_first(alarms: Iterable[Existing]) -> list[Existing]:
+    return sorted(alarms, key=lambda alarm: (str(alarm.body.get("timeCreated", "")), alarm.ocid))
+
+
+def _copies(oldest_first: Sequence[Existing], *, delete: bool) -> Iterator[Step]:
+    for copy in oldest_first[1:]:
+        reason = f"a copy with the tags of {oldest_first[0].ocid}"
+        if delete:
+            yield _deletion(copy, reason)
+        else:
+            yield Step("clash", copy.name, ocid=copy.ocid, reason=f"{reason}. --delete-copies deletes it")
 
 
 def removal(owned: Iterable[Existing]) -> Plan:

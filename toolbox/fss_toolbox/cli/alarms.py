@@ -97,7 +97,14 @@ def render(flags: RenderFlags) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlarmPlanFlags(AlarmFlags):
+class CopiesFlags(AlarmFlags):
+    """The flags of a comparison with the alarms that are there."""
+
+    delete_copies: bool = switch("--delete-copies", "Delete further alarms with the tags of one of ours.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmPlanFlags(CopiesFlags):
     """The flags of `alarms plan`."""
 
     detailed: bool = switch("--detailed-exitcode", "Exit with 0: no changes, 2: changes, 1: error.")
@@ -123,7 +130,7 @@ def plan(flags: AlarmPlanFlags) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyFlags(AlarmFlags):
+class ApplyFlags(CopiesFlags):
     """The flags of `alarms apply`."""
 
     file: Path | None = argument(metavar="[PLAN]", required=False, type=NEW_FILE)
@@ -166,7 +173,7 @@ def destroy(flags: DestroyFlags) -> int:
     return _carried_out(removal(owned), service, yes=flags.yes)
 
 
-def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
+def _planned(options: CopiesFlags) -> tuple[SavedPlan, Alarms]:
     settings = options.settings_of_account()
     session = session_of(settings)
     facts = options.recorded_region(session.region)
@@ -182,7 +189,7 @@ def _planned(options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
         owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
     _note_missing_iops(wanted, estate.spellings)
     _note_missing_mount_targets(pack, scope, estate)
-    planned = alarm_plan.plan(wanted, owned, foreign, join_order(facts))
+    planned = alarm_plan.plan(wanted, owned, foreign, join_order(facts), delete_copies=options.delete_copies)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
 
@@ -285,7 +292,9 @@ def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:
     for alarm, ocids in repeated.items():
         tables.note(f"{alarm} is there {len(ocids)} times: {', '.join(ocids)}")
     if repeated:
-        tables.note("another apply ran at the same time. Run apply again, which offers to delete the younger alarms")
+        tables.note(
+            "another apply ran at the same time. Run apply again with --delete-copies, which deletes the younger alarms"
+        )
     return int(bool(repeated))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from circuitbreaker import CircuitBreakerError
+from oci._vendor.requests.utils import get_environ_proxies, select_proxy
 from oci.exceptions import ServiceError
 
 from fss_exporter.errors import BrokenAnswer, CloudError, LateAnswer, NotAuthorized, Throttled, TooMuchData, Unreachable
@@ -103,9 +104,13 @@ def _wraps_one_of(names: set[str], error: OSError) -> bool:
 
 
 def _from_host(error: OSError) -> str:
-    """Return ` from HOST:PORT` of the silent server. Empty before a server was called."""
+    """Return ` from HOST:PORT` of the silent server or proxy. Empty before a server was called."""
     urls = (getattr(getattr(inner, "request", None), "url", None) for inner in _wrapped(error))
-    return next((f" from {urlsplit(url).netloc}" for url in urls if isinstance(url, str)), "")
+    url = next((url for url in urls if isinstance(url, str)), "")
+    if url and _wraps_one_of({"ProxyError"}, error):
+        proxy = str(select_proxy(url, get_environ_proxies(url)) or "")
+        return f" from the proxy {proxy.rpartition('@')[2].removeprefix('http://')}, which the environment names"
+    return f" from {urlsplit(url).netloc}" if url else ""
 
 
 def _detail(error: Exception) -> str:

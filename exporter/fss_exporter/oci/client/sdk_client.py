@@ -119,7 +119,8 @@ class SdkClient:
             **request.scope.parameters,
         )
         streams: list[Stream | None] = answer.data
-        return streams
+        asked = (None, request.namespace)
+        return [stream if stream and stream.namespace in asked else None for stream in streams]
 
     def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}

@@ -126,7 +126,9 @@ def _converted(row: object) -> Stream | None:
     if dimensions is None:
         return None
     points = tuple(point for raw in row["aggregatedDatapoints"] if (point := _as(Point, raw)) is not None)
-    return Stream(dimensions, points, len(row["aggregatedDatapoints"]) - len(points))
+    namespace = row.get("namespace")
+    broken = len(row["aggregatedDatapoints"]) - len(points)
+    return Stream(dimensions, points, broken, namespace if isinstance(namespace, str) else None)
 
 
 def _as(kind: type[_T], row: object) -> _T | None:

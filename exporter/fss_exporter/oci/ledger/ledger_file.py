@@ -62,7 +62,7 @@ def load(content: bytes, place: str) -> Ledger:
     """Return the ledger of a region and tenancy from JSON.
 
     Raises:
-        ValueError: this is no ledger of the place, or a number is impossible.
+        ValueError: this is no ledger of the place, a number is impossible, or a row names no resource.
     """
     document = msgspec.json.decode(content, type=_Document)  # its errors are ValueErrors
     if (document.version, document.place) != (_VERSION, place):
@@ -77,6 +77,8 @@ def load(content: bytes, place: str) -> Ledger:
             are_sums = row.totals and all(0 <= total < _LARGEST for total in (*row.totals.values(), row.held_back))
             if not (are_minutes and are_sums):
                 raise ValueError(f"an impossible number in {name}")
+            if not row.key:
+                raise ValueError(f"a row of no resource in {name}")
             page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
     return ledger
 

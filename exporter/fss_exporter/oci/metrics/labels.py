@@ -132,6 +132,7 @@ class StreamLabels:
         self._inventory = inventory
         self._known: dict[Key, LabelledStream] = {}
         names = rule.dimensions + dimensions
+        self._length = len(names)
         getter = itemgetter(*names)
         self._key_of: Callable[[Mapping[str, Any]], Key] = (
             getter if len(names) > 1 else lambda values: (getter(values),)
@@ -153,7 +154,9 @@ class StreamLabels:
                 self._known[key] = LabelledStream(stream.key, labels)
 
     def labels(self, key: Key) -> Labels | None:
-        """Return the labels of a key, None for a resource missing in the inventory."""
+        """Return the labels of a key, None for a resource missing in the inventory, and for a key of another metric."""
+        if len(key) != self._length:  # of an edited ledger
+            return None
         owner = self._rule.labels(self._inventory, key)
         return None if owner is None else (*self._place, *owner, *key[len(self._rule.dimensions) :])
 

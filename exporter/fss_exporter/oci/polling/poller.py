@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The poller: its accounts, a reload of their settings, and the lease that lets one of several equal pollers lead."""
 
-import logging
 import os
 import re
 import socket
@@ -9,21 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from secrets import token_hex
-from typing import Final
 
-from fss_exporter.background import Worker, at_once, within
-from fss_exporter.errors import SourceError, UsageError
-from fss_exporter.oci.metric_table import METRICS, SERVICE_METRICS
-from fss_exporter.oci.minute_metrics import BY_MINUTE
+from fss_exporter.background import Worker, at_once
+from fss_exporter.errors import UsageError
 from fss_exporter.oci.polling.account import Account, file_name
 from fss_exporter.oci.polling.account_loops import STOP_SECONDS, AccountLoops
 from fss_exporter.oci.polling.lease import LOOK_SECONDS, Lease
+from fss_exporter.oci.settings_checks import check
 from fss_exporter.settings import Settings
-
-_LONGEST_OF_JUDGED: Final = 300.0  # seconds between two queries; FssOciDataLate fires at seven minutes
-_DIRECTORY_SECONDS: Final = 5.0  # for a look at a directory. A reload may take ten seconds
-
-log = logging.getLogger(__name__)
 
 
 class Poller:
@@ -48,7 +40,7 @@ class Poller:
         wait: Callable[[float], bool | None] | None = None,
     ) -> None:
         self._load = load
-        accounts = _checked(load()).each_account
+        accounts = check(load()).each_account
         self._names = [account.oci.name for account in accounts]
         is_alone = len(accounts) == 1
         self._lease_path = _lease_path(accounts)
@@ -104,7 +96,7 @@ class Poller:
         Raises:
             UsageError: the settings are wrong, or need a restart; the ones in force stay.
         """
-        fresh = _checked(self._load()).each_account
+        fresh = check(self._load()).each_account
         if [account.oci.name for account in fresh] != self._names:
             raise UsageError("oci: names of accounts changed, which takes a restart")
         if _lease_path(fresh) != self._lease_path:
@@ -141,30 +133,3 @@ def _own_name() -> str:
     """Return a name that no other process has."""
     host = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname())
     return f"{host}:{os.getpid()}:{token_hex(4)}"
-
-
-def _checked(settings: Settings) -> Settings:
-    """Return the settings, or raise UsageError if the ledger cannot be kept where they say, or an interval is of no metric."""
-    known = METRICS.keys() | SERVICE_METRICS.keys()
-    for name, seconds in settings.oci.intervals.items():
-        if name not in known:
-            raise UsageError(f"oci.intervals: {name} is no metric of the poller. docs/metrics.md has the names")
-        if name in BY_MINUTE and seconds > _LONGEST_OF_JUDGED:
-            raise UsageError(f"oci.intervals: {name} judges each minute. Give at most {_LONGEST_OF_JUDGED / 60:.0f}m")
-    directory = settings.oci.ledger_directory
-    if directory is not None and not _takes_files(directory):
-        raise UsageError(f"oci.ledger_directory: {directory} is not a directory in which this user may write")
-    return settings
-
-
-def _takes_files(directory: Path) -> bool:
-    """Return whether this user may write in a directory. One whose file system does not answer now may do so later."""
-
-    def look() -> bool:
-        return directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)
-
-    try:
-        return within(_DIRECTORY_SECONDS, look, f"a look at {directory}")
-    except SourceError as hangs:
-        log.error("oci.ledger_directory: %s. The poller goes on, and each poll tries the directory again", hangs)  # noqa: TRY400  # no mistake of the exporter
-        return True

@@ -14,6 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 from lab.pictures.replay import Labels, Rules, Server, Stored, samples_of
+from prometheus_client import PROCESS_COLLECTOR
 from tests.clock import NOON, Clock
 from tests.exposition_text import written
 from tests.region import shared_account
@@ -168,7 +169,7 @@ class _Target:
     def scrape(self, at: float) -> None:
         rows = []
         if self.collect is not None:
-            body = written(self.collect())
+            body = written((*self.collect(), *PROCESS_COLLECTOR.collect()))  # of the one process that plays all
             rows = list(samples_of(body, self.labels))
             rows.append(((("__name__", "scrape_samples_scraped"), *self.labels), float(len(rows))))
             rows.append(((("__name__", "scrape_duration_seconds"), *self.labels), len(rows) * 2e-6))

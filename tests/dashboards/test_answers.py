@@ -21,6 +21,14 @@ from fss_exporter.model.state import State
 from fss_toolbox.plan.comparison import shipped_prices
 
 _AT = "20m"
+_RECORDED = {rule.name: rule.expr for path in (RULES / "load.yml",) for rule in rules_of(path) if not rule.is_alert}
+
+
+def _computed(expr: str, name: str) -> str:
+    """An expression with a rule in place of the series that it records."""
+    return re.sub(rf"{name}(?![\w:{{])", lambda _: f"({_RECORDED[name]})", expr)
+
+
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
 """Variables of the dashboard of one mount target. All other variables have the value All."""
 
@@ -302,7 +310,7 @@ def test_a_number(
 ) -> None:
     expr, *_ = _expressions(_panel(file, title))
 
-    ask(tmp_path, series, [(expr, expected)])
+    ask(tmp_path, series, [(_computed(expr, "mount_target:fss_utilisation:fullest"), expected)])
 
 
 @pytest.mark.parametrize(
@@ -502,8 +510,125 @@ def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
     ask(tmp_path, series, [(substituted(offered), [('{mount_target="mt", mount_target_id="1"}', 1)])])
 
 
+_TABLE = "Mount targets: how close, who, what now"
+
+
+def _column(name: str, title: str = _TABLE) -> str:
+    """The query of the fleet whose value or label is a column."""
+    panel = _panel("fleet", title)
+    (expr,) = (
+        expr
+        for _, expr, legend in panel.queries()
+        if legend == name or (legend == "info" and f'"{name}", "$1"' in expr)
+    )
+    return substituted(expr, _CHOSEN)
+
+
+def test_the_worst_state_comes_first_then_the_fullest_ceiling_then_what_clients_prove(tmp_path: Path) -> None:
+    rank, *_ = _expressions(_panel("fleet", _TABLE))
+    series = _row("calm") | _row("near") | _row("nearer") | _row("slow")
+    for name, state in (("calm", State.FINE), ("near", State.NEAR), ("nearer", State.NEAR), ("slow", State.SLOW)):
+        series[f'mount_target:fss_state:worst{{region="r", mount_target_id="{name}", mount_target="{name}"}}'] = (
+            f"{state}x20"
+        )
+    series |= _share("last", "calm", 0.7) | _share("last", "near", 0.85) | _share("at_least", "nearer", 0.9)
+    ranks = [("calm", 0.35), ("near", 2.425), ("nearer", 2.45), ("slow", 3)]
+
+    ask(
+        tmp_path,
+        series,
+        [(f"max by (mount_target) ({rank})", [(f'{{mount_target="{name}"}}', at) for name, at in ranks])],
+    )
+
+
+_SERVICE = {
+    'address:fss_clients:count{network="n", address="10.0.0.9"}': "5x20",
+    'address:fss_client_estimated_iops:rate5m{network="n", address="10.0.0.9"}': "100x20",
+    'address:fss_state:clients{network="n", address="10.0.0.9"}': f"{State.SLOW}x20",
+    'address:fss_client_utilisation:ratio{network="n", address="10.0.0.9", resource="bandwidth"}': "0.9x20",
+    'fss_client_service_info{network="n", address="10.0.0.9", service="nas"}': "1x20",
+}
+
+
+def test_agents_alone_show_the_state_of_an_address_and_its_stated_ceiling(tmp_path: Path) -> None:
+    rank, ways, state, *_ = _expressions(_panel("fleet", _TABLE))
+    known = [substituted(expr) for _, expr, _ in _panel("fleet", _TABLE).queries() if "at least" in expr]
+    led = '{chosen="10.0.0.9", dashboard="fss-clients", variable="address"}'
+
+    ask(
+        tmp_path,
+        _SERVICE,
+        [
+            (f"sum by (mount_target, resource) ({rank})", [('{mount_target="10.0.0.9", resource="bandwidth"}', 3.45)]),
+            (f"count by (dashboard, variable, chosen) ({ways})", [(led, 1)]),
+            (f"sum by (mount_target) ({state})", [('{mount_target="10.0.0.9"}', State.SLOW)]),
+            (f"count by (known) ({known[0]})", [('{known="at least 90 %"}', 1)]),
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("by_clients", "share", "state"), [(State.FINE, 0.7, State.NOT_KNOWN), (State.FINE, 0.8, State.NEAR)]
+)
+def test_clients_alone_prove_no_address_fine(tmp_path: Path, by_clients: State, share: float, state: State) -> None:
+    series = {
+        'address:fss_state:clients{network="n", address="10.0.0.9"}': f"{by_clients}x20",
+        'address:fss_client_utilisation:ratio{network="n", address="10.0.0.9", resource="bandwidth"}': f"{share}x20",
+    }
+
+    ask(tmp_path, series, [(f"sum({_column('state')})", [("{}", state)])])
+
+
+def test_beside_mount_targets_that_a_poller_knows_another_service_is_no_mount_target(tmp_path: Path) -> None:
+    rank, *_ = _expressions(_panel("fleet", _TABLE))
+
+    ask(
+        tmp_path,
+        _SERVICE | _row("m"),
+        [(f'count(({rank}) and on (address) label_replace(vector(1), "address", "10.0.0.9", "", ""))', [])],
+    )
+
+
+@pytest.mark.parametrize(
+    ("coverage", "was"),
+    [("0.8x20", None), ("0.8x10 0.7x10", None), ("0.8x10 0.4x10", 0.8), ("0.8x10 stale", 0.8)],
+    ids=["as it was", "a little less", "half of the agents are gone", "all agents are gone"],
+)
+def test_coverage_that_fell_shows_what_it_was(tmp_path: Path, coverage: str, was: float | None) -> None:
+    labels = 'region="r", mount_target_id="m", mount_target="m"'
+    series = _row("m") | {f"mount_target:fss_client_coverage:ratio{{{labels}}}": coverage}
+
+    ask(tmp_path, series, [(_column("covered"), [] if was is None else [(f"{{{labels}}}", was)])])
+
+
+_SAME_NAME = 'fss_mount_target_info{job="p", instance="p", tenancy="%s", region="%s", mount_target_id="%d", mount_target="%s", address="10.0.0.%d"}'
+
+
+def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
+    tail = "ocid1.tenancy.oc1..aaaabbbbcccc"
+    places = [
+        ("acme", "r1", "home", "home, r1"),
+        ("acme", "r2", "home", "home, acme"),
+        (tail, "r2", "home", "home, bbcccc"),
+        ("acme", "r1", "twin", "twin, 10.0.0.3"),
+        ("acme", "r1", "twin", "twin, 10.0.0.4"),
+        ("acme", "r1", "alone", "alone"),
+    ]
+    series = {
+        _SAME_NAME % (tenancy, region, at, name, at): "1x20" for at, (tenancy, region, name, _) in enumerate(places)
+    }
+    series |= {
+        f'fss_oci_poll_timestamp_seconds{{job="p", instance="p", tenancy="{tenancy}", region="{region}"}}': "0+60x20"
+        for tenancy, region, _, _ in places
+    }
+    listed = _computed(_RECORDED["mount_target:fss_mount_target:info"], "mount_target:fss_mount_target:last")
+    named = [(f'{{mount_target="{name}"}}', 1) for *_, name in places]
+
+    ask(tmp_path, series, [(f"count by (mount_target) ({listed})", named)])
+
+
 def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> None:
-    *_, client, _, _ = _expressions(_panel("fleet", "Mount targets: how close, who, what now"))
+    client = _column("client")
     row = 'address="10.0.0.1", network="%s", region="%s", mount_target_id="%s", mount_target="mt"'
     series = {}
     for region in ("a", "b"):
@@ -656,7 +781,7 @@ def test_the_first_mount_targets_are_those_of_the_chosen_compartment(tmp_path: P
         series[f'mount_target:fss_mount_target:info{{{labels}, compartment="{compartment}"}}'] = "1x20"
         series[f"mount_target:fss_utilisation:max{{{labels}}}"] = f"{at / 20}x20"
 
-    shown = '{__name__="mount_target:fss_utilisation:max", mount_target="0", mount_target_id="0", region="r"}'
+    shown = '{mount_target="0", mount_target_id="0", region="r"}'
     ask(tmp_path, series, [(busiest, [(shown, 0)])])
 
 

@@ -23,6 +23,7 @@ from tools.dashboards.words import (
     MOUNT_TARGET,
     RESOURCE_WORDS,
     RESOURCES,
+    STATE_WORDS,
     TO_CONSOLE,
     TO_DASHBOARD,
     TO_MOUNT_TARGET,
@@ -31,13 +32,13 @@ from tools.dashboards.words import (
     counted,
     data_age,
     here,
-    named,
     nearest_here,
     poll_age,
     to_client,
     with_network,
 )
 
+from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 # Alerts of agents have no region; they belong to every choice of regions.
@@ -49,17 +50,11 @@ def _firing(severity: str) -> str:
     return counted(alerts, "fss_agents:count")  # a series wherever the rules run
 
 
-_FRESH = here("mount_target:fss_utilisation:ratio")
-_LAST = here("mount_target:fss_utilisation:last")
-_AT_LEAST = here("mount_target:fss_utilisation:at_least")
-_STALE = f"({_LAST} unless on (region, mount_target_id, resource) mount_target:fss_utilisation:ratio)"
-_LARGEST = f"max by ({MOUNT_TARGET}) ({_FRESH})"
-_FULLEST = (
-    f"({_LARGEST} >= {WARNING_RATIO:g}\nor\n{_LARGEST} and on (region, mount_target_id) mount_target:fss_utilisation:max"
-    f"\nunless on (region, mount_target_id) (max by ({MOUNT_TARGET}) ({_STALE}) > {_LARGEST}))"
-)
-"""The fullest ceiling by fresh figures of OCI. A lower share does not answer for a ceiling that was fuller and is no longer told."""
-_KNOWN = here("mount_target:fss_utilisation:max")
+_FRESH = "mount_target:fss_utilisation:ratio"
+_LAST = "mount_target:fss_utilisation:last"
+_AT_LEAST = "mount_target:fss_utilisation:at_least"
+_FULLEST = f"max by ({MOUNT_TARGET}) {here('mount_target:fss_utilisation:fullest')}"
+"""The share of the fullest ceiling, of the mount targets of which fresh figures of OCI tell it."""
 _UNKNOWN = f"({all_here()} unless on (region, mount_target_id) {_FULLEST})"
 """Mount targets whose load no fresh figure of OCI tells."""
 
@@ -69,25 +64,39 @@ def _utilisation(resource: str) -> str:
 
 
 def _each(expr: str, *more: str) -> str:
-    return f"max by ({', '.join((MOUNT_TARGET, *more))}) ({here(expr)})"
+    return f"max by ({', '.join((MOUNT_TARGET, *more))}) {here(expr)}"
 
 
-_OVER = f"count(max by (region, mount_target_id) ({_FRESH} or {_AT_LEAST}) >= {WARNING_RATIO:g})"
+_ROW = f"{MOUNT_TARGET}, network, address"
+_JOINED = f"* on (network, address) group_left ({MOUNT_TARGET}) address:fss_mount_target:join"
+
+
+def _by_address(expr: str) -> str:
+    """Series of addresses that no poller knows, with the address for a name. Chosen regions hide them, because they have none.
+
+    Other services have a row of their own, but agents alone do not tell them from mount targets at a glance.
+    """
+    elsewhere = "address:fss_mount_target:join or fss_client_service_info and on () mount_target:fss_mount_target:info"
+    return (
+        f'label_replace(({expr}) unless on (network, address) ({elsewhere}), "mount_target", "$1", "address", "(.+)")'
+    )
+
+
+_IOPS_OF_ADDRESS = "sum by (network, address) (address:fss_client_estimated_iops:rate5m)"
+_STATED = 'max by (network, address, resource) (address:fss_client_utilisation:ratio{resource!="peak_iops"})'
+_ADDRESSES = _by_address(_IOPS_OF_ADDRESS)
+
+_OVER = f"count(max by (region, mount_target_id) {here(f'({_FRESH} or {_AT_LEAST})')} >= {WARNING_RATIO:g})"
 _FULLEST_IF_KNOWN = (
     f"topk(1, {_FULLEST} >= {WARNING_RATIO:g})\nor on ()\n(topk(1, {_FULLEST}) unless on () count({_UNKNOWN}))"
 )
-_FULLEST_LAST = f"topk(1, max by ({MOUNT_TARGET}) ({_LAST}))\nunless on ()\n({_FULLEST_IF_KNOWN})"
+_FULLEST_IN_GREY = f"unless on () ({_FULLEST} >= {WARNING_RATIO:g})\nand on () count({_UNKNOWN})"
 
 _NOT_POLLED = f"max({poll_age(IN_REGION)} unless on (tenancy, region) poller:fss_polling:info)"
 _DATA_AGE = (
     f'label_replace({_NOT_POLLED}, "said", "not polled", "", "")\n'
     f'or on ()\nlabel_replace({data_age(IN_REGION)}, "said", "newest minute", "", "")'
 )
-
-
-def _by_id(expr: str) -> str:
-    """The largest of series that reach back, with the name of today: a mount target that was renamed has one row."""
-    return named(f"max by (region, mount_target_id) ({here(expr)})")
 
 
 _STATS = [
@@ -109,7 +118,7 @@ _STATS = [
         f"Over {100 * WARNING_RATIO:.0f} %",
         f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. 0 is shown only while the load of every mount target is "
         "known. In grey: how many mount targets have no fresh figure.",
-        Query(f"{_OVER}\nor\n(0 * count({_KNOWN}) unless on () count({_UNKNOWN}))", "mount targets"),
+        Query(f"{_OVER}\nor\n(0 * count({_FULLEST}) unless on () count({_UNKNOWN}))", "mount targets"),
         Query(f"count({_UNKNOWN}) unless on () {_OVER}", "not known"),
         steps=NOT_ZERO_STEPS,
         width=4,
@@ -119,9 +128,9 @@ _STATS = [
         "The highest share of any ceiling in use, and the mount target. Orange: plan a mount target or move load. Red: clients are slowed down. In "
         "grey: the last known figure, or what the clients prove at least, because fresh figures of OCI are missing.",
         Query(_FULLEST_IF_KNOWN, "{{mount_target}}"),
-        Query(_FULLEST_LAST, "{{mount_target}}, last known"),
+        Query(f"topk(1, {_each(_LAST)})\n{_FULLEST_IN_GREY}", "{{mount_target}}, last known"),
         Query(
-            f"topk(1, max by ({MOUNT_TARGET}) ({_AT_LEAST}))\nunless on () ({_FULLEST_IF_KNOWN})\nunless on () ({_LAST})",
+            f"topk(1, {_each(_AT_LEAST)})\n{_FULLEST_IN_GREY}\nunless on () {here(_LAST)}",
             "{{mount_target}}, at least",
         ),
         unit="percentunit",
@@ -163,52 +172,63 @@ _NEAREST = graph(
 )
 
 
-_ROW = f"{MOUNT_TARGET}, network, address"
-_ADDRESS_OF = "* on (region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
-_JOINED = f"* on (network, address) group_left ({MOUNT_TARGET}) address:fss_mount_target:join"
-
-
-def _by_address(expr: str) -> str:
-    """Series of addresses that no poller knows, with the address for a name. Chosen regions hide them, because they have none."""
-    alone = f"({expr}) unless on (network, address) (address:fss_mount_target:join or fss_client_service_info)"
-    return f'label_replace({alone}, "mount_target", "$1", "address", "(.+)")'
-
-
-_ADDRESSES = _by_address("sum by (network, address) (address:fss_client_estimated_iops:rate5m)")
-_RANK = (
-    f"topk by ({_ROW}) (1, max by ({_ROW}, resource) (({_LAST} or {_AT_LEAST}) {_ADDRESS_OF}))\n"
-    f"or\n0 * group by ({_ROW}) ({all_here()} {_ADDRESS_OF} unless on (region, mount_target_id) ({_LAST} or {_AT_LEAST}))\n"
-    f"or\n{_ADDRESSES} / 1e9"
+_ADDRESS_OF = "* on (tenancy, region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
+_SHARE_KNOWN = _each(f"({_LAST} or {_AT_LEAST})", "tenancy", "resource")
+_STATES = _each("mount_target:fss_state:worst", "tenancy")
+_STATE_OF_ADDRESS = f"clamp_min(max by (network, address) (address:fss_state:clients or ({_STATED} >= {WARNING_RATIO:g}) * 0 + {State.NEAR}), {State.NOT_KNOWN})"
+"""What clients and stated ceilings prove. Clients alone prove no address fine, as no mount target without a poller is."""
+_OF_ADDRESSES = (
+    f"({_STATE_OF_ADDRESS} or {_IOPS_OF_ADDRESS} * 0)\n+ on (network, address) group_left (resource)\n"
+    f"topk by (network, address) (1, clamp_max({_STATED}, 1.5) / 2 or {_IOPS_OF_ADDRESS} / 1e9)"
 )
-"""Rows in the order of urgency: the last known share, else what clients prove, then addresses without a known ceiling by their IOPS."""
+_RANK = (
+    f"max by ({_ROW}) ({_STATES} {_ADDRESS_OF})\n+ on (region, mount_target_id) group_left (resource)\n"
+    f"topk by (region, mount_target_id) (1, clamp_max({_SHARE_KNOWN}, 1.5) / 2 or {_STATES} * 0)\n"
+    f"or\n{_by_address(_OF_ADDRESSES)}"
+)
+"""Rows in the order of urgency: the worst state first, then the largest share that is known, then the IOPS of an address."""
 
 
-def _with_way(expr: str) -> str:
-    """The dashboard of a row, because an address that is no known mount target has the one of its clients."""
-    for label, target, address in (
-        ("dashboard", "fss-mount-target", "fss-clients"),
-        ("variable", "mount_target", "address"),
-    ):
-        expr = f'label_replace({expr}, "{label}", "{address}", "", "")'
-        expr = f'label_replace({expr}, "{label}", "{target}", "mount_target_id", ".+")'
-    return f'label_replace(label_replace({expr}, "chosen", "$1", "address", "(.+)"), "chosen", "$1", "mount_target_id", "(.+)")'
+def _with_way(expr: str, dashboard: str, variable: str, label: str) -> str:
+    """Rows with the dashboard that a click leads to, and what it chooses there."""
+    chosen = f'label_replace({expr}, "chosen", "$1", "{label}", "(.+)")'
+    return (
+        f'label_replace(label_replace({chosen}, "dashboard", "{dashboard}", "", ""), "variable", "{variable}", "", "")'
+    )
 
 
-def _said(expr: str, words: str, by: str = MOUNT_TARGET) -> str:
-    """Whole numbers as a text in the label `known`."""
-    return f'label_replace(count_values by ({by}) ("known", round({expr})), "known", "{words}", "known", "(.+)")'
+_ROWS = f"group by ({_ROW}) ({all_here()} {_ADDRESS_OF})"
+_WAYS = "\nor\n".join(
+    (
+        _with_way(_ROWS, "fss-mount-target", "mount_target", "mount_target_id"),
+        _with_way(f"0 * {_ADDRESSES}", "fss-clients", "address", "address"),
+    )
+)
+
+
+def _said(expr: str, words: str, by: str = MOUNT_TARGET, into: str = "known") -> str:
+    """Whole numbers as a text in the label `into`."""
+    return f'label_replace(count_values by ({by}) ("{into}", round({expr})), "{into}", "{words}", "{into}", "(.+)")'
 
 
 _SHARE = 'resource!="connections"'
-_SOURCE = f"(group by ({MOUNT_TARGET}, source) ({here(f'mount_target:fss_utilisation:ratio{{{_SHARE}}}')}) and on (region, mount_target_id) {_FULLEST})"
-_SAID = (
-    f'label_replace(label_replace({_SOURCE}, "known", "measured", "source", "measured"), "known", "estimated", "source", "oci")',
-    _said(f"100 * max by ({MOUNT_TARGET}) ({_LAST})", "was $1 %"),
-    _said(f"100 * max by ({MOUNT_TARGET}) ({_AT_LEAST})", "at least $1 %"),
+_MINUTES_OLD = f"{_each(f'mount_target:fss_utilisation_age:seconds{{{_SHARE}}}')} / 60"
+_WAS = f"{_said(f'100 * {_each(_LAST)}', 'was $1 %')}\n* on ({MOUNT_TARGET}) group_left (age) {_said(_MINUTES_OLD, '$1 min', into='age')}"
+_SOURCE = f"group by ({MOUNT_TARGET}, source) {here(f'mount_target:fss_utilisation:ratio{{{_SHARE}}}')} and on (region, mount_target_id) {_FULLEST}"
+_TOLD = f'label_replace(label_replace({_SOURCE}, "known", "measured", "source", "measured"), "known", "estimated", "source", "oci")'
+_PROVEN = "\nor on (mount_target)\n".join(
+    (
+        f"{_said(f'100 * {_each(_AT_LEAST)}', 'at least $1 %')} unless on (region, mount_target_id) {_LAST}",
+        _said(f"100 * max by (mount_target) ({_by_address(_STATED)})", "at least $1 %", "mount_target"),
+        _said(_ADDRESSES, "at least $1 IOPS", "mount_target"),
+    )
 )
-_KNOWLEDGE = f"\nor on ({MOUNT_TARGET})\n".join(_SAID)
-_KNOWLEDGE += f"\nor on (mount_target)\n{_said(_ADDRESSES, 'at least $1 IOPS', 'mount_target')}"
-_KNOWLEDGE = f"group by ({MOUNT_TARGET}, known) (topk by ({MOUNT_TARGET}) (1,\n{_KNOWLEDGE}\n))"
+_KNOWLEDGE = (
+    f"group by ({MOUNT_TARGET}, known) (topk by ({MOUNT_TARGET}) (1, {_TOLD}))",
+    f'group by ({MOUNT_TARGET}, known) (label_join({_WAS}, "known", ", ", "known", "age")) unless on (region, mount_target_id) {_FULLEST}',
+    f"group by ({MOUNT_TARGET}, known) (topk by ({MOUNT_TARGET}) (1, {_PROVEN}))",
+)
+"""Where the share of now comes from, or else what was known last, or else what the clients prove. One of them for each row."""
 
 _TOP_CLIENTS = "client:fss_client_estimated_iops:top"
 _TOP_OPERATIONS = "address_operation:fss_client_estimated_iops:rate5m"
@@ -221,41 +241,46 @@ def _first(series: str, labels: str) -> str:
 
 
 _TOP_CLIENT = _first(_TOP_CLIENTS, "network, address, instance")
-_NOBODY = f"0 * group by ({_ROW}) ({all_here()} {_ADDRESS_OF})\nunless on ({MOUNT_TARGET}) ({_TOP_CLIENT})"
+_TOP_CLIENT = f'label_replace(label_replace({with_network(_TOP_CLIENT)}, "shown_client", "$1", "instance", "(.+)"), "client", "$1", "instance", "(.+)")'
+_NOBODY = f"0 * {_ROWS} unless on (network, address) {_TOP_CLIENTS}"
+_NO_CLIENT = f'label_replace(label_replace({with_network(_NOBODY)}, "shown_client", "no agent", "", ""), "client", "All", "", "")'
+"""A mount target without any client that has an agent leads to all of its clients."""
 
 
-def _shown_client(expr: str) -> str:
-    """The client for the link, and the text: a mount target without any client that has an agent leads to all of its clients."""
-    expr = f'label_replace({with_network(expr)}, "shown_client", "no agent", "instance", "")'
-    expr = f'label_replace({expr}, "client", "All", "instance", "")'
-    return f'label_replace(label_replace({expr}, "shown_client", "$1", "instance", "(.+)"), "client", "$1", "instance", "(.+)")'
-
+_LEAST_OF_COVERAGE = 0.7
+"""Share of the best coverage of a day that is no loss of agents: another mix of load changes the coverage too."""
+_COVERAGE = "mount_target:fss_client_coverage:ratio"
+_COVERED = f"max_over_time({_COVERAGE}[1d])"
+_COVERED_MORE = (
+    f"{_COVERED} unless on (tenancy, region, mount_target_id) ({_COVERAGE} >= {_LEAST_OF_COVERAGE:g} * {_COVERED})"
+)
 
 _CEILINGS = table(
     "Mount targets: how close, who, what now",
-    "The fullest first. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in grey what is known in its "
-    "place: the last share, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
-    "an agent explain. Top client and top operation cost most of it. Needed is how many mount targets of this shape carry the last hour below the warning line. Click a name for more.",
-    Query(f"sort_desc(\n{_with_way(_RANK)}\n)", "info"),
+    "The worst state first, of what OCI tells and what the clients feel. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in its "
+    "place the last share with its age, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
+    "an agent explain. Was is its best of a day, if it was much more: agents are missing. Top client and top operation cost most. Needed is how many mount targets "
+    "of this shape carry the last hour below the warning line. Without a poller the rows are addresses, with the state by their clients and the ceilings that the "
+    "configuration of the agents states. Click a name for more.",
+    Query(f"sort_desc(\n{_RANK}\n)", "info"),
+    Query(_WAYS, "info"),
+    Query(f"{_each('mount_target:fss_state:worst')}\nor\n{_by_address(_STATE_OF_ADDRESS)}", "state"),
     Query(_FULLEST, "now"),
-    Query(_KNOWLEDGE, "info"),
-    Query(
-        named(f"max by (region, mount_target_id) ({here(f'mount_target:fss_utilisation_age:seconds{{{_SHARE}}}')})"),
-        "age",
-    ),
-    Query(_by_id("mount_target:fss_utilisation:ratio offset 1w"), "week"),
-    Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
-    Query(_shown_client(f"(\n{_TOP_CLIENT}\nor\n{_NOBODY}\n)"), "info"),
+    *(Query(knowledge, "info") for knowledge in _KNOWLEDGE),
+    Query(_each(_COVERAGE), "coverage"),
+    Query(_each(_COVERED_MORE), "covered"),
+    Query(_TOP_CLIENT, "info"),
+    Query(_NO_CLIENT, "info"),
     Query(_first(_TOP_OPERATIONS, "operation"), "info"),
-    Query(_by_id("mount_target:fss_mount_targets_needed:count"), "needed"),
+    Query(_each("mount_target:fss_mount_targets_needed:count"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),
+        "state": Column("State", unit="none", words=STATE_WORDS, width=82),
         "now": Column("Now", unit="percentunit", steps=CEILING_STEPS, width=65),
-        "resource": Column("Ceiling", words=RESOURCE_WORDS, width=115, is_optional=True),
-        "known": Column("Known", width=150, is_optional=True),
-        "age": Column("Age", unit="s", decimals=0, width=70),
-        "week": Column("Week ago", unit="percentunit", width=82),
+        "resource": Column("Ceiling", words=RESOURCE_WORDS, width=118, is_optional=True),
+        "known": Column("Known", width=142, is_optional=True),
         "coverage": Column("Coverage", unit="percentunit", width=85),
+        "covered": Column("Was", unit="percentunit", steps=((None, "orange"),), width=60),
         "shown_client": Column("Top client", url=to_client("client"), width=125),
         "operation": Column("Top operation", width=112, is_optional=True),
         "needed": Column("Needed", unit="none", width=72),
@@ -272,15 +297,16 @@ _CEILINGS = table(
 
 _DETAILS = table(
     "All ceilings of each mount target",
-    "Shares of the ceilings of each mount target. A dash means no published ceiling or no fresh data, never zero. Budget left is the part of the "
+    "Shares of the ceilings of each mount target. A dash means no published ceiling or no fresh data, never zero. Week ago is the fullest of them at this time. Budget left is the part of the "
     "error budget of 30 days that is not spent. In 14 days is a forecast from the busiest minutes of two weeks.",
     Query(_each(_utilisation("iops")), "iops"),
     Query(_each(_utilisation("read_bandwidth")), "read"),
     Query(_each(_utilisation("write_bandwidth")), "write"),
     Query(_each('mount_target:fss_utilisation:ratio{resource="connections"}'), "connections"),
     Query(_each('mount_target:fss_utilisation:at_least{resource="encrypted_connections"}'), "encrypted"),
-    Query(named(f"min by (region, mount_target_id) ({here('slo:fss_error_budget_left:ratio')})"), "budget"),
-    Query(_by_id('mount_target:fss_utilisation:forecast14d{resource!~".*connections"}'), "forecast"),
+    Query(_each("mount_target:fss_utilisation:ratio offset 1w"), "week"),
+    Query(f"min by ({MOUNT_TARGET}) {here('slo:fss_error_budget_left:ratio')}", "budget"),
+    Query(_each('mount_target:fss_utilisation:forecast14d{resource!~".*connections"}'), "forecast"),
     Query(f'label_replace({all_here()}, "console", "open", "", "")', "info"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
@@ -291,6 +317,7 @@ _DETAILS = table(
         "write": Column("Write", unit="percentunit", steps=CEILING_STEPS, width=75),
         "connections": Column("Connections", unit="percentunit", steps=CEILING_STEPS, width=110),
         "encrypted": Column("Encrypted, least", unit="percentunit", width=135),
+        "week": Column("Week ago", unit="percentunit", width=82),
         "budget": Column("Budget left", unit="percentunit", steps=BUDGET_STEPS, width=100),
         "forecast": Column("In 14 days", unit="percentunit", steps=CEILING_STEPS, width=95),
         "console": Column("OCI console", url=TO_CONSOLE, width=105),
@@ -309,12 +336,7 @@ _SOURCES = table(
     Query(_each("fss_mount_target_estimated_iops"), "oci"),
     Query(_each("mount_target:fss_client_estimated_iops:rate5m"), "clients"),
     Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
-    Query(
-        named(
-            f'max by (region, mount_target_id) ({here("""mount_target:fss_utilisation_age:seconds{resource="iops"}""")})'
-        ),
-        "age",
-    ),
+    Query(_each('mount_target:fss_utilisation_age:seconds{resource="iops"}'), "age"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
         "mount_target_id": Column(None),

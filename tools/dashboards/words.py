@@ -94,9 +94,10 @@ def nearest(expr: str, by: str, among: str = "") -> str:
 
 
 def nearest_here(expr: str, by: str) -> str:
-    """The first few of the mount targets of the chosen regions, compartments and shapes."""
-    listed = f"last_over_time({_CHOSEN_ROWS}[$__range] @ end())"
-    return nearest(expr, by, f" and on (region, mount_target_id) {listed}")
+    """The first few of the mount targets of the chosen regions, compartments and shapes, with the names of the mount targets."""
+    listed = f"topk by ({_RESOURCE}) (1, last_over_time({_CHOSEN_ROWS}[$__range] @ end()))"
+    chosen = f"topk($top, max_over_time({expr}[$__range] @ end()) and on ({_RESOURCE}) {listed})"
+    return f"{_named(f'{expr} and on ({by}) {chosen}', listed)}"
 
 
 def largest_now(expr: Callable[[str], str], by: str, *, operator: str = "topk", count: int | str = "$top") -> str:
@@ -128,14 +129,22 @@ def largest_clients(recorded: str, counted: Callable[[str], str], by: str) -> st
     return "(" + "\nor\n".join(chosen) + ")"
 
 
+_RESOURCE = "tenancy, region, mount_target_id"
+
+
+def _named(expr: str, rows: str) -> str:
+    """Series of mount targets with the names that these rows have, because a mount target can be renamed, and a name can repeat."""
+    return f"max without (mount_target) ({expr})\n* on ({_RESOURCE}) group_left (mount_target) {rows}"
+
+
 def here(expr: str) -> str:
-    """Series of mount targets of the chosen regions, compartments and shapes."""
-    return f"({expr} and on (region, mount_target_id) {_CHOSEN_ROWS})"
+    """Series of mount targets of the chosen regions, compartments and shapes, with their names."""
+    return f"({_named(expr, _CHOSEN_ROWS)})"
 
 
 def all_here() -> str:
     """The chosen mount targets, also those whose load is not known. The rows outlive the poller for hours."""
-    return f"group by ({MOUNT_TARGET}) ({_CHOSEN_ROWS})"
+    return f"group by (tenancy, {MOUNT_TARGET}) ({_CHOSEN_ROWS})"
 
 
 def of_clients(recorded: str, counted: str) -> str:
@@ -173,11 +182,6 @@ def client_iops(selector: str, alone: str) -> str:
     by = "max by (network, instance, address)"
     agents = f"rate(fss_client_address_estimated_io_operations_total{{{alone}}}[$__rate_interval])"
     return f"({by} (client:fss_client_estimated_iops:top{{{selector}}}) or {by} ({agents}))"
-
-
-def named(expr: str) -> str:
-    """Series by OCID with the display name of the mount target."""
-    return f"{expr}\n* on (region, mount_target_id) group_left (mount_target) mount_target:fss_mount_target:info"
 
 
 def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:

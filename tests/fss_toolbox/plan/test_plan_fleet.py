@@ -176,7 +176,7 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
     of_week = [path for path in asked.paths if "query_range" in path]
     with_growth(asked.prometheus, loads)
     of_growth = len(asked.paths)
-    fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in loads.items()})
+    fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in loads.items()}, {})
 
     assert len(of_week) < MOUNT_TARGETS * 2, "whatever their number"
     assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 3, "of 30 queries for each"
@@ -199,7 +199,7 @@ def test_one_mount_target_of_many_asks_for_its_own_week(server: processes.Promet
 
 def test_a_full_network_is_that_of_one_host_in_its_busier_direction(server: processes.Prometheus) -> None:
     asked = Asked(server)
-    advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()})
+    advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()}, {})
 
     networks = {change.client: change.text for change in advice if change.kind == "network"}
     assert networks.keys() == {"full", "writer"}

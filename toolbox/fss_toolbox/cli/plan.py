@@ -102,7 +102,7 @@ def plan(flags: PlanFlags) -> None:
             ),
         }
     )
-    prices = _prices(flags) if flags.compare else {}
+    prices = _prices(flags) if flags.compare or flags.advice else {}
     settings = flags.configuration()
     ceilings, mounts, prometheus = _Ceilings(flags.shape, settings), mount_settings(settings), _prometheus(flags)
     if prometheus is not None:
@@ -111,9 +111,11 @@ def plan(flags: PlanFlags) -> None:
         loads = {"": stated_load(flags, overrides=mounts.overrides)}
     else:
         loads = _recorded(flags, mounts)
-    advice = _advice(prometheus, loads, ceilings) if prometheus and flags.advice else []
+    if prometheus and prices:
+        loads = with_bills(prometheus, loads)
+    advice = _advice(prometheus, loads, ceilings, prices) if prometheus and flags.advice else []
     if prometheus and flags.compare:
-        loads = with_bills(prometheus, with_growth(prometheus, loads))
+        loads = with_growth(prometheus, loads)
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     _print(flags, cases, advice)
@@ -174,9 +176,11 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
     return loads
 
 
-def _advice(prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings) -> "list[Advice]":
+def _advice(
+    prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings, prices: Mapping[str, Price]
+) -> "list[Advice]":
     known = {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
-    return fleet_advice(prometheus, known)
+    return fleet_advice(prometheus, known, prices)
 
 
 def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
@@ -189,7 +193,7 @@ def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
     for case in cases:
         show_case(tables.console(), case)
     if flags.advice:
-        show_advice(tables.console(), advice)
+        show_advice(tables.console(), advice, cases[0])
 
 
 def _prices(flags: PlanFlags) -> Mapping[str, Price]:

@@ -19,6 +19,8 @@ from fss_toolbox.plan.history import counter_rates
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, mean, selector, texts
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
+from fss_toolbox.sizing.options import Price
+from fss_toolbox.sizing.uses import uses
 
 _Selected = tuple[str, float]
 """Selector of the series of a mount target, and the end of its busiest five minutes in epoch seconds."""
@@ -26,8 +28,10 @@ _FileSystemLook = tuple[str, float, str]
 """OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target."""
 
 
-def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> list[Advice]:
-    """Return the changes, the one that saves most first. `loads` are by name, with the ceilings of the mount target.
+def fleet_advice(
+    prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]], prices: Mapping[str, Price]
+) -> list[Advice]:
+    """Return the changes, ranked. `loads` are by name, with the ceilings of the mount target. `prices` are by shape.
 
     Raises:
         SourceError: Prometheus does not answer.
@@ -40,11 +44,11 @@ def fleet_advice(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]
         )
         for name, (load, _) in loads.items()
     }
-    judged = {name: (load, limits.iops) for name, (load, limits) in loads.items() if load.traffic.iops and limits.iops}
     return ranked(
-        _targets(prometheus, selected, judged),
+        _targets(prometheus, selected, loads),
         _mounts(prometheus, selected),
         _networks(prometheus, {moment for _, moment in selected.values()}),
+        prices,
     )
 
 
@@ -82,13 +86,12 @@ class _Export(NamedTuple):
 
 
 def _targets(
-    prometheus: Prometheus, selected: Mapping[str, _Selected], judged: Mapping[str, tuple[Load, float]]
+    prometheus: Prometheus, selected: Mapping[str, _Selected], loads: Mapping[str, tuple[Load, Limits]]
 ) -> list[TargetLoad]:
-    """Return the mount targets with known IOPS and ceiling, and what is behind them."""
+    """Return the mount targets and what is behind them."""
     queries = {
         name: f"group by ({', '.join(_Export._fields)}) (fss_export_info{of} @ {moment})"
         for name, (of, moment) in selected.items()
-        if name in judged
     }
     exports = {
         name: [_Export(*texts(labels, *_Export._fields)) for labels, _ in samples]
@@ -96,7 +99,7 @@ def _targets(
     }
     looks = {(export.mount_target_id, selected[name][1]) for name, own in exports.items() for export in own}
     costs = _costs(prometheus, looks)
-    return [_target(name, load, limit, exports[name], costs) for name, (load, limit) in judged.items()]
+    return [_target(name, load, limits, exports[name], costs) for name, (load, limits) in loads.items()]
 
 
 _FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
@@ -110,7 +113,7 @@ _FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
 
 
 def _target(
-    name: str, load: Load, limit: float, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, float]
+    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, float]
 ) -> TargetLoad:
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     behind = {export.file_system_id: export for export in exports if export.file_system_id}
@@ -119,8 +122,9 @@ def _target(
     return TargetLoad(
         name=exports[0].mount_target if exports else name,
         place=name,
-        iops=iops,
-        limit=limit,
+        uses=uses(load.traffic, limits, load.connections),
+        shape=load.shape,
+        bill=load.bill,
         # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
         file_systems={ocid: iops * cost / whole if whole else 0.0 for ocid, cost in own.items()},
         exports={export.export: export.file_system_id for export in exports},

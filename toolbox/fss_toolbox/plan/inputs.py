@@ -137,7 +137,7 @@ class PlanInputs(SavedFlags):
         "--advice", "With --prometheus: what to change, ranked by the I/O operations that each change saves."
     )
     prices: Path | None = flag(
-        "--prices", "Prices in TOML in place of the shipped ones, with --compare.", metavar="FILE"
+        "--prices", "Prices in TOML in place of the shipped ones, with --compare and --advice.", metavar="FILE"
     )
     stored: int | None = flag(
         "--stored",
@@ -237,7 +237,9 @@ def _check_amounts(inputs: PlanInputs) -> None:
                 inputs.mix and no_rate_of_mix
             ),
             "--advice goes with --prometheus": inputs.advice and inputs.prometheus is None,
-            "--prices goes with --compare": inputs.prices is not None and not inputs.compare,
+            "--prices goes with --compare and --advice": (
+                inputs.prices is not None and not inputs.compare and not inputs.advice
+            ),
             "--stored goes with --compare": inputs.stored is not None and not inputs.compare,
             "--compare compares rates: leave out --files and --bytes": inputs.compare and inputs.is_job,
             "--volumes and --server-network describe one self-managed server: give both": one_of_server,

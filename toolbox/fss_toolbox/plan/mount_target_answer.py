@@ -14,7 +14,7 @@ from fss_toolbox.plan.answer_sentences import NO_CACHE, differences, is_judged_b
 from fss_toolbox.plan.comparison import options_document, show_options
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
-from fss_toolbox.sizing.advice import Advice
+from fss_toolbox.sizing.advice import LEAST_IOPS, Advice
 from fss_toolbox.sizing.capacity import LATENCY
 from fss_toolbox.sizing.uses import NO_SHAPE, Use, fullest
 from fss_toolbox.tables import Column, Row, colour, say, show as show_table
@@ -70,15 +70,31 @@ def show_case(out: Console, case: Case) -> None:
     say(out, "")
 
 
-def show_advice(out: Console, advice: Sequence[Advice]) -> None:
-    """Print the ranked list of changes."""
+def show_advice(out: Console, advice: Sequence[Advice], fullest_case: Case) -> None:
+    """Print the ranked list of changes, or how full the fullest mount target is."""
     say(out, "What to change, in the busiest five minutes of each mount target", "bold")
     for rank, change in enumerate(advice, 1):
-        saves = f"saves {printed.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS"
-        say(out, f"{rank}. {saves}: {change.text}", hanging=3)
+        say(out, f"{rank}. {_effect(change)}: {change.text}", hanging=3)
         say(out, f"   computed: {change.computed}", hanging=3)
     if not advice:
-        say(out, "nothing: no change of those that this command knows saves 100 IOPS")
+        first = fullest(fullest_case.scenario.answer().mount_target)
+        full = (
+            f"{fullest_case.address} is at {printed.percent(first.ratio)} of {first.resource}"
+            if first
+            else "all are idle"
+        )
+        say(out, f"nothing: {full}, none is fuller, and no change saves {LEAST_IOPS:,.0f} IOPS", hanging=2)
+
+
+def _effect(change: Advice) -> str:
+    """Return what a change brings and costs, for the begin of its line."""
+    brings = [f"brings {change.mount_target} to 80 % or less"] if change.relieves else []
+    brings.append(f"saves {printed.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS")
+    if change.usd_per_month is None:
+        brings.append("at a price that is not known")
+    elif change.usd_per_month:
+        brings.append(f"for up to {change.usd_per_month:,.0f} USD a month")
+    return ", ".join(brings)
 
 
 def size_lines(load: Load) -> Iterator[str]:

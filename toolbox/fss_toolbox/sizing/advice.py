@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to change in a fleet of clients and mount targets, with the I/O operations that each change saves.
+"""What to change in a fleet of clients and mount targets, what each change saves and what it costs.
 
 Every advice has a figure and says how it was computed. An advice without saved I/O operations has another figure: a time or
-a share. Limits below which nothing is said are decisions of this project, November 2026.
+a share. A mount target above 80 % of a ceiling always has one: more mount targets. Limits below which nothing is said are
+decisions of this project, November 2026.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from fss_exporter.model.limits import SHAPES, Shape
 from fss_exporter.model.operations import (
     LARGEST_TRANSFER_BYTES,
     READ,
@@ -16,9 +19,13 @@ from fss_exporter.model.operations import (
     read_io_operations,
     write_io_operations,
 )
+from fss_exporter.model.service_table import GB
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
-from fss_toolbox.sizing.capacity import DEFAULT_WINDOW_BYTES
+from fss_toolbox.sizing.capacity import DEFAULT_WINDOW_BYTES, pieces_for
+from fss_toolbox.sizing.domain_bill import DomainBill
+from fss_toolbox.sizing.options import Price
+from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, Use, fullest
 
 LEAST_IOPS: Final = 100.0
 """A smaller saving is no advice: 0.2 % of the ceiling of a standard mount target."""
@@ -28,6 +35,9 @@ STORM_SHARE: Final = 0.5
 
 UNEVEN: Final = 0.2
 """Difference between the shares of two mount targets from which the placement is uneven."""
+
+_BUYS: Final = ("mount-target", "shape")
+"""Kinds that need something new, and so come behind a change of what is there at the same price."""
 
 _LOOKING: Final = ("GETATTR", "ACCESS", "LOOKUP")
 _DELETING: Final = ("REMOVE", "RMDIR")
@@ -66,42 +76,143 @@ class TargetLoad:
 
     name: str
     place: str  # name of the mount target's place, as in the `MountLoad` of its clients
-    iops: float  # IOPS of all clients
-    limit: float  # ceiling of IOPS
+    uses: tuple[Use, ...]  # the load of all clients against each ceiling
     file_systems: Mapping[str, float]  # IOPS on each file system behind it, by OCID
     exports: Mapping[str, str]  # OCID of the file system by path of the export
     names: Mapping[str, str] = field(default_factory=dict)  # name of each file system by OCID. Names can be equal
+    shape: str = ""  # empty if unknown
+    bill: DomainBill | None = None  # of the availability domain. None if unknown
+
+    @property
+    def iops(self) -> float:
+        """IOPS of all clients. 0 if unknown."""
+        return self.use(IOPS).demand or 0.0
+
+    @property
+    def fullest(self) -> Use:
+        """The resource nearest to its ceiling. IOPS if no ceiling is known."""
+        return fullest(self.uses) or self.use(IOPS)
 
     @property
     def ratio(self) -> float:
-        """Share of the ceiling."""
-        return self.iops / self.limit
+        """Share of the fullest ceiling. 0 if no ceiling is known."""
+        return self.fullest.ratio or 0.0
+
+    def use(self, resource: str) -> Use:
+        """Return the load on one resource."""
+        return next((use for use in self.uses if use.resource == resource), Use(resource, "", None, None))
+
+    def with_share(self, share: float, of: "TargetLoad") -> "TargetLoad":
+        """Return the mount target with a share of the load of one more, or less where the share is negative."""
+        uses = (
+            use
+            if use.demand is None
+            else replace(use, demand=use.demand + share * (of.use(use.resource).demand or 0.0))
+            for use in self.uses
+        )
+        return replace(self, uses=tuple(uses))
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """One change."""
 
-    kind: str  # move, transfer-size, stat-storm, delete-storm, network, nconnect or serial
+    kind: str  # move, mount-target, shape, transfer-size, stat-storm, delete-storm, network, nconnect or serial
     mount_target: str  # name or address
     client: str  # empty for a change of several clients
     text: str  # what to do
     saves_iops: float  # I/O operations per second that the mount target no longer sees in its busiest five minutes
     computed: str  # how
+    relieves: bool = False  # whether the fullest resource of the mount target falls from above 80 % to 80 % or less
+    usd_per_month: float | None = 0.0  # what the bill grows by, or the most. None without a known price
 
 
 def ranked(
-    targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], networks: Mapping[str, tuple[float, float]]
+    targets: Sequence[TargetLoad],
+    mounts: Sequence[MountLoad],
+    networks: Mapping[str, tuple[float, float]],
+    prices: Mapping[str, Price],
 ) -> list[Advice]:
-    """Return every advice, the one that saves most first.
+    """Return every advice: first what brings a mount target to 80 % or less, then by money, then by what it saves.
 
-    `networks` has the busier direction and the bandwidth of each client's network, in bytes per second.
+    `networks` has the busier direction and the bandwidth of each client's network, in bytes per second. `prices` are by shape.
     """
-    names = {target.place: target.name for target in targets}
+    by_place = {target.place: target for target in targets}
     advice = [*_moves(targets, mounts), *_networks(networks)]
+    for target in targets:
+        advice += _of_full_target(target, prices)
     for mount in mounts:
-        advice += _of_mount(mount, names.get(mount.place, mount.place))
-    return sorted(advice, key=lambda change: (-change.saves_iops, change.kind, change.mount_target, change.client))
+        own = by_place.get(mount.place)
+        changes = _of_mount(mount, own.name if own else mount.place)
+        advice += [
+            replace(change, relieves=own is not None and _relieves(own, change.saves_iops)) for change in changes
+        ]
+    return sorted(
+        advice,
+        key=lambda change: (
+            not change.relieves,
+            math.inf if change.usd_per_month is None else change.usd_per_month,
+            change.kind in _BUYS,
+            -change.saves_iops,
+            change.kind,
+            change.mount_target,
+            change.client,
+        ),
+    )
+
+
+def _relieves(target: TargetLoad, saved_iops: float) -> bool:
+    cost = target.use(IOPS)
+    rest = (replace(cost, demand=target.iops - saved_iops), *(use for use in target.uses if use.resource != IOPS))
+    return all((use.ratio or 0.0) <= WARNING_RATIO for use in rest) and target.ratio > WARNING_RATIO
+
+
+def _of_full_target(target: TargetLoad, prices: Mapping[str, Price]) -> Iterator[Advice]:
+    """Yield more mount targets for one above 80 %, and a larger shape where its reads are what is full."""
+    if target.ratio <= WARNING_RATIO:
+        return
+    full, count = target.fullest, pieces_for(target.ratio, WARNING_RATIO)
+    more = "a mount target" if count == 2 else f"{count - 1} mount targets"
+    shape = target.shape or "the same shape"
+    yield Advice(
+        "mount-target",
+        target.name,
+        "",
+        f"add {more} of {shape} with the exports of {target.name}, and spread the clients evenly:"
+        f" {full.resource} falls from {target.ratio:.0%} to {target.ratio / count:.0%} of each",
+        target.iops * (1 - 1 / count),
+        f"{target.ratio:.0%} of a ceiling in {count} even shares. A cache of the mount target no longer helps serial work",
+        relieves=True,
+        usd_per_month=_usd(target, target.shape, count, prices),
+    )
+    reads = target.use(READ_BANDWIDTH)
+    larger = next((shape for shape in SHAPES.values() if _carries_reads(shape, reads)), None)
+    if full is reads and larger is not None:
+        limit = larger.limits.read_bytes_per_second or math.inf
+        yield Advice(
+            "shape",
+            target.name,
+            "",
+            f"change {target.name} to {larger.name}: reads fall from {target.ratio:.0%} to {(reads.demand or 0) / limit:.0%}",
+            0.0,
+            f"{(reads.demand or 0) / 1e6:,.0f} MB/s of {limit / 1e6:,.0f} MB/s. No document states the IOPS and the writes of"
+            f" {larger.name}",
+            relieves=True,
+            usd_per_month=_usd(target, larger.name, 1, prices),
+        )
+
+
+def _carries_reads(shape: Shape, reads: Use) -> bool:
+    limit = shape.limits.read_bytes_per_second
+    return limit is not None and reads.demand is not None and reads.demand <= WARNING_RATIO * limit
+
+
+def _usd(target: TargetLoad, shape: str, count: int, prices: Mapping[str, Price]) -> float | None:
+    """Return what the bill of a month grows by with mount targets of a shape in place of one, or the most where it is not known."""
+    if shape not in SHAPES or shape not in prices:
+        return None
+    wanted = SHAPES[shape].entitlement_bytes * count
+    return (target.bill.extra_bytes(wanted) if target.bill else wanted) / GB * prices[shape].usd_per_gb
 
 
 def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
@@ -119,12 +230,13 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
         free = min(emptier, key=lambda target: target.ratio)
         shared = sorted(free.file_systems.keys() & full.file_systems.keys())
         movable = sum(full.file_systems[ocid] for ocid in shared)
-        even = (full.iops * free.limit - free.iops * full.limit) / (full.limit + free.limit)
+        even = _even_share(full, free) * full.iops
         moved = min(even, movable)
         if moved < LEAST_IOPS:
             continue
-        present[full.place] = replace(full, iops=full.iops - moved)
-        present[free.place] = replace(free, iops=free.iops + moved)
+        share = moved / full.iops
+        rest, fuller = full.with_share(-share, full), free.with_share(share, full)
+        present[full.place], present[free.place] = rest, fuller
         clients = _clients_of(full, shared, mounts, moved)
         first = f", first {', '.join(clients)}" if clients else ""
         named = ", ".join(sorted(full.names.get(ocid, ocid) for ocid in shared))
@@ -133,13 +245,23 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
             full.name,
             "",
             f"move {moved / movable:.0%} of the load of {named} from {full.name} to {free.name}{first}:"
-            f" {full.name} falls from {full.ratio:.0%} to {(full.iops - moved) / full.limit:.0%},"
-            f" {free.name} rises from {free.ratio:.0%} to {(free.iops + moved) / free.limit:.0%}",
+            f" {full.name} falls from {full.ratio:.0%} to {rest.ratio:.0%},"
+            f" {free.name} rises from {free.ratio:.0%} to {fuller.ratio:.0%}",
             moved,
             f"both export {named}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
-            f" of both ceilings need {even:,.0f} IOPS to move. A cache of the mount target no longer helps"
-            " serial work",
+            f" of both ceilings of {full.fullest.resource} need {even:,.0f} IOPS to move. A cache of the mount target no longer"
+            " helps serial work",
+            relieves=rest.ratio <= WARNING_RATIO < full.ratio,
         )
+
+
+def _even_share(full: TargetLoad, free: TargetLoad) -> float:
+    """Return the share of the load of `full` that makes the shares of its fullest ceiling equal. 0 if `free` has no such ceiling."""
+    first, other = full.fullest, free.use(full.fullest.resource)
+    if not first.demand or not first.limit or not other.limit:
+        return 0.0
+    moved = (first.demand * other.limit - (other.demand or 0.0) * first.limit) / (first.limit + other.limit)
+    return max(0.0, moved / first.demand)
 
 
 def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountLoad], most: float) -> list[str]:

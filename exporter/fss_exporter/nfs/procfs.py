@@ -4,6 +4,7 @@
 import logging
 import math
 import os
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
 from fss_exporter.nfs.mountstats import MountstatsParser
+from fss_exporter.nfs.records import Mountstats
 from fss_exporter.nfs.superblocks import UNMATCHED, MountTable, Reading
 
 log = logging.getLogger(__name__)
@@ -69,27 +71,39 @@ class Procfs:
         self.texts: RawTexts | None = None
         self.root, self._pid = root, pid
         self._address_map, self._services = address_map, services
-        self._wanted = wanted
+        self.wanted = wanted
         self._keep_texts = keep_texts
         self._fell_back = False  # no `LogOnce`, because every tick passes here
         self._parser = MountstatsParser()
         self._mounts_hash = hash(b"")  # hash of mountinfo, because the text of 100,000 mounts has 30 MB
         self._table = MountTable(parse_mountinfo(""))
 
-    def read(self) -> Reading:
-        """Read the present state of the client.
+    def read(self, known: Collection[str] = ()) -> Reading:
+        """Read the present state of the client, without the counters of `known` superblocks (`major:minor`).
 
         Raises:
             SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
-            reading = self._read(self._pid)
+            reading = self._read(self._pid, known)
         except OSError as error:
             if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
             return replace(self._read_own(error), is_of_host=False)
         self._fell_back = False
-        return replace(reading, is_of_host=not _is_container(self.root)) if self._pid == HOST_PID else reading
+        return replace(reading, is_of_host=not is_own_container(self.root)) if self._pid == HOST_PID else reading
+
+    def read_mounts(self) -> Reading:
+        """Read which superblocks are there, without counters.
+
+        Raises:
+            SourceError: as `read`.
+        """
+        try:
+            self._see(_read(f"{self.root}/{self._pid}/mountinfo"))
+        except OSError as error:
+            raise SourceError(_advice(error)) from error
+        return self._table.join(Mountstats((), ()))
 
     def read_in_time(self) -> Reading:
         """Read like `read`, for a command that must end: in a thread, which is left behind if the kernel does not answer.
@@ -101,7 +115,7 @@ class Procfs:
 
     def _read_own(self, reason: OSError) -> Reading:
         try:
-            reading = self._read(OWN_PID)
+            reading = self._read(OWN_PID, ())
         except OSError as error:
             raise SourceError(_advice(reason)) from error
         if not self._fell_back:
@@ -109,7 +123,7 @@ class Procfs:
             log.warning("reading the exporter's own mounts, other mount namespaces stay invisible: %s", _advice(reason))
         return reading
 
-    def _read(self, pid: str) -> Reading:
+    def _read(self, pid: str, known: Collection[str]) -> Reading:
         folder = f"{self.root}/{pid}"
         mountinfo, mountstats = f"{folder}/mountinfo", f"{folder}/mountstats"
         mounts = _read(mountinfo)
@@ -117,7 +131,7 @@ class Procfs:
         self._see(mounts)
         if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
             raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
-        counters = self._parser.parse(text, self._table.is_wanted)
+        counters = self._parser.parse(text, self._table.wanted_besides(known))
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.
@@ -130,15 +144,15 @@ class Procfs:
 
     def _counters(self, path: str) -> bytes:
         """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""
-        if self._wanted.most is None:
+        if self.wanted.most is None:
             return _read(path)
-        limit = self._wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
+        limit = self.wanted.most * _RECORD_BYTES + _OTHER_MOUNTS_BYTES
         raw = _read(path, limit)
         return raw if len(raw) <= limit else raw[: raw.rfind(b"\ndevice ") + 1]
 
     def _see(self, mounts: bytes) -> None:
         if hash(mounts) != self._mounts_hash:
-            self._table = MountTable(parse_mountinfo(decode(mounts), self._wanted), self._address_map, self._services)
+            self._table = MountTable(parse_mountinfo(decode(mounts), self.wanted), self._address_map, self._services)
             self._mounts_hash = hash(mounts)
 
 
@@ -146,14 +160,22 @@ _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO in include/linux/
 
 
 @cache
-def _is_container(root: Path) -> bool:
-    """Return whether process 1 is the first of a container that also has this process, so that its mounts are not the host's."""
+def is_own_container(root: Path, own: Path = Path("/proc/self")) -> bool:
+    """Return whether process 1 is the first of a container that also has this process, so that its mounts are not the host's.
+
+    The namespaces of process 1 are hidden without CAP_SYS_PTRACE. So its mounts are compared, and this process in both trees.
+    """
     try:
-        pids, mounts = (str((root / HOST_PID / "ns" / kind).readlink()) for kind in ("pid", "mnt"))
-        own = str(Path("/proc/self/ns/mnt").readlink())
-    except OSError:  # no right to ask about process 1 of a host, or a saved tree
+        if str((own / "ns/pid").readlink()) == _FIRST_PID_NAMESPACE or (root / OWN_PID).readlink() != own.readlink():
+            return False
+        # A mount has a number of its own on a host, so equal first lines are of one namespace.
+        return _first_line(f"{root}/{HOST_PID}/mountinfo") == _first_line(f"{own}/mountinfo")
+    except OSError:  # a saved tree
         return False
-    return pids != _FIRST_PID_NAMESPACE and mounts == own
+
+
+def _first_line(path: str) -> bytes:
+    return _read(path).partition(b"\n")[0]
 
 
 def _read(path: str, limit: float = math.inf) -> bytes:

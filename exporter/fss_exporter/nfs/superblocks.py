@@ -7,7 +7,7 @@ record is enough.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.mount_services import BY_NAME, KnownService, Services
 from fss_exporter.nfs.mountinfo import split_device
+from fss_exporter.nfs.mountstats import IsWanted
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord, is_tcp
 
 UNMATCHED = "not_in_mountinfo"
@@ -79,6 +80,9 @@ class MountTable:
             mounts[mount.superblock].append(mount)
         self._identities = {number: _identity(tuple(group), address_map, services) for number, group in mounts.items()}
         self.mountinfo = mountinfo
+        self._present = frozenset(self._identities)
+        self._known: Collection[str] = ()
+        self._names_of_known: frozenset[tuple[str, str, str]] = frozenset()
         self._unresolved = frozenset(
             mount.address for mount in mountinfo.mounts if address_map.is_unresolved(mount.address)
         )
@@ -87,6 +91,17 @@ class MountTable:
         """Whether a record of mountstats belongs to a selected mount."""
         unwanted = self.mountinfo.unwanted
         return not unwanted or hash((mount_point, device, fstype)) not in unwanted
+
+    def wanted_besides(self, known: Collection[str]) -> IsWanted:
+        """Return the test of records of selected mounts whose superblocks (`major:minor`) are not all known."""
+        if known is not self._known:
+            unknown = {name for (name, _), number in self._numbers.items() if number not in known}
+            self._known = known
+            self._names_of_known = frozenset(name for name, _ in self._numbers) - unknown
+        names = self._names_of_known
+        if not names:
+            return self.is_wanted
+        return lambda *name: name not in names and self.is_wanted(*name)
 
     def join(self, mountstats: Mountstats) -> Reading:
         """Return the counters by superblock."""
@@ -103,7 +118,7 @@ class MountTable:
                 superblocks[number] = Superblock(number, *self._identities[number], record)
         return Reading(
             superblocks=tuple(superblocks.values()),
-            present=frozenset(self._identities),
+            present=self._present,
             skipped=(*mountstats.skipped, *self.mountinfo.skipped, *unmatched),
             unresolved=self._unresolved,
             filtered=self.mountinfo.filtered,

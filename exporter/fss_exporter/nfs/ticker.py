@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from fss_exporter.background import Worker
+from fss_exporter.cpu_pace import CpuPace
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.nfs.accounts import Accounts
@@ -63,10 +64,9 @@ class Ticker:
         self.accounts = accounts or Accounts()
         self.results = TickResults()
         self._read = read
-        self._interval_s = interval_s
+        self._pace = CpuPace(interval_s, LARGEST_CPU_SHARE)
         self._clock = clock
         self._cpu_clock = cpu_clock
-        self._cpu_s: tuple[float, ...] = ()
         self._log_once = LogOnce(_LOG)
         self._first_round = threading.Event()
         self.loop = Worker(
@@ -120,13 +120,9 @@ class Ticker:
                 began,
                 None if before.began_at is None else began - before.began_at,
             )
-        self._cpu_s = (*self._cpu_s[-2:], self._cpu_clock() - cpu_began)
+        self._pace.add(self._cpu_clock() - cpu_began)
 
     @property
     def wanted_interval_s(self) -> float:
-        """Return the seconds to the next tick: the configured interval, or longer if ticks take too much CPU.
-
-        The median of the last three ticks counts. A single slow tick has set something up and does not predict the next tick.
-        """
-        usual = sorted(self._cpu_s)[(len(self._cpu_s) - 1) // 2] if self._cpu_s else 0.0
-        return max(self._interval_s, usual / LARGEST_CPU_SHARE)
+        """Return the seconds to the next tick: the configured interval, or longer if ticks take too much CPU."""
+        return self._pace.interval_s

@@ -12,6 +12,7 @@ from prometheus_client.core import Metric
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
+from fss_exporter.cpu_pace import CpuPace
 from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
@@ -83,7 +84,7 @@ class LatencyReader:
         self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
         self._agreement = CallAgreement()
         self._last_seen: dict[str, float] = {}
-        self._cpu_s = 0.0
+        self._pace = CpuPace(INTERVAL_SECONDS, LARGEST_CPU_SHARE)
         self._addresses = ClientAddresses(sources.sysfs, address_map)
         self._triggers = TriggerSetUp(
             partial(duration_tables, rtt=rtt),
@@ -111,7 +112,7 @@ class LatencyReader:
         return request_families(self.totals, answer)
 
     def _interval_s(self) -> float:
-        return max(INTERVAL_SECONDS, self._cpu_s / LARGEST_CPU_SHARE)
+        return self._pace.interval_s
 
     def _begin_anew(self) -> None:
         self._hidden = {}
@@ -128,7 +129,7 @@ class LatencyReader:
         if failed:
             self.totals = self.totals.lost(failed)
         self._forget(reading)
-        self._cpu_s = self._cpu_clock() - began
+        self._pace.add(self._cpu_clock() - began)
 
     def _try(self, look: Callable[[], None]) -> str:
         """Take a look at the tables. Return the check that failed, if any. After any error the next look is a first look."""

@@ -97,9 +97,11 @@ def exporter(*words: str) -> list[str]:
 
 
 def start_agent(kind: str, *flags: str) -> subprocess.Popen[bytes]:
+    """Start an agent without any capability, as the systemd unit and the chart do."""
     address = f"--web.listen-address=127.0.0.1:{_PORTS[kind]}"
     with (OUT / f"agent-{kind}.txt").open("ab") as log:
-        words = exporter("serve", address, "--log.level=info", *_EXACT.get(kind, ()), *flags)
+        without = "setpriv --bounding-set=-all --inh-caps=-all --no-new-privs".split()
+        words = [*without, *exporter("serve", address, "--log.level=info", *_EXACT.get(kind, ()), *flags)]
         agent = subprocess.Popen(words, stdout=log, stderr=log)
     wait(f"the agent {kind}", lambda: scrape(kind) or agent.poll() is not None)
     return agent

@@ -69,10 +69,11 @@ def mountinfo(
     fstype: str = "nfs",
     address: str = "10.0.0.3",
     options: str = OPTIONS,
+    mount_id: int = 46,
 ) -> str:
     """One line."""
     addr = f",addr={address}" if address else ""
-    return f"46 80 {superblock} / {mount_point} rw,relatime shared:1 - {fstype} {device} {options}{addr}\n"
+    return f"{mount_id} 80 {superblock} / {mount_point} rw,relatime shared:1 - {fstype} {device} {options}{addr}\n"
 
 
 def write_procfs(root: Path, stats: str, info: str, *, pid: str = "1") -> Path:

@@ -1,6 +1,7 @@
 """Mounts that only other mount namespaces have."""
 
 import shutil
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from tests.fss_exporter.nfs.records import mountinfo, mountstats
 
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.other_namespaces import SEARCH_SECONDS, EveryNamespace
+from fss_exporter.nfs.mountinfo import MountFilter
+from fss_exporter.nfs.other_namespaces import LARGEST_CPU_SHARE, SEARCH_SECONDS, EveryNamespace
 from fss_exporter.nfs.procfs import Procfs
 
 
@@ -18,20 +20,38 @@ class Host:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.now = 0.0
+        self.cpu_s = 0.0  # of a search
+        self.namespaces: dict[str, int] = {}
+        self.made: list[str] = []  # processes that got a reader
         self.process(1, "host", 40)
-        self.reader = EveryNamespace(Procfs(root), lambda number: Procfs(root, number), lambda: self.now)
+        cpu_clock = (self.cpu_s * half for half in cycle((0, 1)))
+        self.reader = EveryNamespace(Procfs(root), self._of_process, lambda: self.now, lambda: next(cpu_clock))
 
-    def process(self, number: int, namespace: str, *superblocks: int, reads: int = 5, age: int = 1000) -> None:
+    def _of_process(self, number: str) -> Procfs:
+        self.made.append(number)
+        return Procfs(self.root, number)
+
+    def process(
+        self, number: int, namespace: str, *superblocks: int, reads: int = 5, age: int = 1000, is_of_root: bool = True
+    ) -> None:
         folder = self.root / str(number)
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "ns").mkdir(parents=True)
-        (folder / "ns/mnt").symlink_to(f"mnt:[{namespace}]")
+        folder.mkdir(parents=True)
         texts = [(f"0:{superblock}", f"10.0.0.3:/{superblock}", f"/mnt/{superblock}") for superblock in superblocks]
+        first = 100 * self.namespaces.setdefault(namespace, len(self.namespaces) + 1)
         (folder / "mountinfo").write_text(
-            "".join(mountinfo(superblock=text, device=device, mount_point=place) for text, device, place in texts)
+            f"{first} 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+            + "".join(
+                mountinfo(superblock=text, device=device, mount_point=place, mount_id=first + mount)
+                for mount, (text, device, place) in enumerate(texts, start=1)
+            )
         )
+        if not is_of_root:
+            # The kernel refuses to open the file. So does a missing file, for a test that may run as root.
+            return
         (folder / "mountstats").write_text(
-            "".join(
+            "device rootfs mounted on / with fstype rootfs\n"
+            + "".join(
                 mountstats({"READ": reads}, device=device, mount_point=place, age=age) for _, device, place in texts
             )
         )
@@ -143,11 +163,99 @@ class TestMountsMadeSinceTheLastSearch:
         assert host.tick(accounts, 20) == counted > 0
 
 
-def test_processes_of_other_users_are_left_out(host: Host) -> None:
-    host.process(70, "container", 50)
-    (host.root / "70/ns/mnt").unlink()
+class TestCountersOfAnotherUser:
+    """Root without CAP_DAC_OVERRIDE reads mountinfo of every process, and mountstats of the processes of root."""
 
-    assert host.seen() == {"/40": 5}
+    def test_a_mount_whose_counters_belong_to_another_user_is_present_and_not_read(self, host: Host) -> None:
+        host.process(70, "container", 40, 50, is_of_root=False)
+
+        assert host.seen() == {"/40": 5}
+        assert host.reader.read().present == {"0:40", "0:50"}
+        assert host.reader.read().unread == 1
+
+    def test_a_process_of_root_in_the_same_namespace_shows_the_counters(self, host: Host) -> None:
+        host.process(70, "container", 50, is_of_root=False)
+        host.process(71, "container", 50, reads=9)
+
+        assert host.seen() == {"/40": 5, "/50": 9}
+        assert host.reader.read().unread == 0
+
+    def test_a_process_of_root_in_another_namespace_shows_the_counters_too(self, host: Host) -> None:
+        host.process(70, "container", 50, is_of_root=False)
+        host.process(71, "other container", 50, reads=9)
+
+        assert host.seen() == {"/40": 5, "/50": 9}
+        assert host.reader.read().unread == 0
+
+    def test_a_mount_that_is_gone_is_no_longer_expected(self, host: Host) -> None:
+        host.process(70, "container", 50, is_of_root=False)
+        host.seen()
+        host.ends(70)
+        host.seen()
+
+        assert host.reader.read().unread == 0
+
+
+class TestManyNamespaces:
+    """A user without any right can make hundreds of namespaces, with copies of the host's mounts or none."""
+
+    def test_a_mount_behind_600_namespaces_without_mounts_is_read(self, host: Host) -> None:
+        for number in range(100, 700):
+            host.process(number, f"empty {number}")
+        host.process(70, "container", 50, reads=9)
+
+        assert host.seen() == {"/40": 5, "/50": 9}
+
+    def test_copies_of_known_mounts_get_no_reader(self, host: Host) -> None:
+        for number in range(100, 110):
+            host.process(number, f"copy {number}", 40)
+        for number in range(110, 120):
+            host.process(number, f"container {number}", 40, 50)
+
+        assert host.seen() == {"/40": 5, "/50": 5}
+        assert len(host.made) == 1
+
+    def test_the_next_search_keeps_the_readers(self, host: Host) -> None:
+        host.process(70, "container", 50)
+        host.seen()
+        host.now += SEARCH_SECONDS
+        host.seen()
+
+        assert host.made == ["70"]
+
+    def test_a_dear_search_makes_the_searches_fewer(self, host: Host) -> None:
+        host.cpu_s = 2 * SEARCH_SECONDS * LARGEST_CPU_SHARE
+        host.process(70, "container")
+        host.seen()
+        host.process(70, "container", 50)
+        host.now += SEARCH_SECONDS
+        assert host.seen() == {"/40": 5}
+
+        host.now += SEARCH_SECONDS
+        assert host.seen() == {"/40": 5, "/50": 5}
+
+    def test_superblocks_above_the_supported_number_are_left_out_and_counted(self, host: Host) -> None:
+        host.reader = EveryNamespace(
+            Procfs(host.root, wanted=MountFilter(most=2)),
+            lambda number: Procfs(host.root, number, wanted=MountFilter(most=2)),
+            lambda: host.now,
+        )
+        host.process(70, "container", 50)
+        host.process(71, "other container", 60)
+
+        reading = host.reader.read()
+        assert len(reading.superblocks) == len(reading.present) == 2
+        assert reading.left_out == reading.unread == 1
+
+
+def test_a_mount_that_the_host_unmounts_and_a_container_keeps_goes_on_without_a_gap(host: Host) -> None:
+    accounts = Accounts()
+    host.process(70, "container", 40, reads=5)
+    host.tick(accounts)
+    host.process(1, "host")
+    host.process(70, "container", 40, reads=9, age=1001)
+
+    assert host.tick(accounts) == 4 * 2
 
 
 def test_without_the_hosts_files_a_reading_fails_as_before(host: Host) -> None:

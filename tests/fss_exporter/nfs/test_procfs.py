@@ -12,7 +12,7 @@ from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
-from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.procfs import Procfs, is_own_container
 from fss_exporter.nfs.records import Mountinfo
 
 
@@ -32,20 +32,28 @@ def test_the_mounts_of_the_hosts_first_process_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pid_namespace", "shares_mounts", "is_of_host"),
-    [("4026531836", True, True), ("4026532180", False, True), ("4026532180", True, False)],
-    ids=["host", "system container whose first process is init", "pod without the host's proc"],
+    ("own_pid_namespace", "own_number", "own_mount", "is_own"),
+    [
+        ("4026531836", "70", 46, False),
+        ("4026532180", "70", 90, False),
+        ("4026532180", "900", 46, False),
+        ("4026532180", "70", 46, True),
+    ],
+    ids=["host", "system container whose first process is init", "host's proc", "pod without the host's proc"],
 )
 def test_the_first_process_of_the_agents_own_container_is_not_the_host(
-    tmp_path: Path, pid_namespace: str, shares_mounts: bool, is_of_host: bool
+    tmp_path: Path, own_pid_namespace: str, own_number: str, own_mount: int, is_own: bool
 ) -> None:
-    namespaces = tree(tmp_path, "1") / "1/ns"
-    namespaces.mkdir()
-    own = Path("/proc/self/ns/mnt").readlink()
-    (namespaces / "pid").symlink_to(f"pid:[{pid_namespace}]")
-    (namespaces / "mnt").symlink_to(own if shares_mounts else "mnt:[4026531999]")
+    """The agent asks nothing that needs a right to look into process 1."""
+    root = tree(tmp_path / "root", "1")
+    (root / "self").symlink_to("70")
+    own = tmp_path / "own" / "self"
+    (tmp_path / "own" / own_number / "ns").mkdir(parents=True)
+    own.symlink_to(own_number)
+    (own / "ns/pid").symlink_to(f"pid:[{own_pid_namespace}]")
+    (own / "mountinfo").write_text(mountinfo(mount_id=own_mount))
 
-    assert Procfs(tmp_path).read().is_of_host is is_of_host
+    assert is_own_container(root, own) is is_own
 
 
 def test_without_it_the_exporters_own_mounts_are_read_with_one_warning_that_says_why(

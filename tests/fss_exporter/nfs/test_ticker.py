@@ -61,22 +61,39 @@ def test_the_reasons_of_skipped_records_add_up() -> None:
     assert ticker.results.skipped == {"truncated": 4, "malformed_age": 2}
 
 
-def test_a_dear_tick_makes_the_ticks_fewer_instead_of_taking_more_of_the_host() -> None:
-    cpu = iter((10.0, 10.2, 20.0, 20.0001))
-    ticker = Ticker(lambda: EMPTY, 1.0, cpu_clock=lambda: next(cpu))
+def ticker_of(*cpu_s: float) -> Ticker:
+    """A ticker whose ticks take these CPU times."""
+    readings = iter([moment for number, took in enumerate(cpu_s) for moment in (number * 100.0, number * 100.0 + took)])
+    return Ticker(lambda: EMPTY, 1.0, cpu_clock=lambda: next(readings))
+
+
+def test_dear_ticks_make_the_ticks_fewer_instead_of_taking_more_of_the_host() -> None:
+    ticker = ticker_of(0.2, 0.3, 0.2, 0.0001, 0.0001)
+    for _ in range(3):
+        ticker.tick()
+    assert ticker.wanted_interval_s == pytest.approx(0.2 / LARGEST_CPU_SHARE)
 
     ticker.tick()
-    assert ticker.wanted_interval_s == pytest.approx(0.2 / LARGEST_CPU_SHARE)
+    ticker.tick()
+    assert ticker.wanted_interval_s == 1.0
+
+
+def test_the_first_ticks_of_a_large_host_do_not_set_the_pause_to_the_next() -> None:
+    ticker = ticker_of(0.8, 0.001, 0.001)
+
+    ticker.tick()
+    assert ticker.wanted_interval_s == 1.0
+    ticker.tick()
+    assert ticker.wanted_interval_s == 1.0
     ticker.tick()
     assert ticker.wanted_interval_s == 1.0
 
 
 def test_a_single_dear_tick_between_cheap_ones_does_not_slow_the_others() -> None:
-    cpu = iter((1.0, 1.0001, 2.0, 2.5, 3.0, 3.5))
-    ticker = Ticker(lambda: EMPTY, 1.0, cpu_clock=lambda: next(cpu))
-
-    ticker.tick()
-    ticker.tick()
+    ticker = ticker_of(0.0001, 0.0001, 0.5, 0.0001, 0.5)
+    for _ in range(4):
+        ticker.tick()
     assert ticker.wanted_interval_s == 1.0
+
     ticker.tick()
     assert ticker.wanted_interval_s == pytest.approx(0.5 / LARGEST_CPU_SHARE)

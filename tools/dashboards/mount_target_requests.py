@@ -4,8 +4,9 @@ from tools.dashboards.frame import Section
 from tools.dashboards.mount_target_load import ADDRESS, THIS, ceiling_lines
 from tools.dashboards.panels import OBJECTIVE_STEPS, Panel, Query, graph, line, override
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, WEEK_AGO, ceiling, largest_now
+from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, STATE_COLOURS, WEEK_AGO, ceiling, largest_now
 
+from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 _OBJECTIVE = line("^objective", "orange", dashed=True, regex=True, legend=False)
@@ -32,6 +33,7 @@ def _latency(kind: str, label: str, rate: str) -> Panel:
         ),
         Query(objective, "objective, {{size}}" if by_size else "objective"),
         unit="s",
+        is_coloured=by_size,
         overrides=[_OBJECTIVE, *(_SIZE_COLOURS if by_size else ())],
         renames=SIZES if by_size else (),
         width=8,
@@ -55,9 +57,9 @@ _VERDICTS = graph(
     unit="none",
     decimals=1,
     stacked=True,
+    is_coloured=True,
     overrides=[
-        line(name, colour)
-        for name, colour in (("fine", "blue"), ("slow", "orange"), ("failing", "red"), ("hanging", "dark-red"))
+        line(state.word, STATE_COLOURS[state]) for state in (State.FINE, State.SLOW, State.FAILING, State.HANGING)
     ],
 )
 

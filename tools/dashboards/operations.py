@@ -27,6 +27,7 @@ def cost_by_class(title: str, by_class: str, *, width: int) -> Panel:
         Query(f"sum by (class) ({by_class})", "{{class}}"),
         unit="iops",
         stacked=True,
+        is_coloured=True,
         renames=CLASSES,
         overrides=[line(name, colour) for name, colour in _CLASS_COLOURS],
         width=width,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tools.dashboards.colours import COLOURS, by_name
+
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     LATENCY_CRITICAL_RATIO,
@@ -54,9 +56,6 @@ NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}
 
 LEGEND_BESIDE = 10
 """Narrowest panel with its legend beside the graph, in grid units. Beside the graph a legend shows ten rows, below it three."""
-
-LINES = "continuous-BlPu"
-"""Colours of lines: from blue to purple by the largest value, because green, orange and red are a verdict."""
 
 MINIMUM_STEP = "1m"
 """Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
@@ -171,6 +170,7 @@ def graph(
     unit: str,
     steps: Steps | None = None,
     stacked: bool = False,
+    is_coloured: bool = False,
     overrides: Sequence[Json] = (),
     renames: Sequence[tuple[str, str]] = (),
     empty: str = "",
@@ -183,6 +183,7 @@ def graph(
 
     Args:
         steps: drawn as lines across the panel.
+        is_coloured: whether the overrides colour every line. Otherwise lines have colours by name.
         empty: text of a panel without data, where no data is good or has a known reason.
         logarithmic: for values that differ by powers of ten.
         renames: a regular expression without slashes and what it is replaced with, for labels that are no words of people.
@@ -200,7 +201,10 @@ def graph(
         "title": title,
         "description": description,
         "targets": targets(queries, instant=False),
-        "fieldConfig": {"defaults": defaults, "overrides": list(overrides)},
+        "fieldConfig": {
+            "defaults": defaults,
+            "overrides": [*([] if is_coloured else _colours(queries, overrides)), *overrides],
+        },
         "options": {
             "legend": {
                 "calcs": ["lastNotNull", "max"] if width > 2 * LEGEND_BESIDE else ["lastNotNull"],
@@ -216,6 +220,19 @@ def graph(
     if renames:
         body["transformations"] = [_rename(*rename) for rename in renames]
     return Panel(body, width, height)
+
+
+def _colours(queries: Sequence[Query], overrides: Sequence[Json]) -> list[Json]:
+    """Colours of the lines by name, before those that a graph gives itself, which win."""
+    own = {override["matcher"]["options"] for override in overrides}
+    names = [query.name for query in queries if query.name not in own]
+    return [
+        {
+            "matcher": {"id": "byRegexp" if matcher.startswith("/") else "byName", "options": matcher},
+            "properties": [{"id": "color", "value": {"fixedColor": colour, "mode": "fixed"}}],
+        }
+        for matcher, colour in by_name(names)
+    ]
 
 
 def _rename(regex: str, replacement: str) -> Json:
@@ -238,7 +255,7 @@ def _line_defaults(unit: str, steps: Steps | None, *, stacked: bool) -> Json:
     elif unit in {"iops", "ops", "reqps", "cps"}:
         custom["axisSoftMax"] = 1  # an axis without values would reach 100
     return {
-        "color": {"mode": LINES, "seriesBy": "max"},
+        "color": {"fixedColor": COLOURS[0], "mode": "fixed"},
         "custom": custom,
         "min": 0,
         "thresholds": thresholds(steps or NEUTRAL_STEPS),

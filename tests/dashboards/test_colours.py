@@ -1,0 +1,84 @@
+"""The colours of lines: every name has one, neighbours have different ones, and people tell them apart who see no red, green or blue."""
+
+import itertools
+import math
+import re
+from collections.abc import Sequence
+
+import pytest
+from tools.dashboards.colours import COLOURS, by_name, pattern
+
+_VERDICTS = ("#73bf69", "#ff9830", "#fa6400", "#f2495c", "#c4162a")
+"""Green, orange, dark orange, red and dark red of Grafana."""
+
+_Matrix = Sequence[Sequence[float]]
+_SEEN_BY: dict[str, _Matrix] = {
+    "people": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "who see no red": ((0.1523, 1.0526, -0.2049), (0.1145, 0.7863, 0.0992), (-0.0039, -0.0481, 1.0520)),
+    "who see no green": ((0.3673, 0.8606, -0.2280), (0.2801, 0.6725, 0.0474), (-0.0118, 0.0429, 0.9689)),
+    "who see no blue": ((1.2555, -0.0767, -0.1788), (-0.0784, 0.9308, 0.1476), (0.0047, 0.6914, 0.3039)),
+}
+"""Linear RGB as people see it. Source: Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
+Deficiency", 2009, severity 1."""
+_XYZ: _Matrix = ((0.4125, 0.3576, 0.1804), (0.2127, 0.7152, 0.0722), (0.0193, 0.1192, 0.9503))
+_WHITE = (0.9505, 1.0, 1.0888)
+_LEAST_DIFFERENCE = 20
+"""In CIELAB, in which 2.3 is just noticeable side by side."""
+
+
+def _times(matrix: _Matrix, vector: Sequence[float]) -> list[float]:
+    return [max(0.0, sum(a * b for a, b in zip(row, vector, strict=True))) for row in matrix]
+
+
+def _lab(colour: str, seen: _Matrix) -> tuple[float, float, float]:
+    """A colour in CIELAB, as somebody sees it."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    shares = (value / white for value, white in zip(_times(_XYZ, _times(seen, linear)), _WHITE, strict=True))
+    x, y, z = (share ** (1 / 3) if share > 0.008856 else 7.787 * share + 16 / 116 for share in shares)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("who", _SEEN_BY)
+def test_people_tell_every_two_colours_apart(who: str) -> None:
+    seen = {colour: _lab(colour, _SEEN_BY[who]) for colour in COLOURS}
+
+    assert len(COLOURS) == 8
+    assert min(math.dist(seen[a], seen[b]) for a, b in itertools.combinations(COLOURS, 2)) > _LEAST_DIFFERENCE
+
+
+def test_no_colour_is_taken_for_a_verdict() -> None:
+    seen = _SEEN_BY["people"]
+
+    assert min(math.dist(_lab(a, seen), _lab(b, seen)) for a in COLOURS for b in _VERDICTS) > _LEAST_DIFFERENCE
+
+
+def _colour(name: str) -> str:
+    """The colour that Grafana finds by the matchers."""
+    (colour,) = (colour for matcher, colour in by_name(["{{name}}"]) if re.search(matcher[1:-2], name, re.IGNORECASE))
+    return colour
+
+
+@pytest.mark.parametrize(
+    "name", ["", "mt-home", "render-1:10949 mt-home", "Zürich, eu-zurich-1", "10.80.1.10", "a/b $1 (c)"]
+)
+def test_every_name_has_one_colour(name: str) -> None:
+    assert _colour(name) in COLOURS
+
+
+@pytest.mark.parametrize("names", [[f"mt-{at}" for at in range(8)], [f"mt-home-{letter}" for letter in "abcdefgh"]])
+def test_names_that_count_up_have_eight_colours(names: list[str]) -> None:
+    assert {_colour(name) for name in names} == set(COLOURS)
+
+
+@pytest.mark.parametrize("name", ["mt-home", "projects"])
+def test_what_is_read_and_written_of_one_name_has_two_colours(name: str) -> None:
+    assert len({_colour(f"{name}, {kind}") for kind in ("read", "write", "metadata")}) == 3
+
+
+def test_a_legend_without_labels_is_a_name() -> None:
+    assert by_name(["read", "write"]) == [("read", COLOURS[0]), ("write", COLOURS[1])]
+
+
+def test_a_pattern_has_the_slashes_without_which_grafana_takes_it_for_a_whole_name() -> None:
+    assert all(pattern(at).startswith("/^") and pattern(at).count("/") == 2 for at in range(len(COLOURS)))

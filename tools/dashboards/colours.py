@@ -1,0 +1,29 @@
+"""Colours of lines, by name: a mount target or client has one colour in every graph.
+
+Grafana has no such colours: its palettes go by the order or the height of lines, or hold the colours of verdicts. Here the colour of a name is the
+parity of its characters in three sets, which regular expressions can tell. Names that count up have different colours.
+"""
+
+from collections.abc import Sequence
+
+COLOURS = ("#3520f3", "#cab872", "#aa4180", "#86b69e", "#925fdd", "#7e6a1b", "#f994ef", "#496039")
+"""Eight colours that people tell apart who see no red, green or blue, none of them that of a verdict. A test computes it."""
+
+_SETS = ("13579bdfhjlnprtvxz", "2367cdghklopstwx", "4-7e-hm-pu-x")
+"""Characters whose number in a name is even or odd. Neighbours in the digits from 0 to 7 and in the alphabet differ in one set or more."""
+
+
+def pattern(at: int) -> str:
+    """A regular expression, with its slashes, of the names that have the colour at this index."""
+    parities = "".join(
+        f"(?{'!' if at >> bit & 1 else '='}(?:[^{members}]|[{members}][^{members}]*[{members}])*$)"
+        for bit, members in enumerate(_SETS)
+    )
+    return f"/^{parities}/i"
+
+
+def by_name(legends: Sequence[str]) -> list[tuple[str, str]]:
+    """Matchers of the lines with these legends, and their colours. A legend without labels is a name."""
+    if any("{{" in legend for legend in legends):
+        return [(pattern(at), colour) for at, colour in enumerate(COLOURS)]
+    return list(zip(legends, COLOURS, strict=False))

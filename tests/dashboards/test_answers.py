@@ -21,7 +21,12 @@ from fss_exporter.model.state import State
 from fss_toolbox.plan.comparison import shipped_prices
 
 _AT = "20m"
-_RECORDED = {rule.name: rule.expr for path in (RULES / "load.yml",) for rule in rules_of(path) if not rule.is_alert}
+_RECORDED = {
+    rule.name: rule.expr
+    for path in (RULES / "load.yml", RULES / "service_level.yml")
+    for rule in rules_of(path)
+    if not rule.is_alert
+}
 
 
 def _computed(expr: str, name: str) -> str:
@@ -69,7 +74,7 @@ def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, S
     assert content, said
 
 
-_OF_CONSTANTS = {"needed", "info", "allowed", "paid", "usd"}
+_OF_CONSTANTS = {"info", "allowed", "paid"}
 """Columns of the table of shapes that need no series."""
 
 
@@ -420,6 +425,7 @@ def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Pat
     )
 
 
+_CEILINGS = "shape_resource:fss_ceiling:limit"
 _OF_MT = 'region="r", mount_target_id="ocid1.mt", mount_target="mt"'
 
 
@@ -462,7 +468,7 @@ def test_the_day_on_which_a_shape_is_full_follows_the_recorded_weeks(
     (full_on,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "full")
     wanted = [(f'{{shape="{shape}"}}', 1000 * (1200 + 86400 * days)) for shape, days in shapes.items()]
 
-    ask(tmp_path, _growing(**weeks), [(full_on, wanted)])
+    ask(tmp_path, _growing(**weeks), [(_computed(full_on, _CEILINGS), wanted)])
 
 
 def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: Path) -> None:
@@ -474,7 +480,11 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
         for shape in SHAPES.values()
     }
 
-    ask(tmp_path, _growing(), [(price, [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])])
+    ask(
+        tmp_path,
+        _growing(),
+        [(_computed(price, _CEILINGS), [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])],
+    )
 
 
 def test_of_two_tenancies_in_one_region_the_chosen_one_is_shown_and_a_series_without_tenancy_while_all_are_chosen(
@@ -544,7 +554,7 @@ def test_the_worst_state_comes_first_then_the_fullest_ceiling_then_what_clients_
 _SERVICE = {
     'address:fss_clients:count{network="n", address="10.0.0.9"}': "5x20",
     'address:fss_client_estimated_iops:rate5m{network="n", address="10.0.0.9"}': "100x20",
-    'address:fss_state:clients{network="n", address="10.0.0.9"}': f"{State.SLOW}x20",
+    'address:fss_state:worst{network="n", address="10.0.0.9"}': f"{State.SLOW}x20",
     'address:fss_client_utilisation:ratio{network="n", address="10.0.0.9", resource="bandwidth"}': "0.9x20",
     'fss_client_service_info{network="n", address="10.0.0.9", service="nas"}': "1x20",
 }
@@ -576,7 +586,7 @@ def test_clients_alone_prove_no_address_fine(tmp_path: Path, by_clients: State, 
         'address:fss_client_utilisation:ratio{network="n", address="10.0.0.9", resource="bandwidth"}': f"{share}x20",
     }
 
-    ask(tmp_path, series, [(f"sum({_column('state')})", [("{}", state)])])
+    ask(tmp_path, series, [(_RECORDED["address:fss_state:worst"], [('{network="n", address="10.0.0.9"}', state)])])
 
 
 def test_beside_mount_targets_that_a_poller_knows_another_service_is_no_mount_target(tmp_path: Path) -> None:
@@ -687,7 +697,6 @@ def test_the_subject_of_an_alert_is_what_people_call_it(tmp_path: Path, labels: 
         ('alertname="FssMountTargetSlow", region="r", mount_target_id="1", address="10.0.0.1"', State.NOT_KNOWN),
         (f'alertname="FssClientStalled", {_OF_CLIENT}, {_OF_NAMED}', State.HANGING),
         ('alertname="FssMountTargetDown", network="r", address="10.0.0.1"', State.FAILING),
-        ('alertname="FssAddressUtilisationHigh", network="r", address="10.0.0.1"', None),
         ('alertname="FssAgentsMissing", job="agents"', None),
     ],
 )
@@ -696,7 +705,7 @@ def test_an_alert_shows_the_state_of_what_it_is_about(tmp_path: Path, labels: st
     series = {
         f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
         f'mount_target:fss_state:worst{{{_OF_NAMED}, mount_target="mt-home"}}': f"{State.NOT_KNOWN}x20",
-        'address:fss_state:clients{network="r", address="10.0.0.1"}': f"{State.FAILING}x20",
+        'address:fss_state:worst{network="r", address="10.0.0.1"}': f"{State.FAILING}x20",
         f'fss_client_address_state{{job="a", {_OF_CLIENT}}}': f"{State.HANGING}x20",
         'fss_client_address_state{job="a", network="r", address="10.0.0.1", instance="host-2"}': "0x20",
     }

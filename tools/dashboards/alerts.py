@@ -91,17 +91,14 @@ def _since(selectors: tuple[str, ...]) -> str:
 
 
 def _state(selectors: tuple[str, ...]) -> str:
-    """The state of the subject now, as agents, poller and rules judge it: of the client, else of the mount target, else of the address.
-
-    The state of an address says nothing about the ceiling of a service.
-    """
-    of_requests = tuple(f'{selector}, alertname=~"FssMountTarget.+"' for selector in selectors)
+    """The state of the subject now, as agents, poller and rules judge it: of the client, else of the mount target, else of the address."""
+    alerts = _firing(selectors)
     return "\nor ".join(
-        f"{_firing(alerts)} * on ({labels}) group_left () {state}"
-        for alerts, labels, state in (
-            (selectors, "network, address, instance", "max by (network, address, instance) (fss_client_address_state)"),
-            (selectors, "tenancy, region, mount_target_id", "mount_target:fss_state:worst"),
-            (of_requests, "network, address", "address:fss_state:clients"),
+        f"{alerts} * on ({labels}) group_left () {state}"
+        for labels, state in (
+            ("network, address, instance", "max by (network, address, instance) (fss_client_address_state)"),
+            ("tenancy, region, mount_target_id", "mount_target:fss_state:worst"),
+            ("network, address", "address:fss_state:worst"),
         )
     )
 

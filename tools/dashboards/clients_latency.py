@@ -6,6 +6,7 @@ from tools.dashboards.words import (
     ALONE,
     CHOSEN,
     CLASSES,
+    OF_ALL,
     RETRANSMISSION_STEPS,
     histogram_of_clients,
     largest_clients,
@@ -26,10 +27,12 @@ def _mean_time(what: str, by: str, selector: str, at: str = "") -> str:
     )
 
 
-def _slowest(what: str) -> Query:
-    recorded = f"client_class:fss_client_{what}_seconds:top{{{CHOSEN}}}"
-    slowest = largest_clients(recorded, lambda at: f"({_mean_time(what, _CLIENT, ALONE, at)})", _CLIENT)
-    return Query(slowest, "{{instance}}, {{address}}, {{class}}")
+def _slowest(what: str) -> list[Query]:
+    """The slowest of all clients, or the clients that are chosen by name."""
+    recorded = f"client_class:fss_client_{what}_seconds:top{{{OF_ALL}}}"
+    of_all = largest_now(lambda at: f"max by ({_CLIENT}) ({recorded}{at})", _CLIENT)
+    chosen = largest_now(lambda at: f"({_mean_time(what, _CLIENT, ALONE, at)})", _CLIENT)
+    return [Query(expr, "{{instance}}, {{address}}, {{class}}") for expr in (of_all, chosen)]
 
 
 _WHOLE = of_clients(
@@ -46,7 +49,7 @@ SLOW = Section(
             "RTT: slowest clients, top $top",
             "Mean time from call to reply: network and mount target. All clients high: the mount target, see its ceilings. One client high: its "
             "network, or another availability domain.",
-            _slowest("rtt"),
+            *_slowest("rtt"),
             unit="s",
             renames=CLASSES,
         ),
@@ -54,7 +57,7 @@ SLOW = Section(
             "Queue: slowest clients, top $top",
             "Mean time a call waited in the client before it was sent. High with a low RTT: the client is the limit; raise nconnect, or ask for less "
             "at once. High with a high RTT: a consequence of the RTT.",
-            _slowest("queue"),
+            *_slowest("queue"),
             unit="s",
             renames=CLASSES,
         ),

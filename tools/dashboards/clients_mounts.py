@@ -66,7 +66,7 @@ MOUNTS = Section(
         table(
             "Mount options with a finding",
             "Mounts whose options cost performance or safety, and the fix. A finding on an idle mount can wait.",
-            Query("\nor\n".join(_finding(selector, text) for selector, text in _FINDINGS), "mounts"),
+            *(Query(_finding(selector, text), "mounts") for selector, text in _FINDINGS),
             empty="No client reports one.",
             columns={
                 "instance": Column("Client", width=140),

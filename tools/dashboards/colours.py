@@ -6,7 +6,7 @@ parity of its characters in three sets, which regular expressions can tell. Name
 
 from collections.abc import Sequence
 
-COLOURS = ("#3520f3", "#cab872", "#aa4180", "#86b69e", "#925fdd", "#7e6a1b", "#f994ef", "#496039")
+COLOURS = ("#6a47f5", "#c2a329", "#b80aa7", "#3dd6d6", "#6f7949", "#f76ef7", "#589387", "#afc69f")
 """Eight colours that people tell apart who see no red, green or blue, none of them that of a verdict. A test computes it."""
 
 _SETS = ("13579bdfhjlnprtvxz", "2367cdghklopstwx", "4-7e-hm-pu-x")

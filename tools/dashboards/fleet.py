@@ -38,7 +38,6 @@ from tools.dashboards.words import (
     with_network,
 )
 
-from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 # Alerts of agents have no region; they belong to every choice of regions.
@@ -117,9 +116,13 @@ _STATS = [
     tally(
         f"Over {100 * WARNING_RATIO:.0f} %",
         f"Mount targets that use {100 * WARNING_RATIO:.0f} % or more of any ceiling. 0 is shown only while the load of every mount target is "
-        "known. In grey: how many mount targets have no fresh figure.",
+        "known. In grey: how many mount targets have no fresh figure, or how many addresses the agents see while no poller tells of mount targets.",
         Query(f"{_OVER}\nor\n(0 * count({_FULLEST}) unless on () count({_UNKNOWN}))", "mount targets"),
         Query(f"count({_UNKNOWN}) unless on () {_OVER}", "not known"),
+        Query(
+            f"count({_ADDRESSES}) unless on () mount_target:fss_mount_target:info",
+            "addresses, no poller",
+        ),
         steps=NOT_ZERO_STEPS,
         width=4,
     ),
@@ -131,6 +134,10 @@ _STATS = [
         Query(f"topk(1, {_each(_LAST)})\n{_FULLEST_IN_GREY}", "{{mount_target}}, last known"),
         Query(
             f"topk(1, {_each(_AT_LEAST)})\n{_FULLEST_IN_GREY}\nunless on () {here(_LAST)}",
+            "{{mount_target}}, at least",
+        ),
+        Query(
+            f"topk(1, {_by_address(_STATED)}) unless on () mount_target:fss_mount_target:info",
             "{{mount_target}}, at least",
         ),
         unit="percentunit",
@@ -168,6 +175,7 @@ _NEAREST = graph(
     ),
     unit="percentunit",
     steps=CEILING_STEPS,
+    empty="No poller reports a mount target. The table below has what agents alone know.",
     width=10,
 )
 
@@ -175,10 +183,8 @@ _NEAREST = graph(
 _ADDRESS_OF = "* on (tenancy, region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
 _SHARE_KNOWN = _each(f"({_LAST} or {_AT_LEAST})", "tenancy", "resource")
 _STATES = _each("mount_target:fss_state:worst", "tenancy")
-_STATE_OF_ADDRESS = f"clamp_min(max by (network, address) (address:fss_state:clients or ({_STATED} >= {WARNING_RATIO:g}) * 0 + {State.NEAR}), {State.NOT_KNOWN})"
-"""What clients and stated ceilings prove. Clients alone prove no address fine, as no mount target without a poller is."""
 _OF_ADDRESSES = (
-    f"({_STATE_OF_ADDRESS} or {_IOPS_OF_ADDRESS} * 0)\n+ on (network, address) group_left (resource)\n"
+    f"(address:fss_state:worst or {_IOPS_OF_ADDRESS} * 0)\n+ on (network, address) group_left (resource)\n"
     f"topk by (network, address) (1, clamp_max({_STATED}, 1.5) / 2 or {_IOPS_OF_ADDRESS} / 1e9)"
 )
 _RANK = (
@@ -264,7 +270,7 @@ _CEILINGS = table(
     "configuration of the agents states. Click a name for more.",
     Query(f"sort_desc(\n{_RANK}\n)", "info"),
     Query(_WAYS, "info"),
-    Query(f"{_each('mount_target:fss_state:worst')}\nor\n{_by_address(_STATE_OF_ADDRESS)}", "state"),
+    Query(f"{_each('mount_target:fss_state:worst')}\nor\n{_by_address('address:fss_state:worst')}", "state"),
     Query(_FULLEST, "now"),
     *(Query(knowledge, "info") for knowledge in _KNOWLEDGE),
     Query(_each(_COVERAGE), "coverage"),

@@ -8,7 +8,7 @@ from tools.dashboards.panels import CEILING_STEPS, Query
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import RESOURCE_WORDS
 
-from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD, Shape
+from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD
 from fss_exporter.model.service_table import GB
 from fss_exporter.model.thresholds import WARNING_RATIO
 
@@ -22,18 +22,22 @@ USD_PER_GB = text_variable(
     description="Price of a GB of File Storage for a month, for the table of shapes. 0.30 is quoted by third parties. Put in the price of your contract.",
 )
 
-_LOADS = (
-    ("iops", "(fss_mount_target_iops{this} or fss_mount_target_estimated_iops{this})", "iops"),
-    ("read_bandwidth", "fss_mount_target_read_bytes_per_second{this}", "read_bytes_per_second"),
-    ("write_bandwidth", "fss_mount_target_write_bytes_per_second{this}", "write_bytes_per_second"),
-)
-"""Resource, selector of its load, and its ceiling in the model."""
+_LOADS = {
+    "iops": f"(fss_mount_target_iops{{{THIS}}} or fss_mount_target_estimated_iops{{{THIS}}})",
+    "read_bandwidth": f"fss_mount_target_read_bytes_per_second{{{THIS}}}",
+    "write_bandwidth": f"fss_mount_target_write_bytes_per_second{{{THIS}}}",
+}
+"""Selector of the load by resource."""
 _PRESENT_LIMITS = {
     "iops": "fss_mount_target_iops_limit",
     "read_bandwidth": "fss_mount_target_read_bytes_per_second_limit",
     "write_bandwidth": "fss_mount_target_write_bytes_per_second_limit",
 }
 """Ceiling of the mount target as it is, by resource."""
+_OF_MODEL = {"iops": "iops", "read_bandwidth": "read_bytes_per_second", "write_bandwidth": "write_bytes_per_second"}
+"""Ceiling in the model by resource."""
+_CEILINGS = "shape_resource:fss_ceiling:limit"
+"""The published ceilings of each shape, which the rules hold."""
 
 
 def _any(exprs: Iterator[str]) -> str:
@@ -51,35 +55,20 @@ def _by_shape(values: Mapping[str, float]) -> str:
     return _any(_labelled(f"vector({value:.0f})", shape=name) for name, value in values.items())
 
 
-def _ceilings(shape: Shape) -> Iterator[tuple[str, str, float]]:
-    """Resource, selector of the load, and ceiling of each published ceiling of a shape."""
-    for resource, selector, ceiling in _LOADS:
-        limit = getattr(shape.limits, ceiling)
-        if limit is not None:
-            yield resource, selector.replace("{this}", f"{{{THIS}}}"), limit
-
-
 # Share of each published ceiling of a shape that the largest minute of the time shown uses.
-_SHARES = _any(
-    _labelled(f"max(max_over_time({load}[$__range:1m])) / {limit:.0f}", resource=resource, shape=shape.name)
-    for shape in SHAPES.values()
-    for resource, load, limit in _ceilings(shape)
+_LARGEST = _any(
+    _labelled(f"max(max_over_time({load}[$__range:1m]))", resource=resource) for resource, load in _LOADS.items()
 )
-_FULLEST = f"topk by (shape) (1,\n{_SHARES}\n)"
+_FULLEST = f"topk by (shape) (1,\n(\n{_LARGEST}\n)\n/ on (resource) group_right () {_CEILINGS}\n)"
 _NEEDED = f"clamp_min(ceil(max by (shape) ({_FULLEST}) / {WARNING_RATIO:g}), 1)"
 
 # Ceilings of the needed mount targets together, as multiples of the ceiling that this mount target has now. The busiest minutes of the week are
 # a share of that ceiling too, and grow by a seventh of the recorded growth of a week each day.
 _LIMITS_NOW = _any(_labelled(f"min({name}{{{THIS}}})", resource=resource) for resource, name in _PRESENT_LIMITS.items())
-_LIMITS_OF_SHAPES = _any(
-    _labelled(f"vector({limit:.0f})", resource=resource, shape=shape.name)
-    for shape in SHAPES.values()
-    for resource, _, limit in _ceilings(shape)
-)
 _BUSIEST = f"max by (resource) (mount_target:fss_utilisation:busiest7d{{{THIS}}})"
 _GROWTH_OF_A_DAY = f"(max by (resource) (mount_target:fss_utilisation:forecast14d{{{THIS}}}) - {_BUSIEST}) / 14"
 _DAYS_LEFT = (
-    f"(({_LIMITS_OF_SHAPES}) * on (shape) group_left () ({_NEEDED})\n"
+    f"({_CEILINGS} * on (shape) group_left () ({_NEEDED})\n"
     f"/ on (resource) group_left () ({_LIMITS_NOW})\n"
     f"- on (resource) group_left () {_BUSIEST})\n"
     f"/ on (resource) group_left () ({_GROWTH_OF_A_DAY} > 0)"
@@ -93,7 +82,9 @@ _UNPUBLISHED = _any(
     for _unpublished in [
         ", ".join(
             sorted(
-                RESOURCE_WORDS[resource][0] for resource, _, ceiling in _LOADS if getattr(shape.limits, ceiling) is None
+                RESOURCE_WORDS[resource][0]
+                for resource, ceiling in _OF_MODEL.items()
+                if getattr(shape.limits, ceiling) is None
             )
         )
         or "none"

@@ -17,6 +17,8 @@ BY_NAME = 'every!~"$client()"'
 
 VictoriaMetrics takes the bare regular expression of All for one that leaves the empty label out, hence the parentheses.
 """
+OF_ALL = f'{CHOSEN}, every=~"$client()"'
+"""Recorded series while All is chosen, and no series else."""
 ALONE = f"{CHOSEN}, {BY_NAME}"
 """Counters of clients that are chosen by name, because to read those of all clients takes seconds."""
 

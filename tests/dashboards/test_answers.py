@@ -400,6 +400,24 @@ def test_the_most_severe_alert_comes_first() -> None:
     assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
 
 
+def test_the_rows_of_every_table_have_an_order() -> None:
+    unsorted = [
+        str(panel)
+        for panel in PANELS
+        if panel.body["type"] == "table"
+        and not panel.body["options"]["sortBy"]
+        and "sort" not in panel.body["targets"][0]["expr"]
+    ]
+
+    assert unsorted == []
+
+
+def test_a_client_in_a_worse_state_comes_before_one_that_costs_more() -> None:
+    sorted_by = _panel("clients", "Top clients now").body["options"]["sortBy"]
+
+    assert sorted_by == [{"desc": True, "displayName": "State"}, {"desc": True, "displayName": "IOPS"}]
+
+
 def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
     networks, addresses = (
         variables("clients.json")[name]["query"]["query"].removeprefix("query_result(").removesuffix(")")
@@ -606,9 +624,15 @@ def test_beside_mount_targets_that_a_poller_knows_another_service_is_no_mount_ta
 )
 def test_coverage_that_fell_shows_what_it_was(tmp_path: Path, coverage: str, was: float | None) -> None:
     labels = 'region="r", mount_target_id="m", mount_target="m"'
-    series = _row("m") | {f"mount_target:fss_client_coverage:ratio{{{labels}}}": coverage}
+    series = _row("m") | {f"mount_target:fss_client_coverage:ratio{{{labels}}}": coverage} | _share("ratio", "m", 0.5)
 
     ask(tmp_path, series, [(_column("covered"), [] if was is None else [(f"{{{labels}}}", was)])])
+
+
+def test_coverage_is_no_less_where_oci_does_not_tell_the_load(tmp_path: Path) -> None:
+    series = _row("m") | {'mount_target:fss_client_coverage:ratio{region="r", mount_target_id="m"}': "0.8x10 stale"}
+
+    ask(tmp_path, series | _share("last", "m", 0.5), [(_column("covered"), [])])
 
 
 _SAME_NAME = 'fss_mount_target_info{job="p", instance="p", tenancy="%s", region="%s", mount_target_id="%d", mount_target="%s", address="10.0.0.%d"}'

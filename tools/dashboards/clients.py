@@ -12,6 +12,7 @@ from tools.dashboards.words import (
     BY_NAME,
     CHOSEN,
     RETRANSMISSION_STEPS,
+    STATE_WORDS,
     client_iops,
     counted,
     largest_clients,
@@ -126,10 +127,13 @@ def _of_client(expr: str) -> str:
 
 
 _COSTLIEST = f"topk(50, {_IOPS})"
+_STATE = f"max by (network, instance, address) (fss_client_address_state{{{CHOSEN}}})"
+_STATES = f"({_STATE} > 0 or {_STATE} and on (network, instance, address) {_COSTLIEST})"
 _NOW = table(
     "Top clients now",
-    "The fifty clients that cost most now, and all with a fault. A dash means no fault. Waiting is the time since the last reply to a client with "
+    "The fifty clients that cost most now, and all with a fault, the worst state first. A host judges no ceiling, so its state is fine, slow, failing or hanging. A dash means no fault. Waiting is the time since the last reply to a client with "
     "open requests. Click a client to choose it for all panels of this dashboard.",
+    Query(_of_client(_STATES), "state"),
     Query(_of_client(_COSTLIEST), "iops"),
     Query(
         _of_client(f"fss_client_peak_estimated_iops{{{CHOSEN}}} and on (network, instance, address) {_COSTLIEST}"),
@@ -139,7 +143,8 @@ _NOW = table(
     Query(_of_client(_ERRORS), "errors"),
     Query(_of_client(_WAITING), "waiting"),
     columns={
-        "instance": Column("Client", url=to_client(), least=130),
+        "instance": Column("Client", url=to_client(), least=125),
+        "state": Column("State", unit="none", words=STATE_WORDS, width=82),
         "mount_target": Column("Mount target", width=130),
         "address": Column("Address", width=115),
         "of_network": Column(None),
@@ -149,7 +154,7 @@ _NOW = table(
         "errors": Column("Errors", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=85),
         "waiting": Column("Waiting", unit="s", width=85),
     },
-    sort_by="IOPS",
+    sort_by=("State", "IOPS"),
     height=9,
 )
 

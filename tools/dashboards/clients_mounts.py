@@ -75,6 +75,8 @@ MOUNTS = Section(
                 "mount_point": Column("Mount point", width=150),
                 "finding": Column("Finding and fix"),
             },
+            sort_by=("Client", "Mount point"),
+            ascending=True,
             height=8,
         ),
         table(
@@ -91,6 +93,8 @@ MOUNTS = Section(
                 "mount_point": Column("Mount point", width=150),
                 **_OPTIONS,
             },
+            sort_by=("Client", "Mount point"),
+            ascending=True,
             height=10,
         ),
     ],

@@ -18,6 +18,7 @@ from tools.dashboards.panels import (
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     BUDGET_STEPS,
+    COVERAGE,
     DATA_AGE_STEPS,
     IN_REGION,
     MOUNT_TARGET,
@@ -30,6 +31,7 @@ from tools.dashboards.words import (
     WEEK_AGO,
     all_here,
     counted,
+    covered_before,
     data_age,
     here,
     nearest_here,
@@ -253,14 +255,6 @@ _NO_CLIENT = f'label_replace(label_replace({with_network(_NOBODY)}, "shown_clien
 """A mount target without any client that has an agent leads to all of its clients."""
 
 
-_LEAST_OF_COVERAGE = 0.7
-"""Share of the best coverage of a day that is no loss of agents: another mix of load changes the coverage too."""
-_COVERAGE = "mount_target:fss_client_coverage:ratio"
-_COVERED = f"max_over_time({_COVERAGE}[1d])"
-_COVERED_MORE = (
-    f"{_COVERED} unless on (tenancy, region, mount_target_id) ({_COVERAGE} >= {_LEAST_OF_COVERAGE:g} * {_COVERED})"
-)
-
 _CEILINGS = table(
     "Mount targets: how close, who, what now",
     "The worst state first, of what OCI tells and what the clients feel. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in its "
@@ -273,8 +267,8 @@ _CEILINGS = table(
     Query(f"{_each('mount_target:fss_state:worst')}\nor\n{_by_address('address:fss_state:worst')}", "state"),
     Query(_FULLEST, "now"),
     *(Query(knowledge, "info") for knowledge in _KNOWLEDGE),
-    Query(_each(_COVERAGE), "coverage"),
-    Query(_each(_COVERED_MORE), "covered"),
+    Query(_each(COVERAGE), "coverage"),
+    Query(_each(covered_before()), "covered"),
     Query(_TOP_CLIENT, "info"),
     Query(_NO_CLIENT, "info"),
     Query(_first(_TOP_OPERATIONS, "operation"), "info"),
@@ -341,7 +335,7 @@ _SOURCES = table(
     Query(_each("fss_mount_target_iops"), "measured"),
     Query(_each("fss_mount_target_estimated_iops"), "oci"),
     Query(_each("mount_target:fss_client_estimated_iops:rate5m"), "clients"),
-    Query(_each("mount_target:fss_client_coverage:ratio"), "coverage"),
+    Query(_each(COVERAGE), "coverage"),
     Query(_each('mount_target:fss_utilisation_age:seconds{resource="iops"}'), "age"),
     columns={
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, least=100),
@@ -432,6 +426,8 @@ _NO_CEILING = table(
         "region": Column("Region", width=120),
         "shape": Column("Shape", width=90),
     },
+    sort_by="Mount target",
+    ascending=True,
     width=12,
     height=7,
 )

@@ -23,9 +23,11 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import (
     BUDGET_STEPS,
     BURN_STEPS,
+    COVERAGE,
     DATA_AGE_STEPS,
     WEEK_AGO,
     ceiling,
+    covered_before,
     largest_now,
     to_client,
     with_network,
@@ -84,11 +86,15 @@ _STATS = [
         steps=DATA_AGE_STEPS,
         width=4,
     ),
-    _now(
+    stat(
         "Coverage",
-        "Share of the IOPS that clients with an agent account for. Far below 100 %: the list of clients here is not complete.",
-        f"max(mount_target:fss_client_coverage:ratio{{{THIS}}})",
-        NEUTRAL_STEPS,
+        "Share of the IOPS that clients with an agent account for. Far below 100 %: the list of clients here is not complete. In grey: the best of a day, "
+        "if it was much more. Agents are missing.",
+        Query(f"max({COVERAGE}{{{THIS}}})", "now"),
+        Query(f"max({covered_before(f'{{{THIS}}}')})", "was"),
+        unit="percentunit",
+        steps=NEUTRAL_STEPS,
+        width=4,
     ),
 ]
 

@@ -167,6 +167,8 @@ BEHIND = Section(
                 "file_system": Column("File system", width=100),
                 "state": Column("State", width=80),
             },
+            sort_by="Export",
+            ascending=True,
             width=8,
             height=8,
         ),

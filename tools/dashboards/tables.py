@@ -52,7 +52,7 @@ def table(
     description: str,
     *queries: Query,
     columns: Mapping[str, Column],
-    sort_by: str | None = None,
+    sort_by: str | Sequence[str] = (),
     ascending: bool = False,
     empty: str = "No data.",
     width: int = 24,
@@ -63,8 +63,9 @@ def table(
     Args:
         columns: by label name or by the name of a query, in the order they are shown.
         empty: text of a table without rows.
-        sort_by: heading, largest first unless `ascending`.
+        sort_by: headings, largest first unless `ascending`.
     """
+    headings = [sort_by] if isinstance(sort_by, str) else sort_by
     fields = {query.name: _value_field(position, queries) for position, query in enumerate(queries)}
     names = [fields.get(name, name) for name in columns]
     body: Json = {
@@ -81,7 +82,7 @@ def table(
             "cellHeight": "sm",
             "footer": {"countRows": False, "enablePagination": False, "fields": "", "reducer": ["sum"], "show": False},
             "showHeader": True,
-            "sortBy": [{"desc": not ascending, "displayName": sort_by}] if sort_by else [],
+            "sortBy": [{"desc": not ascending, "displayName": heading} for heading in headings],
         },
     }
     return Panel(body, width, height)

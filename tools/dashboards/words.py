@@ -186,6 +186,20 @@ def client_iops(selector: str, alone: str) -> str:
     return f"({by} (client:fss_client_estimated_iops:top{{{selector}}}) or {by} ({agents}))"
 
 
+COVERAGE = "mount_target:fss_client_coverage:ratio"
+_LEAST_OF_COVERAGE = 0.7
+"""Share of the best coverage of a day that is no loss of agents, because another mix of load changes the coverage too."""
+
+
+def covered_before(selector: str = "") -> str:
+    """The best coverage of a day, where it was much more than now though OCI still tells the whole load: agents are missing."""
+    now, before = f"{COVERAGE}{selector}", f"max_over_time({COVERAGE}{selector}[1d])"
+    return (
+        f"{before} unless on ({_RESOURCE}) ({now} >= {_LEAST_OF_COVERAGE:g} * {before})"
+        f' and on ({_RESOURCE}) mount_target:fss_utilisation:ratio{{resource="iops"}} > 0'
+    )
+
+
 def ceiling(limit: str, selector: str, warning_ratio: float) -> list[Query]:
     """The ceiling and its warning line, for a graph in the ceiling's own unit."""
     return [

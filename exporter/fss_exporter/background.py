@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from fss_exporter.errors import FssError, SourceError, UsageError
@@ -293,3 +294,22 @@ def at_once(works: Sequence[Callable[[], None]], seconds: float = threading.TIME
     for _, thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
     return [work for work, thread in threads if thread.is_alive()]
+
+
+def each_at_once(items: Iterable[_T], work: Callable[[_T], None]) -> None:
+    """Run the work for each item in a thread of its own, so that a slow one does not delay the others.
+
+    Raises:
+        Exception: the first error, after the work for all items has ended.
+    """
+    errors: list[BaseException] = []
+
+    def guarded(item: _T) -> None:
+        try:
+            work(item)
+        except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
+            errors.append(error)
+
+    at_once([partial(guarded, item) for item in items])
+    if errors:
+        raise errors[0]

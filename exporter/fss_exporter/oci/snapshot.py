@@ -26,6 +26,7 @@ class PollState:
     has_answer: bool = False
     is_empty: bool = False  # whether OCI lists neither mount targets nor metrics, so that there is nothing to ask for
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
+    left_out: int = 0  # metrics that the poll did not ask for, because its time was over or nothing answered
     duration_seconds: float = 0.0  # time that the poll took
     ended: float = 0.0  # epoch seconds at which it ended
     # epoch seconds at which the last poll ended that had an answer to every query; None before the first

@@ -38,6 +38,7 @@ class PolledRegion:
     now: float = NOON + 20.0
     ledger: Ledger = field(default_factory=lambda: Ledger(NOON))
     settings: Settings = field(default_factory=Settings)
+    in_flight: int = 1  # so that the calls of a test come in order
 
     def __post_init__(self) -> None:
         log = logging.getLogger()
@@ -60,6 +61,7 @@ class PolledRegion:
             failures=self.failures,
             receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
             awaited=self.judge.awaited,
+            in_flight=self.in_flight,
         )
         polls = RegionPolls(
             queries,

@@ -1,5 +1,7 @@
 """Each minute counts once, after an outage, late, or missing in some answers. In memory."""
 
+import logging
+import threading
 from collections import Counter
 from datetime import datetime
 
@@ -8,6 +10,7 @@ from msgspec import structs
 from tests.clock import NOON
 from tests.fss_exporter.oci.fake_cloud import FakeCloud
 from tests.fss_exporter.oci.polled_region import PolledRegion
+from tests.processes import PROMPT_S
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
@@ -58,6 +61,57 @@ def test_a_region_is_left_alone_after_three_queries_in_a_row_without_an_answer(f
     poll.cloud.refuse = lambda operation: errors.get(next(results)) if operation == "SummarizeMetricsData" else None
     poll.minute(2)
     assert poll.cloud.calls.count("SummarizeMetricsData") == queries
+
+
+def test_eight_queries_are_under_way_at_once_and_each_minute_counts_once() -> None:
+    poll = PolledRegion(in_flight=8)
+    poll.cloud.names = [name for name, metric in METRICS.items() if not metric.discovered_only][:8]
+    together = threading.Barrier(8, timeout=PROMPT_S)
+    waits = True
+
+    def spoil(streams: list[Stream | None]) -> list[Stream | None]:
+        if waits:
+            together.wait()
+        return streams
+
+    poll.cloud.spoil = spoil
+    poll.minute(2)
+    waits = False
+    for _ in range(20):
+        poll.minute()
+    serial = PolledRegion()
+    serial.cloud.names = poll.cloud.names
+    serial.minute(2)
+    for _ in range(20):
+        serial.minute()
+    assert poll.counted() == serial.counted()
+
+
+def test_a_poll_whose_time_is_over_says_what_it_left_out_and_the_next_begins_there(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    poll = PolledRegion()
+    poll.cloud.names = [name for name, metric in METRICS.items() if not metric.discovered_only][:8]
+
+    def spoil(streams: list[Stream | None]) -> list[Stream | None]:
+        poll.now += 10.0
+        return streams
+
+    poll.cloud.spoil = spoil
+    left_out = []
+    for _ in range(3):
+        poll.minute()
+        (region,) = poll.board.regions
+        assert region.poll
+        left_out.append(region.poll.left_out)
+    assert left_out[0] == 2
+    poll.cloud.spoil = lambda streams: streams
+    with caplog.at_level(logging.INFO):
+        poll.minute()
+    cut = [message for message in caplog.messages if "poll was cut" in message]
+    assert len(cut) == 1
+    assert cut[0].endswith("2 of 8 metrics")
+    assert "polls are whole again" in caplog.text
 
 
 def test_a_first_answer_that_takes_ten_minutes_loses_no_minute() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from tests.fss_exporter.oci.polled_region import Held, PolledRegion
 
-from fss_exporter.background import Worker
+from fss_exporter.background import Worker, each_at_once
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.polling.regions import SignedRegions
-from fss_exporter.oci.polling.rounds import each_region
 
 STAGES = (
     "ListAvailabilityDomains",
@@ -61,7 +60,7 @@ def test_regions_do_not_wait_for_each_other() -> None:
         else:
             done.set()
 
-    thread = threading.Thread(target=each_region, args=(["slow", "fast"], work), daemon=True)
+    thread = threading.Thread(target=each_at_once, args=(["slow", "fast"], work), daemon=True)
     thread.start()
     assert done.wait(120)
     assert thread.is_alive()
@@ -76,7 +75,7 @@ def test_a_system_without_a_further_thread_polls_one_region_after_the_other(monk
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     polled: list[str] = []
-    each_region(["one", "other"], polled.append)
+    each_at_once(["one", "other"], polled.append)
 
     assert polled == ["one", "other"]
 

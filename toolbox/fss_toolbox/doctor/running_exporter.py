@@ -89,6 +89,12 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
         yield finding_of("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
     if expected and not less:
         yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+    for (region,), count in sorted(samples.by("fss_oci_poll_left_out_metrics", "region").items()):
+        if count:
+            yield finding_of("exporter.cut-poll", region, count=count)
+    for (region, operation), rows in sorted(samples.by("fss_oci_inventory_broken_rows", "region", "operation").items()):
+        if rows:
+            yield finding_of("exporter.broken-rows", f"{region} {operation}", count=rows)
     for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
         yield finding_of("exporter.permission", region, permission=permission)
 

@@ -10,6 +10,7 @@ Each attempt waits for the budget, is counted, and fails only with this project'
 
 import json
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from secrets import token_hex
@@ -94,6 +95,7 @@ class Session:
         self.clock_skew_seconds: float | None = None
         self._answered: tuple[float, float] | None = None  # `now` and `clock` at that answer
         self._clients: dict[str, ServiceClient] = {}
+        self._opening = threading.Lock()
         # The SDK keeps each circuit breaker for ever, by name. Clients of new credentials take those of the old ones.
         self._breakers = token_hex(8)
         self.tenancy_id = self._held.tenancy_id
@@ -220,8 +222,9 @@ class Session:
 
     def _client(self, service: str) -> ServiceClient:
         clients = self._clients  # other credentials bring another dict, which gets no client of the old credentials
-        if service not in clients:
-            clients[service] = self._open(service)
+        with self._opening:
+            if service not in clients:
+                clients[service] = self._open(service)
         return clients[service]
 
     def _open(self, service: str) -> ServiceClient:

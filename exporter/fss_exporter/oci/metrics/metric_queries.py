@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Query Monitoring in one region: each metric of the tenancy, once a poll in each scope.
 
+Some queries are in flight at once, because an answer can take seconds. Everything but the call itself runs one at a time.
+
 A failure costs one metric. A metric with a failed query keeps the points, and the next window reaches further back, so
 that a counter loses no minute. A silent region is skipped until the next poll.
 """
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
+from fss_exporter.background import each_at_once
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
@@ -28,6 +32,9 @@ _DOUBLINGS_AT_MOST: Final = 5
 
 log = logging.getLogger(__name__)
 
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
 
 class MetricQueries:
     """The metrics of one region.
@@ -35,6 +42,7 @@ class MetricQueries:
     Attributes:
         is_refused: whether OCI refused a query of the last poll for a permission.
         has_answer: whether a query of the last poll that had any was answered.
+        left_out: metrics that the last poll did not ask for, because its time was over or nothing answered.
         schedules: what is asked of each metric, and when.
 
     Args:
@@ -48,6 +56,7 @@ class MetricQueries:
         receivers: functions that get the points of a metric, by documented name.
         intervals: seconds between two queries by documented name, in place of those of the table.
         awaited: returns the end of the oldest minute that a calculation waits for, of a metric by documented name.
+        in_flight: most calls under way. The SDK keeps ten connections to a service.
     """
 
     def __init__(
@@ -63,6 +72,7 @@ class MetricQueries:
         receivers: Mapping[str, Receive] | None = None,
         intervals: Mapping[str, float] | None = None,
         awaited: Callable[[str], int | None] = lambda _: None,
+        in_flight: int = 8,
     ) -> None:
         self.client = client
         self.ledger = ledger
@@ -73,6 +83,9 @@ class MetricQueries:
         self._optional_services = optional_services
         self.is_refused = False
         self.has_answer = False
+        self.left_out = 0
+        self._in_flight = in_flight
+        self._turn = threading.Lock()  # of all but the calls
         self.names_are_due = True
         self._not_watched: set[str] = set()
         self._inventory = Inventory()
@@ -129,15 +142,18 @@ class MetricQueries:
         """List the names of the metrics. If a scope does not answer, all known names stay in use. Without a name, names stay due."""
         names: list[str] = []
         failed = False
+
+        def learn(place: tuple[Scope, str, str]) -> None:
+            nonlocal failed
+            try:
+                names.extend(self._listed(*place))
+                self.failures.report("ListMetrics", None)
+            except CloudError as error:
+                self.failures.report("ListMetrics", error)
+                failed = True
+
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
-        for scope in scopes:
-            for namespace, service in namespaces.items():
-                try:
-                    names += self._listed(scope, namespace, service)
-                    self.failures.report("ListMetrics", None)
-                except CloudError as error:
-                    self.failures.report("ListMetrics", error)
-                    failed = True
+        self._each([(scope, *place) for scope in scopes for place in namespaces.items()], learn)
         self._names.learn(names, is_whole=not failed)
         self.names_are_due = failed or not names
         self._lists_no_metric = not failed and not names
@@ -159,12 +175,17 @@ class MetricQueries:
             self.failures.report(name, None)
         begin = self._first % max(1, len(metrics))
         due = [metric for metric in metrics[begin:] + metrics[:begin] if self.schedules[metric.name].is_due(self.now())]
-        for metric in due:
+        self.left_out = 0
+
+        def query(metric: OciMetric) -> None:
             if self._unanswered >= _UNANSWERED_AT_MOST or out_of_time():
+                self.left_out += 1
                 self._remember(metric, AnswerSummary(success=False))
-                continue
-            self._first += 1
-            self._query(metric, scopes)
+            else:
+                self._first += 1
+                self._query(metric, scopes)
+
+        self._each(due, query)
         if due:
             states = self.states
             self.has_answer = any(states[metric.name].success for metric in due)
@@ -176,7 +197,7 @@ class MetricQueries:
 
     def _listed(self, scope: Scope, namespace: str, service: str) -> tuple[str, ...]:
         try:
-            return self.client.metric_names(scope, namespace)
+            return self._called(partial(self.client.metric_names, scope, namespace))
         except NotAuthorized as error:
             if service not in self._optional_services:
                 raise
@@ -255,7 +276,7 @@ class MetricQueries:
         selects = len(requests) > 1 or not self._inventory.shard.is_whole
         for request in requests:
             try:
-                streams = self.client.summarize(request)
+                streams = self._called(partial(self.client.summarize, request))
             except CloudError as error:
                 if isinstance(error, TooMuchData) or (selects and error.status == 400):
                     raise
@@ -267,6 +288,25 @@ class MetricQueries:
             self._unanswered = 0
             answer = store.take(streams, newest_complete(self.now()), answer)
         return answer
+
+    def _each(self, items: Sequence[_Item], work: Callable[[_Item], None]) -> None:
+        """Do the work for each item. Some calls are under way at once, and one thread at a time does all else."""
+        waiting = iter(items)
+
+        def work_in_turn(_: int) -> None:
+            with self._turn:
+                for item in waiting:
+                    work(item)
+
+        each_at_once(range(min(len(items), self._in_flight)), work_in_turn)
+
+    def _called(self, call: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to a call. Others have the turn until it comes."""
+        self._turn.release()
+        try:
+            return call()
+        finally:
+            self._turn.acquire()
 
     def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
         spelling = self._names.spelling(metric)

@@ -7,6 +7,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
@@ -61,6 +62,7 @@ class RegionPolls:
         self._names_learned = float("-inf")
         self._succeeded_at: float | None = None
         self._first_is_logged = False
+        self._log_once = LogOnce(log)
         self._suspicious: frozenset[object] = frozenset()
 
     def poll(self, state: InventoryState, seconds: float) -> PollState:
@@ -92,6 +94,7 @@ class RegionPolls:
         if (states or is_empty) and all(state.success for state in states.values()):
             self._succeeded_at = self._queries.now()
         poll = self._state(self._clock() - began, is_empty=is_empty)
+        self._log_cut(poll)
         self._log_first(poll)
         return poll
 
@@ -137,11 +140,22 @@ class RegionPolls:
             has_answer=self._queries.has_answer or is_empty,
             is_empty=is_empty,
             failed_calls=self._queries.failures.failed_calls,
+            left_out=self._queries.left_out,
             duration_seconds=seconds,
             ended=self._queries.now(),
             succeeded_at=self._succeeded_at,
             clock_skew_seconds=self._queries.client.clock_skew_seconds,
         )
+
+    def _log_cut(self, poll: PollState) -> None:
+        region = self._queries.client.region
+        if poll.left_out:
+            message = (
+                f"{region}: a poll was cut after {poll.duration_seconds:.0f} s, and the next one begins with the rest"
+            )
+            self._log_once.failed("cut", f"{message}: {poll.left_out} of {len(poll.metrics)} metrics")
+        else:
+            self._log_once.works("cut", f"{region}: polls are whole again")
 
     def _log_first(self, poll: PollState) -> None:
         if self._first_is_logged:

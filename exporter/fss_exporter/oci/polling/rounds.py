@@ -5,11 +5,10 @@ each region right after the poll, or refreshes each inventory that is due.
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from fss_exporter.background import at_once
+from fss_exporter.background import each_at_once
 from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.inventory.mount_target_settings import named_targets
@@ -25,28 +24,6 @@ _BETWEEN_HINTS_SECONDS: Final = 120  # a poll that suspects changes makes an inv
 _BETWEEN_PROGRESS_SECONDS: Final = 10  # between two lines of log on the first inventory
 
 log = logging.getLogger(__name__)
-
-
-_Region = TypeVar("_Region")
-
-
-def each_region(regions: Sequence[_Region], work: Callable[[_Region], None]) -> None:
-    """Run the work for each region, several regions at a time, so that a slow region does not delay the others.
-
-    Raises:
-        Exception: the first error, after the work of all regions has ended.
-    """
-    errors: list[BaseException] = []
-
-    def guarded(region: _Region) -> None:
-        try:
-            work(region)
-        except BaseException as error:  # noqa: BLE001  # raised again in the thread of the caller
-            errors.append(error)
-
-    at_once([partial(guarded, region) for region in regions])
-    if errors:
-        raise errors[0]
 
 
 class PollRounds:
@@ -93,7 +70,7 @@ class PollRounds:
         """
         began, success = self._clock(), False
         try:
-            each_region(self._regions.all(), self._poll)
+            each_at_once(self._regions.all(), self._poll)
             failed = [region.region for region in self._board.regions if not region.success]
             if failed:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
@@ -142,7 +119,7 @@ class InventoryRounds:
             EndLoop: the exporter stops.
         """
         regions = self._regions.all()
-        each_region([region for region in regions if self._is_due(region)], self._refresh)
+        each_at_once([region for region in regions if self._is_due(region)], self._refresh)
         incomplete = [region.name for region in regions if not all(region.inventory.state.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")

@@ -187,6 +187,7 @@ def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]
 def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Rows]]:
     metrics = poll.metrics.items()
     yield "fss_oci_poll_duration_seconds", [((name,), poll.duration_seconds)]
+    yield "fss_oci_poll_left_out_metrics", [((name,), poll.left_out)]
     yield "fss_oci_poll_timestamp_seconds", [((name,), poll.ended)]
     yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
     yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]

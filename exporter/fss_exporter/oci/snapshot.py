@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fss_exporter.oci.inventory.inventory_state import InventoryState
 from fss_exporter.oci.metrics.answers import MetricState, SeriesColumn
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
+from fss_exporter.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,15 @@ class RegionSnapshot:
     def success(self) -> bool:
         """Whether every query of the last poll and every call of the last inventory was answered."""
         return self.poll is not None and self.poll.success and all(self.inventory.succeeded.values())
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRegions:
+    """Regions to show, with the label of the tenancy and the settings that they were polled with."""
+
+    tenancy: str
+    settings: Settings
+    regions: Sequence[RegionSnapshot]
 
 
 class SnapshotBoard:

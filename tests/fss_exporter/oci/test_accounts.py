@@ -20,6 +20,7 @@ from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.status.overview import Look, status_page
 
 ACME, BETA = "acme", "beta"
+SHOWN = ("fss_mount_target_info", "fss_mount_target_connections", "fss_mount_target_read_bytes_total")
 
 
 class TwoTenancies:
@@ -178,6 +179,67 @@ def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: C
         "eu-frankfurt-1",
         "lab",
     }
+
+
+def test_a_reload_shows_the_last_poll_until_oci_has_answered_with_the_new_settings(
+    tenancies: Callable[..., TwoTenancies],
+) -> None:
+    two = tenancies(beta={"network": "beta-net"})
+    for _ in range(3):
+        two.poll()
+        two.clock.now += 60.0
+    before = {name: two.values(name, "tenancy", "mount_target_id") for name in SHOWN}
+    assert all(before.values())
+    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
+    two.poller.reload()()
+    assert {name: two.values(name, "tenancy", "mount_target_id").keys() for name in SHOWN} == {
+        name: values.keys() for name, values in before.items()
+    }
+    assert (BETA, "beta-net") in two.values("fss_mount_target_info", "tenancy", "network"), "its own settings"
+    assert two.poller.waits_for() == ""
+    assert two.source.success
+    two.regions[BETA].add_fault("500:SummarizeMetricsData")
+    two.poll()
+    assert (BETA, "beta-net") in two.values("fss_mount_target_info", "tenancy", "network"), "no answer yet"
+    two.regions[BETA].clear_faults()
+    two.clock.now += 60.0
+    two.poll()
+    assert {network for _, network in two.values("fss_mount_target_info", "tenancy", "network")} == {
+        "eu-frankfurt-1",
+        "lab",
+    }
+
+
+def test_what_a_reload_left_is_shown_no_longer_than_the_points_of_its_settings_live(
+    tenancies: Callable[..., TwoTenancies],
+) -> None:
+    two = tenancies(beta={"network": "beta-net"})
+    two.poll()
+    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
+    two.poller.reload()()
+    two.regions[BETA].add_fault("500:SummarizeMetricsData")
+    two.clock.now += two.settings.oci.stale_after + 1
+    two.poll()
+    assert two.values("fss_oci_poll_success", "tenancy")[BETA,] == 0
+
+
+def test_a_reload_with_credentials_that_cannot_be_read_is_refused(
+    tenancies: Callable[..., TwoTenancies], tmp_path: Path
+) -> None:
+    two = tenancies()
+    two.poll()
+    wrong = tmp_path / "wrong"
+    for beta in ({"config_file": str(wrong)}, {"profile": "NOBODY", "network": "lab"}):
+        two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta=beta)})
+        with pytest.raises(UsageError, match="the OCI credentials cannot be used"):
+            two.poller.reload()
+    (tmp_path / BETA / "config").write_text("[DEFAULT]\n")
+    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts()})
+    next(iter((tmp_path / BETA).glob("*.pem"))).write_text("no key")
+    with pytest.raises(UsageError, match="the OCI credentials cannot be used"):
+        two.poller.reload()
+    two.poll()
+    assert two.values("fss_mount_target_connections", "tenancy").keys() == {(ACME,), (BETA,)}
 
 
 def test_another_set_of_accounts_takes_a_restart(tenancies: Callable[..., TwoTenancies]) -> None:

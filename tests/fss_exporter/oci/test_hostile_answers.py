@@ -283,7 +283,9 @@ class TestRotatedKey:
         world = worlds()
         world.poll()
         held = world.account.regions._held
-        world.account.regions.read_credentials_again()
+        sign = world.account.renewal()
+        assert sign is not None
+        sign()
         world.poll()
         assert world.account.regions._held is not held
 

@@ -3,10 +3,11 @@
 import logging
 import threading
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.fss_exporter.oci.polled_region import Held, PolledRegion
+from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.background import Worker, each_at_once
 from fss_exporter.errors import FssError, UsageError
@@ -86,12 +87,11 @@ def test_credentials_that_fail_again_after_they_worked_are_a_new_line(caplog: py
     def read() -> Any:
         if broken[0]:
             raise UsageError("oci.config_file: no such file")
-        return Held()
+        return SimpleNamespace(are_outdated=True)
 
     regions = SignedRegions(read, lambda _: [], lambda _: None)
     for is_broken in (True, True, False, True, True):
         broken[0] = is_broken
-        regions.read_credentials_again()
         with suppress(UsageError):
             regions.all()
     assert caplog.text.count("cannot use the OCI credentials") == 2

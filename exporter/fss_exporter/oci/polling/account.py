@@ -4,6 +4,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from fss_exporter.background import Event
@@ -23,7 +24,7 @@ from fss_exporter.oci.polling.region_polls import RegionPolls
 from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
 from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
 from fss_exporter.oci.publish.publisher import Publisher
-from fss_exporter.oci.snapshot import SnapshotBoard
+from fss_exporter.oci.snapshot import ShownRegions, SnapshotBoard
 from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE
 
@@ -40,7 +41,7 @@ class Account:
     """What polls one account with one version of the settings. Nothing is read or called before a round runs.
 
     `clock` never goes back. `wait` waits for some seconds, and returns True to stop. `may_keep` tells whether the files of the
-    ledger are those of this poller.
+    ledger are those of this poller. `before` was shown with earlier settings.
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
@@ -63,6 +64,7 @@ class Account:
         wait: Callable[[float], bool | None] | None = None,
         ledgers: dict[str, Ledger] | None = None,
         may_keep: Callable[[], bool] = lambda: True,
+        before: Sequence[ShownRegions] = (),
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
@@ -74,6 +76,7 @@ class Account:
         self.self_metrics = self_metrics
         self._may_keep = may_keep
         self._now, self._clock = now, clock
+        self._before, self._began = before, clock()
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
@@ -94,6 +97,44 @@ class Account:
     def region_names(self) -> Sequence[str]:
         """Names of the regions, in the order of the alphabet. None before the credentials are read."""
         return sorted(self._sessions)
+
+    @property
+    def shown(self) -> Sequence[ShownRegions]:
+        """What to show. A region that was polled with earlier settings shows these polls until OCI has answered again.
+
+        It shows them no longer than `stale_after`. A region that is polled no more is gone at once.
+        """
+        own = self.board.regions
+        here = ShownRegions(self.board.tenancy, self.settings, own)
+        if not self._before:
+            return [here]
+        answered = {region.region for region in own if region.poll and region.poll.has_answer}
+        waiting = (
+            set(self.region_names) or {region.region for old in self._before for region in old.regions}
+        ) - answered
+        age = self._clock() - self._began
+        earlier = [
+            replace(old, regions=[region for region in old.regions if region.poll and region.region in waiting])
+            for old in self._before
+            if age <= old.settings.oci.stale_after
+        ]
+        self._before = [old for old in earlier if old.regions]
+        still = {region.region for old in self._before for region in old.regions}
+        return [*self._before, replace(here, regions=[region for region in own if region.region not in still])]
+
+    def renewal(self) -> Callable[[], None] | None:
+        """Read the credentials again, and return what signs with them from now on.
+
+        None if they are of another tenancy or of other regions, which takes another account.
+
+        Raises:
+            FssError: the credentials cannot be used.
+        """
+        fresh = read_credentials(self.settings.oci)
+        tenancies = {session.tenancy_id for session in self._sessions.values()}
+        if tenancies != {fresh.tenancy_id} or set(regions_of(self.settings.oci, fresh)) != set(self.region_names):
+            return None
+        return partial(self.regions.sign_with, fresh)
 
     def _make(self, held: Credentials) -> Sequence[AccountRegion]:
         self.board.tenancy = self.settings.oci.name or held.tenancy_id

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from fss_exporter.background import EndLoop, Worker
+from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.calls import SelfMetrics
 from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.polling.lease import Lease
@@ -47,7 +48,6 @@ class AccountLoops:
             Account, self_metrics=SelfMetrics(), now=now, clock=clock, wait=wait, may_keep=may_keep
         )
         self.account = self._account_of(settings)
-        self._was_answered = False  # with earlier settings
         common: dict[str, Any] = {"of": of, "clock": clock, "wall_clock": now}
         self._inventory = Worker(
             "oci_inventory",
@@ -99,26 +99,37 @@ class AccountLoops:
     def reload(self, fresh: Settings) -> Callable[[], None]:
         """Read the credentials again, and return the function that puts other settings in force.
 
-        Polls go on undisturbed where only limits or objectives changed.
+        Polls go on undisturbed where only limits, objectives or keys changed. Otherwise the last polls are shown until OCI has
+        answered with the new settings.
+
+        Raises:
+            UsageError: the credentials cannot be used, and those in force can.
         """
-        if fresh.oci != self.account.settings.oci:
+        is_equal = fresh.oci == self.account.settings.oci
+        if not self.account.region_names:  # no credentials could be used so far, so nothing is lost
             account = self._account_of(fresh, ledgers=self.account.ledgers)
+            return partial(self._adjust, fresh, lambda: None) if is_equal else partial(self._start_again, account)
+        try:
+            sign = self.account.renewal() if is_equal else None
+            if sign is not None:
+                return partial(self._adjust, fresh, sign)
+            account = self._account_of(fresh, ledgers=self.account.ledgers, before=self.account.shown)
+            account.regions.all()
+        except FssError as error:
+            raise UsageError(f"the OCI credentials cannot be used: {error}") from error
+        account.polls.go_on_from(self.account.polls)
+        return partial(self._start_again, account)
 
-            def put_in_force() -> None:
-                self._was_answered = self.is_ready()
-                self._use(account)
-                log.info("the OCI settings changed: polling starts again, and the counters go on")
+    def _start_again(self, account: Account) -> None:
+        self._use(account)
+        log.info("the OCI settings changed: polling starts again, and the counters go on")
 
-            return put_in_force
-        self.account.regions.read_credentials_again()
-        return partial(self._adjust, fresh)
-
-    def _adjust(self, fresh: Settings) -> None:
+    def _adjust(self, fresh: Settings, sign: Callable[[], None]) -> None:
         self.account.settings = fresh
+        sign()
 
     def begin_anew(self) -> None:
         """Forget what was polled and counted. The next poll reads the ledger of the last leader."""
-        self._was_answered = False
         self._use(self._account_of(self.account.settings))
 
     def _use(self, account: Account) -> None:
@@ -129,7 +140,7 @@ class AccountLoops:
 
     def is_ready(self) -> bool:
         """Return whether OCI has answered a poll in every region, with these settings or those before a reload."""
-        return self._was_answered or self.account.polls.was_answered
+        return self.account.polls.was_answered
 
     def _round(self, run: Callable[[Account], None]) -> None:
         """Run a round. A round that ends because of new settings does not end the loop."""

@@ -52,11 +52,13 @@ class SignedRegions:
         self._log_once = LogOnce(log)
         self._held: Any = None
         self._regions: Sequence[AccountRegion] = ()
-        self._must_read = False
 
-    def read_credentials_again(self) -> None:
-        """Read the credentials again before the next round, whether or not their files seem to have changed."""
-        self._must_read = True
+    def sign_with(self, fresh: Any) -> None:
+        """Sign with other credentials of the same tenancy and regions from now on."""
+        with self._lock:
+            self._renew(fresh)
+            self._held = fresh
+            log.info("the OCI credentials were read again")
 
     def all(self) -> Sequence[AccountRegion]:
         """Return the regions, after a look whether there are newer credentials.
@@ -67,7 +69,7 @@ class SignedRegions:
             FssError: there are no usable credentials. The log has the reason.
         """
         with self._lock:
-            if self._held is None or self._must_read or self._held.are_outdated:
+            if self._held is None or self._held.are_outdated:
                 self._refresh()
             return self._regions
 
@@ -89,5 +91,5 @@ class SignedRegions:
             if self._held is None:
                 raise
         else:
-            self._held, self._must_read = fresh, False
+            self._held = fresh
             self._log_once = LogOnce(log)  # the next failure is a new one

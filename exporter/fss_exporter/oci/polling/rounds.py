@@ -61,6 +61,11 @@ class PollRounds:
         self.duration_seconds = 0.0
         self._log_once = LogOnce(log)
 
+    def go_on_from(self, earlier: "PollRounds") -> None:
+        """Take over what is known of the rounds with earlier settings, until the first round ends."""
+        self.was_answered = earlier.was_answered
+        self.success, self.duration_seconds = earlier.success, earlier.duration_seconds
+
     def run_round(self) -> None:
         """Poll every region once.
 

@@ -22,6 +22,9 @@ from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
 
+_Families = dict[str, tuple[list[Series], list[float]]]
+"""Series and values by exported name."""
+
 
 class OciCollector(Collector):
     """All families of the snapshots of some accounts and of the poller itself. Series begin with the label of the tenancy.
@@ -73,37 +76,48 @@ class OciCollector(Collector):
 
     def _families(self) -> Iterator[Metric]:
         now = self._now()
-        snapshots = [(account, account.board.regions) for account in self.accounts()]
+        accounts = self.accounts()
+        shown = [regions for account in accounts for regions in account.shown]
         places = joined_places(
-            (region.region, region.inventory.inventory, account.settings)
-            for account, regions in snapshots
-            for region in regions
+            (region.region, region.inventory.inventory, of.settings)
+            for of in shown
+            for region in of.regions
             if region.inventory.inventory
         )
-        families: dict[str, tuple[list[Series], list[float]]] = {}
+        families: _Families = {}
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        for account, regions in snapshots:
-            stale_after = account.settings.oci.stale_after
-            for region in regions:
-                for name, column in _columns(region.poll, _oci_time(region.poll, now) - stale_after):
+        for of in shown:
+            for region in of.regions:
+                oldest = _oci_time(region.poll, now) - of.settings.oci.stale_after
+                for name, column in _columns(region.poll, oldest):
                     _extend(families, name, column.series, column.values)
-            for name, rows in (
-                *_region_rows(regions, account.settings, places, now, self._times),
-                *_poller_rows(account),
-            ):
-                series, values = [], []
-                for labels, value in rows:
-                    if value is None:
-                        continue
-                    key = name, (account.board.tenancy, *labels)
-                    fresh[key] = labelled = self._series.get(key) or SharedSeries(CATALOGUE[name], key[1])
-                    series.append(labelled)
-                    values.append(value)
-                _extend(families, name, series, values)
+            rows = _region_rows(of.regions, of.settings, places, now, self._times)
+            self._add_rows(families, fresh, of.tenancy, rows)
+        for account in accounts:
+            self._add_rows(families, fresh, account.board.tenancy, _poller_rows(account))
         self._series = fresh
         for name, (series, values) in families.items():
             if values:
                 yield PreparedFamily(CATALOGUE[name], series, values)
+
+    def _add_rows(
+        self,
+        families: _Families,
+        fresh: dict[tuple[str, tuple[str, ...]], Series],
+        tenancy: str,
+        named: Iterable[tuple[str, Rows]],
+    ) -> None:
+        """Add rows without a value of None, whose labels stand behind the tenancy, and note their series in `fresh`."""
+        for name, rows in named:
+            series, values = [], []
+            for labels, value in rows:
+                if value is None:
+                    continue
+                key = name, (tenancy, *labels)
+                fresh[key] = labelled = self._series.get(key) or SharedSeries(CATALOGUE[name], key[1])
+                series.append(labelled)
+                values.append(value)
+            _extend(families, name, series, values)
 
 
 def _poller_rows(account: Account) -> Iterator[tuple[str, Rows]]:
@@ -120,7 +134,7 @@ def _oci_time(poll: PollState | None, now: float) -> float:
 
 
 def _extend(
-    families: dict[str, tuple[list[Series], list[float]]],
+    families: _Families,
     name: str,
     series: Iterable[Series],
     values: Iterable[float],

@@ -103,20 +103,28 @@ def _state(selectors: tuple[str, ...]) -> str:
     )
 
 
-def firing_alerts(title: str, description: str, *selectors: str, width: int = 14, height: int = 9) -> Panel:
-    """A table of the firing alerts of any of these label matchers, the most severe first."""
+def firing_alerts(
+    title: str, description: str, *selectors: str, has_state: bool = True, width: int = 14, height: int = 9
+) -> Panel:
+    """A table of the firing alerts of any of these label matchers, the most severe first.
+
+    Args:
+        has_state: whether any of them is about a client, an address or a mount target, which alone have a state.
+    """
+    state = Column("Now", unit="none", words=STATE_WORDS, width=82)
     return table(
         title,
-        f"{description} Click the alert for its section of the runbook, and the subject for the dashboard of the mount target or client. "
-        "Now is the state of the client or mount target at this moment: an alert stays for a while after it.",
+        f"{description} Click the alert for its section of the runbook, and the subject for the dashboard of the mount target or client."
+        + " Now is the state of the client or mount target at this moment: an alert stays for a while after it."
+        * has_state,
         Query(_since(selectors), "since"),
         Query(with_subject(*selectors), "info"),
-        Query(_state(selectors), "state"),
+        *([Query(_state(selectors), "state")] if has_state else []),
         columns={
             "severity": Column("Severity", words=_SEVERITIES, width=80),
             "alertname": Column("Alert", width=_ALERT_WIDTH, url=_TO_RUNBOOK),
             "subject": Column("Subject", url=TO_DASHBOARD, least=80),
-            "state": Column("Now", unit="none", words=STATE_WORDS, width=82),
+            **({"state": state} if has_state else {}),
             "since": Column("Since", unit="s", decimals=0, width=72),
             "dashboard": Column(None),
             "variable": Column(None),

@@ -251,8 +251,9 @@ def exporter() -> Json:
     selector = 'alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|MountTargetData|AgentsMissing|Coverage|Network|Addresses|Monitoring).*"'
     alerts = firing_alerts(
         "Alerts of the monitoring",
-        "Firing alerts of exporters and polls, notes included.",
+        "Firing alerts of exporters and polls.",
         selector,
+        has_state=False,
         width=24,
         height=5,
     )

@@ -208,6 +208,7 @@ def file_systems() -> Json:
         "Alerts of file systems",
         "Firing alerts of file systems, replications and polls: without a poll nothing here is known.",
         'alertname=~"Fss(FileSystem|Replication|Oci).+", tenancy=~"$tenancy", region=~"$region"',
+        has_state=False,
     )
     return dashboard(
         uid="fss-file-systems",

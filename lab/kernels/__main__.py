@@ -10,7 +10,7 @@ from lab.kernels.boot import boot
 from lab.kernels.guest_system import KERNELS, ROOT
 from lab.kernels.report import results, summary, table, trials
 
-_PARTS = ("workloads", "failures", "weight", "calibration")
+_PARTS = ("workloads", "vanishing", "failures", "weight", "calibration")
 
 
 def main() -> int:

@@ -11,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 _TOTAL = "fss_client_address_estimated_io_operations_total"
 _INVISIBLE = "fss_client_invisible_io_operations_total"
 _ESTIMATE = "fss_client_estimated_io_operations"
-_UNMOUNTS: Final = ("umount",)
-"""Workloads that end with an umount. The kernel destroys the counters of a mount at its umount, so the calls since the last look are
+_UNMOUNTS: Final = ("umount", "short-mounts", "detached", "beside")
+"""Workloads with an umount. The kernel destroys the counters of a mount at its umount, so the calls since the last look are
 lost (docs/cost-model.md, "What counters cannot tell")."""
 
 _UNSEEN_MOUNTS: Final = ("hidden",)

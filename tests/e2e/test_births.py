@@ -144,6 +144,7 @@ class Live:
         self._running: dict[str, ExitStack] = {}
         self._servers: dict[str, Prometheus] = {}
         self._counted = 0
+        self._born_at: float | None = None
         self.host("", "")
 
     def host(self, stats: str, info: str) -> None:
@@ -166,24 +167,31 @@ class Live:
     def delete(self, files: int, *, age: int) -> None:
         """Delete files on the mount, which was mounted `age` seconds ago."""
         self._counted += files
-        self.host(mountstats({"REMOVE": self._counted}, age=age), mountinfo())
+        self._born_at = time.monotonic() - age
+        self._grow_older()
+
+    def _grow_older(self) -> None:
+        """Let the mount have its age. A mount whose age stands still is another one for an agent."""
+        if self._born_at is not None:
+            age = int(time.monotonic() - self._born_at)
+            self.host(mountstats({"REMOVE": self._counted}, age=age), mountinfo())
 
     def wait_for(self, expression: str, value: float) -> None:
         """Wait until the expression has the value in both servers."""
         for name, server in self._servers.items():
-            wait_for(partial(_has, server, expression, value), f"{expression} to be {value} in {name}")
+            wait_for(partial(self._has, server, expression, value), f"{expression} to be {value} in {name}")
 
     def wait_for_deletes(self, files: int) -> None:
         """Wait until each server computes the number of deletes. Right after a delete increase() extrapolates by up to its double."""
         for name, server in self._servers.items():
             wait_for(
-                partial(_has, server, f"increase({REMOVES}[10m])", pytest.approx(files, rel=0.2)),
+                partial(self._has, server, f"increase({REMOVES}[10m])", pytest.approx(files, rel=0.2)),
                 f"{files} deletes in {name}",
             )
 
-
-def _has(server: Prometheus, expression: str, value: object) -> bool:
-    return server.value(expression) == value
+    def _has(self, server: Prometheus, expression: str, value: object) -> bool:
+        self._grow_older()
+        return server.value(expression) == value
 
 
 def test_two_servers_see_every_delete_of_a_new_mount_across_restarts_of_agent_and_server(tmp_path: Path) -> None:

@@ -116,6 +116,7 @@ def test_the_total_and_the_peak_of_an_address_have_the_lock_calls_that_the_kerne
     lock_calls(host)
     host.call(40, READ, 1024 * KIB)
     host.now += 2.0
+    host.mounts[40].age += 2
     ticker.tick()
     text = written(NfsCollector(ticker, zero_answers=0).collect())
 

@@ -6,6 +6,7 @@ between two readings of one life of a superblock, so totals never fall. An old s
 the first reading. A superblock that was born since the last reading, or while nobody could read it, counts from zero.
 """
 
+import operator
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +31,9 @@ RETENTION_SECONDS: Final = 120.0
 """Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then."""
 
 _AGE_SLACK_S: Final = 2.0
-# Ages are whole seconds, and the kernel prints them a moment after the reading begins.
+_AGE_ERROR_S: Final = 1.02
+# The kernel cuts an age off to whole seconds of a clock with ticks of up to 10 ms, which a busy virtual machine can get late. A mount that
+# is younger than the last reading may be another one, so its age gets no slack beyond the rounding.
 
 
 class _Baseline(NamedTuple):
@@ -303,14 +306,28 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
         mount.device for mount in new.mounts
     ):
         return False
-    if new.record.age_s < old.record.age_s + (at - known.until) - _AGE_SLACK_S:
+    slack_s = _AGE_ERROR_S if new.record.age_s <= at - known.at else _AGE_SLACK_S
+    if new.record.age_s < old.record.age_s + (at - known.until) - slack_s:
         return False
-    operations = new.record.operations
-    return operations is old.record.operations or all(
-        operations[name].operations >= counters.operations
-        for name, counters in old.record.operations.items()
-        if name in operations
-    )
+    return new.record.operations is old.record.operations or not _has_fallen(old.record, new.record)
+
+
+def _has_fallen(old: NfsRecord, new: NfsRecord) -> bool:
+    """Whether any counter is lower than before, which needs a new superblock. Equal work takes other times and bytes in another life."""
+    if new.read_bytes < old.read_bytes or new.written_bytes < old.written_bytes:
+        return True
+    if (new.revalidations or 0) < (old.revalidations or 0) or (new.vfs_locks or 0) < (old.vfs_locks or 0):
+        return True
+    for name, now in new.operations.items():
+        before = old.operations.get(name, now)
+        if now != before and any(map(operator.lt, _never_falling(now), _never_falling(before))):
+            return True
+    return False
+
+
+def _never_falling(counters: OperationCounters) -> tuple[int, ...]:
+    """Return the counters that only grow. Time in the queue can be negative, for a call that was never sent."""
+    return (*counters[:5], counters.rtt_ms, counters.execute_ms, counters.errors or 0)
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord, cost: float) -> None:

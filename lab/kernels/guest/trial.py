@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.kernels.guest import failures, recording, weight
+from lab.kernels.guest import failures, recording, vanishing, weight
 from lab.kernels.guest.lab import (
     COUNTS,
     OPTIONS,
@@ -65,22 +65,6 @@ def work(kinds: Sequence[str]) -> None:
             "dd if=/dev/zero of=/mnt/a/rw bs=36k count=20 oflag=direct"
         ),
     )
-    options = "vers=3,proto=tcp,noacl,nosharecache"
-    again = f"mount -t nfs -o {options} 10.80.2.20:/export/b"
-    Path("/mnt/c").mkdir()
-    of(
-        "umount",
-        shell(
-            f"{again} /mnt/c && dd if=/dev/zero of=/mnt/c/inside bs=33000 count=20 conv=fsync && umount /mnt/c && "
-            f"{again} /mnt/c && dd if=/mnt/c/inside of=/dev/null bs=33000 && umount /mnt/c"
-        ),
-    )
-    hidden = (
-        f"{again} /mnt/h && dd if=/dev/zero of=/mnt/h/hidden bs=64k count=40 conv=fsync && ls -lR /mnt/h >/dev/null && sleep 75 && "
-        "dd if=/dev/zero of=/mnt/h/again bs=64k count=20 conv=fsync && ls -lR /mnt/h >/dev/null && sleep 12"
-    )
-    Path("/mnt/h").mkdir()
-    of("hidden", ["unshare", "-m", "--propagation", "private", *shell(hidden)])
 
 
 def main() -> None:
@@ -103,11 +87,13 @@ def main() -> None:
         from lab.kernels.guest import calibration  # the libraries of OCI are in this guest only
 
         calibration.calibrate()
-    if "workloads" in _PARTS or "failures" in _PARTS:
+    if not {"workloads", "vanishing", "failures"}.isdisjoint(_PARTS):
         start_agent("default")
         agent = start_agent("exact") if COUNTS else None
         if "workloads" in _PARTS:
             work(("default", "exact") if COUNTS else ("default",))
+        if "vanishing" in _PARTS and COUNTS:
+            vanishing.mounts()
         if "failures" in _PARTS and agent is not None:
             failures.of_agent(agent)
             failures.leftovers()

@@ -1,5 +1,6 @@
 """Counters that never go down, over everything a client's mounts go through."""
 
+import pytest
 from hypothesis import given, settings, strategies as st
 from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
 from tests.fss_exporter.nfs.records import OPTIONS, Names, mountinfo, mountstats
@@ -214,6 +215,37 @@ def test_a_device_number_used_again_within_a_second_is_another_life() -> None:
 
     assert (total(result, "READ"), total(result, "READ", KEY_B)) == (5, 901)
     assert [superblock.key for superblock in result.superblocks] == [KEY_B]
+
+
+def test_an_export_that_is_mounted_again_with_equal_work_is_another_life() -> None:
+    """Mounts of one second each: age and counts are those of the mount before, and the times on the wire are shorter."""
+    first = mountstats({"READ": 5, "GETATTR": 4}, age=0)
+    again = first.replace(" 5 10 20 0", " 5 9 20 0")
+    result = Accounts()
+    result.apply(reading(info=""), 0.0)
+    result.apply(reading(first), 1.0, until=1.1)
+    result.apply(reading(again), 2.0, until=2.1)
+
+    assert (total(result, "READ"), total(result, "GETATTR")) == (10, 8)
+
+
+def test_an_export_that_is_younger_than_the_one_before_would_be_is_another_life() -> None:
+    result = Accounts()
+    result.apply(reading(info=""), 0.0)
+    result.apply(reading(mountstats({"READ": 5}, age=0)), 1.0, until=1.01)
+    result.apply(reading(mountstats({"READ": 5}, age=0)), 2.1, until=2.11)
+
+    assert total(result, "READ") == 10
+
+
+@pytest.mark.parametrize("until", [1.0, 1.05])
+def test_a_young_mount_whose_age_is_cut_off_to_seconds_counts_once(until: float) -> None:
+    result = Accounts()
+    result.apply(reading(info=""), 0.0)
+    result.apply(reading(mountstats({"READ": 5}, age=0)), 1.0, until=until)
+    result.apply(reading(mountstats({"READ": 7}, age=0)), 2.0)
+
+    assert total(result, "READ") == 7
 
 
 def test_a_device_number_used_again_while_the_exporter_was_stopped_is_another_life() -> None:

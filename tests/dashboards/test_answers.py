@@ -400,6 +400,22 @@ def test_the_most_severe_alert_comes_first() -> None:
     assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
 
 
+def test_a_tenancy_without_a_name_is_shown_by_the_tail_of_its_ocid() -> None:
+    patterns = [
+        mapping["options"]["pattern"]
+        for panel in PANELS
+        for override in panel.body["fieldConfig"]["overrides"]
+        if panel.body["type"] == "table" and override["matcher"]["options"] == "tenancy"
+        for entry in override["properties"]
+        if entry["id"] == "mappings"
+        for mapping in entry["value"]
+        if mapping["type"] == "regex"
+    ]
+
+    assert len(patterns) == 4
+    assert {re.sub(pattern[1:-1], r"\1", "ocid1.tenancy.oc1..aaaabbbbcccc") for pattern in patterns} == {"bbcccc"}
+
+
 def test_the_rows_of_every_table_have_an_order() -> None:
     unsorted = [
         str(panel)
@@ -560,6 +576,7 @@ def test_the_worst_state_comes_first_then_the_fullest_ceiling_then_what_clients_
             f"{state}x20"
         )
     series |= _share("last", "calm", 0.7) | _share("last", "near", 0.85) | _share("at_least", "nearer", 0.9)
+    series |= _share("at_least", "near", 0.95, "read_bandwidth")
     ranks = [("calm", 0.35), ("near", 2.425), ("nearer", 2.45), ("slow", 3)]
 
     ask(

@@ -73,7 +73,7 @@ _EXPECTED = table(
     empty="No exporter reports one.",
     columns={
         "instance": Column("Exporter", least=110),
-        "tenancy": Column("Tenancy", width=120, is_optional=True),
+        "tenancy": Column("Tenancy", has_ocids=True, width=120, is_optional=True),
         "region": Column("Region", width=120, is_optional=True),
         "part": Column("Part", width=130),
         "seen": Column("Seen", unit="none", width=70),

@@ -27,7 +27,7 @@ REGIONS = table(
     ),
     Query(f"max by (tenancy, region) (abs(fss_oci_clock_skew_seconds{{{POLLED}}}))", "skew"),
     columns={
-        "tenancy": Column("Tenancy", width=110),
+        "tenancy": Column("Tenancy", has_ocids=True, width=110),
         "region": Column("Region"),
         "age": Column("Last poll", unit="s", steps=POLL_AGE_STEPS, width=100),
         "complete": Column("Complete", unit="bool_yes_no", steps=((None, "orange"), (1, "green")), width=100),
@@ -96,7 +96,7 @@ POLLING = Section(
             Query(f"max by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds{{{POLLED}}})", "age"),
             columns={
                 "oci_metric": Column("OCI metric"),
-                "tenancy": Column("Tenancy", width=110),
+                "tenancy": Column("Tenancy", has_ocids=True, width=110),
                 "region": Column("Region", width=120),
                 "success": _ANSWERED,
                 "streams": Column("Streams", unit="none", width=85),
@@ -112,7 +112,7 @@ POLLING = Section(
             Query(f"min by (tenancy, region, operation) (fss_oci_inventory_success{{{POLLED}}})", "success"),
             columns={
                 "operation": Column("Operation"),
-                "tenancy": Column("Tenancy", width=110),
+                "tenancy": Column("Tenancy", has_ocids=True, width=110),
                 "region": Column("Region", width=120),
                 "success": _ANSWERED,
             },

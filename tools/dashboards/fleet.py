@@ -183,7 +183,7 @@ _NEAREST = graph(
 
 
 _ADDRESS_OF = "* on (tenancy, region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
-_SHARE_KNOWN = _each(f"({_LAST} or {_AT_LEAST})", "tenancy", "resource")
+_SHARE_KNOWN = _each(f"({_LAST} or on (tenancy, region, mount_target_id) {_AT_LEAST})", "tenancy", "resource")
 _STATES = _each("mount_target:fss_state:worst", "tenancy")
 _OF_ADDRESSES = (
     f"(address:fss_state:worst or {_IOPS_OF_ADDRESS} * 0)\n+ on (network, address) group_left (resource)\n"

@@ -19,6 +19,11 @@ _MISSING: Json = {
 }
 
 
+_TAIL: Json = {
+    "type": "regex",
+    "options": {"pattern": r"/^ocid1\..*(.{6})$/", "result": {"color": "text", "index": 2, "text": "…$1"}},
+}
+
 _EMPTY: Json = {"type": "special", "options": {"match": "empty", "result": {"color": "text", "index": 1, "text": "-"}}}
 
 
@@ -32,6 +37,7 @@ class Column:
         width: in pixels; None lets Grafana choose, `least` or more, by default 150.
         url: where a click leads.
         words: what the reader sees in place of a text, and its colour.
+        has_ocids: of a text that is a name or an OCID: the tail of an OCID is shown.
         is_optional: of a text that some rows do not have: a dash there.
     """
 
@@ -44,6 +50,7 @@ class Column:
     least: int | None = None
     url: str | None = None
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    has_ocids: bool = False
     is_optional: bool = False
 
 
@@ -131,6 +138,8 @@ def _sight(column: Column) -> Json:
 def _value(column: Column) -> Json:
     decimals = NUMBER_DECIMALS.get(column.unit or "") if column.decimals is None else column.decimals
     mappings = [_MISSING] if column.unit else [_MISSING, _EMPTY] if column.is_optional else []
+    if column.has_ocids:
+        mappings = [_TAIL, *mappings]
     if column.words:
         options = {
             raw: {"color": color, "index": at, "text": text}

@@ -71,6 +71,7 @@ class PolledRegion:
             clock=self.clock,
         )
         region = AccountRegion("eu", self.inventory, self.failures, polls)
+        self.regions = [region]
         regions = SignedRegions(Held, lambda _: [region], lambda _: None)
         self.inventories = InventoryRounds(regions, lambda: self.settings, clock=self.clock)
         self.polls = PollRounds(regions, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)

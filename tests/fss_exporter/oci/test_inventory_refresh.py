@@ -124,6 +124,64 @@ def test_a_row_of_an_odd_form_keeps_its_earlier_record_and_is_counted(names_the_
     assert seen == [("abc", 0), ("abc", 1), ("abc", 3), ("ac" if names_the_row else "abc", 1), ("ac", 0)]
 
 
+def in_many_compartments(count: int) -> PolledRegion:
+    """Mount targets and file systems in the tenancy itself, and empty compartments below."""
+
+    class InTheRoot(FakeCloud):
+        def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+            listing = super().resources(operation, compartment_id, availability_domain)
+            return listing if compartment_id == self.tenancy_id else Listing(())
+
+    poll = PolledRegion(InTheRoot([mount_target("a"), mount_target("b")], has_file_systems=True))
+    poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(count)))
+    return poll
+
+
+def test_an_empty_compartment_is_listed_once_an_hour_or_where_something_new_may_be() -> None:
+    poll = in_many_compartments(50)
+    calls = []
+    for everywhere in (True, False, False, True, False, False, False):
+        poll.cloud.calls.clear()
+        poll.inventory.run(everywhere=everywhere)
+        calls.append(poll.cloud.calls.count("ListMountTargets"))
+        state = poll.inventory.state
+        assert (state.compartments_expected, state.compartments_seen) == (51, 51)
+        assert all(state.succeeded.values())
+        assert state.listed_at == poll.now
+        poll.now += 600.0
+    assert calls == [51, 1, 1, 51, 1, 51, 1], "the sixth of all"
+
+
+def test_a_first_inventory_that_takes_long_shows_figures_before_all_compartments_are_listed() -> None:
+    poll = in_many_compartments(50)
+    seen: list[tuple[int, bool]] = []
+    whole: list[bool] = []
+
+    def a_second(operation: str) -> None:
+        if operation.startswith("List") and operation not in ("ListMetrics", "ListPrivateIps"):
+            poll.now += 1.0
+            state = poll.inventory.state
+            if state.scopes and not whole:
+                whole.append(state.is_whole)
+                polled = poll.polls._poll
+                polled(poll.regions[0])
+                (region,) = poll.board.regions
+                assert region.poll
+                seen.append((len(region.poll.points["fss_mount_target_connections"]), bool(region.poll.targets)))
+
+    poll.cloud.refuse = a_second
+    poll.inventories.run_round()
+    assert whole == [False]
+    assert seen == [(1, False)], "gauges, and no verdict without the file systems behind a mount target"
+    assert poll.inventory.state.is_whole
+    poll.cloud.refuse = lambda _: None
+    poll.minute()
+    poll.minute()
+    (region,) = poll.board.regions
+    assert region.poll
+    assert region.poll.targets
+
+
 def time_out(poll: PolledRegion, operation: str) -> CloudError:
     """The error of a call after its time-out."""
     poll.now += 10.0

@@ -265,13 +265,20 @@ def test_a_wait_that_is_cut_off_stops_the_call() -> None:
         CallBudget(5, clock=time.monotonic, wait=lambda _: True).spend()
 
 
-def test_two_regions_share_one_budget(worlds: Callable[..., World]) -> None:
+def test_two_regions_share_a_budget_for_monitoring_and_one_for_inventories(worlds: Callable[..., World]) -> None:
     world = worlds(regions=["eu-frankfurt-1", "eu-zurich-1"], calls_per_second=2)
     world.poll()
     assert {region.region for region in world.board.regions} == {"eu-frankfurt-1", "eu-zurich-1"}
-    calls = sum(world.self_metrics.sums()["fss_oci_api_requests_total"].values())
-    turns = (calls - 1) * calls / 2  # the clock stands, so the n-th call waits n half seconds
-    assert world.budget.waited_seconds == pytest.approx(turns / 2)
+    sums = world.self_metrics.sums()["fss_oci_api_requests_total"]
+    of_monitoring = sum(
+        count for (_, name, _), count in sums.items() if name in ("ListMetrics", "SummarizeMetricsData")
+    )
+    for budget, calls, pause in (
+        (world.budget, of_monitoring, 1 / 2),
+        (world.account.inventory_budget, sum(sums.values()) - of_monitoring, 1 / 10),
+    ):
+        turns = (calls - 1) * calls / 2  # the clock stands, so the n-th call waits n pauses
+        assert budget.waited_seconds == pytest.approx(turns * pause)
 
 
 def test_a_region_that_does_not_answer_is_left_alone_for_the_rest_of_the_poll(world_over_http: World) -> None:
@@ -284,7 +291,7 @@ def test_a_region_that_does_not_answer_is_left_alone_for_the_rest_of_the_poll(wo
     unanswered = world.self_metrics.sums()["fss_oci_api_requests_total"][
         "eu-frankfurt-1", "SummarizeMetricsData", "unreachable"
     ]
-    assert unanswered <= 24, "eight queries under way, of three attempts each"
+    assert unanswered <= 30, "eight queries under way and two that were next, of three attempts each"
     assert world.values("fss_mount_target_connections", "mount_target") == before
     success = world.values("fss_oci_metric_success", "oci_metric")
     assert {name for name, value in success.items() if value} == {

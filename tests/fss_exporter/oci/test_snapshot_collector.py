@@ -36,6 +36,7 @@ def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itse
     assert set(worlds(name="acme").families()) == {
         "fss_oci_api_budget_requests_per_second",
         "fss_oci_api_budget_wait_seconds_total",
+        "fss_oci_inventory_budget_wait_seconds_total",
     }
 
 

@@ -89,6 +89,8 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
         yield finding_of("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
     if expected and not less:
         yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+    for (region,), calls in sorted(samples.by("fss_oci_inventory_calls", "region").items()):
+        yield finding_of("exporter.inventory-calls", region, calls=calls)
     for (region,), count in sorted(samples.by("fss_oci_poll_left_out_metrics", "region").items()):
         if count:
             yield finding_of("exporter.cut-poll", region, count=count)

@@ -66,6 +66,7 @@ class Session:
         region: name of the region.
         settings: endpoints and time-outs.
         budget: budget of calls, which lets a call wait.
+        inventory_budget: budget of the calls that Monitoring does not count. None for that of all calls.
         record: called for every attempt.
         clock: seconds that never go back.
         now: returns epoch seconds of this host.
@@ -79,6 +80,7 @@ class Session:
         settings: Oci,
         *,
         budget: CallBudget,
+        inventory_budget: CallBudget | None = None,
         record: Record = lambda *_: None,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
@@ -88,6 +90,7 @@ class Session:
         self.region = region
         self.settings = settings
         self._budget = budget
+        self._inventory_budget = inventory_budget or budget
         self._record = record
         self._clock = clock
         self._now = now
@@ -135,16 +138,17 @@ class Session:
             self._note_clock(response.headers)
             return CloudAnswer(data, response.headers)
 
+        budget = self._budget if service.startswith("monitoring") else self._inventory_budget
         attempt = 1
         while True:
-            self._budget.spend()
+            budget.spend()
             began = self._clock()
             try:
                 return self._attempt(send, operation, asked)
             except CloudError as error:
                 if attempt == _ATTEMPTS or not _worth_another(error, self._clock() - began):
                     raise
-                self._budget.pause(self._pause(attempt, error))
+                budget.pause(self._pause(attempt, error))
             attempt += 1
 
     def pages(

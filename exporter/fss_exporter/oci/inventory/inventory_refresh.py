@@ -24,6 +24,9 @@ from fss_exporter.oci.inventory.selection import InventorySelection, choose
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
+_BETWEEN_PARTS_SECONDS: Final = 10.0  # a first inventory that takes long shows what it has so far
+_RESTING_ROUNDS: Final = 6  # a compartment without resources is listed in each sixth inventory, which is once an hour
+
 _UNANSWERED_SECONDS: Final = 30.0  # three calls of the usual time-out
 
 _IN_DOMAINS: Final = (
@@ -62,6 +65,7 @@ class _Round:
     failed_compartments: set[str] = field(default_factory=set)
     unreachable_services: set[str] = field(default_factory=set)
     used: set[_Key] = field(default_factory=set)  # listings that the round has asked for
+    resting: set[str] = field(default_factory=set)  # compartments without resources that the round does not ask
     unanswered_seconds: float = 0.0  # time that the last calls took, if none of them was answered
     mistakes: int = 0  # compartments of the settings that cannot be made out
 
@@ -120,57 +124,89 @@ class InventoryRefresh:
         self._not_watched: set[str] = set()
         self._limits: Mapping[str, float] = {}
         self._addresses = AddressLookup(self.client, self._note)
+        self._rounds = 0
+        self._failed_before: set[str] = set()  # compartments of the last round
+        self._shown_at = 0.0  # epoch seconds of the last part of the first inventory
 
-    def run(self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False) -> None:
+    def run(
+        self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False, everywhere: bool = True
+    ) -> None:
         """Make one inventory. `progress` is called after each listing and lookup.
 
-        With `mount_targets_first`, mount targets and their addresses are published before anything else is listed.
+        With `mount_targets_first`, mount targets and their addresses are published before anything else is listed, and what is
+        listed is published in parts. Without `everywhere`, compartments without resources are left for a later inventory.
 
         Raises:
             CloudError: availability domains or compartments are unknown. The earlier state stays.
             EndLoop: the exporter stops.
         """
-        self._round = _Round()
+        self._round, calls_before = _Round(), self.calls
+        self._shown_at = self._now()
+        self._rounds += 1
         try:
             domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
             names = self._compartments()
         except CloudError:
             self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
             raise
+        scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
+        if not everywhere and self._rounds % _RESTING_ROUNDS:
+            self._round.resting = self._without_resources(names)
+
+        def show_part(rows: Sequence[Any]) -> None:
+            progress()
+            if mount_targets_first and self._now() - self._shown_at >= _BETWEEN_PARTS_SECONDS:
+                part = records.join(rows, self.selection.tags, compartments=names, availability_domains=domains)
+                self._show(part, scopes, is_whole=False)
+                self._shown_at = self._now()
+
         if mount_targets_first:
-            self._publish_mount_targets(domains, names, progress)
-        listed = self._list_all(domains, tuple(names), progress)
+            self._publish_mount_targets(domains, names, show_part)
+        listed = self._list_all(domains, tuple(names), show_part)
         self._last = {key: self._last[key] for key in self._round.used if key in self._last}
+        self._failed_before = set(self._round.failed_compartments)
         limits = self._mount_target_limits()
         inventory = records.join(
             listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
         )
-        scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
         self._show(inventory, scopes)
         self.listed.set()
         self._look_up_addresses(inventory, scopes, progress)
         succeeded_at = self._now() if all(self._round.succeeded.values()) else self.state.succeeded_at
-        self._set(replace(self.state, succeeded_at=succeeded_at))
+        self._set(replace(self.state, succeeded_at=succeeded_at, calls=self.calls - calls_before))
 
     def _publish_mount_targets(
-        self, domains: Sequence[str], names: Mapping[str, str], progress: Callable[[], None]
+        self, domains: Sequence[str], names: Mapping[str, str], show_part: Callable[[Sequence[Any]], None]
     ) -> None:
-        """Publish mount targets without scopes, so that no query for metrics starts before the other listings."""
+        """Publish mount targets without scopes, so that no query for metrics starts before listings that take seconds."""
         targets: list[records.MountTarget] = []
         for compartment_id in names:
             for domain in domains:
                 targets += self._resources("ListMountTargets", compartment_id, domain).records
-                progress()
+                show_part(targets)
         inventory = records.join(targets, self.selection.tags, compartments=names, availability_domains=domains)
-        self._look_up_addresses(inventory, (), progress)
+        self._look_up_addresses(inventory, self.state.scopes, lambda: show_part(targets), is_whole=False)
 
-    def _list_all(self, domains: Sequence[str], compartments: Sequence[str], progress: Callable[[], None]) -> list[Any]:
-        """Return the records of every listing."""
-        rows: list[Any] = []
+    def _list_all(
+        self, domains: Sequence[str], compartments: Sequence[str], show_part: Callable[[Sequence[Any]], None]
+    ) -> list[Any]:
+        """Return the records of every listing. The mount targets of all compartments are known to each part."""
+        rows: list[Any] = [
+            record
+            for key, (_, last) in self._last.items()
+            if key[0] == "ListMountTargets" and key in self._round.used
+            for record in last.records
+        ]
         for listing in self._listings(domains, compartments):
             rows += listing.records
-            progress()
+            show_part(rows)
         return rows
+
+    def _without_resources(self, compartments: Iterable[str]) -> set[str]:
+        """Return the compartments in which the last listings of all operations were answered and empty."""
+        filled = {key[1] for key, (_, last) in self._last.items() if len(key) > 1 and (last.records or last.broken)}
+        asked = {key[1] for key in self._last if len(key) > 1}
+        return (set(compartments) & asked) - filled - self._failed_before
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
         for compartment_id in compartments:
@@ -184,6 +220,10 @@ class InventoryRefresh:
 
     def _resources(self, *key: str) -> Listing:
         """Return a listing by API operation, compartment and perhaps availability domain. A round lists each once."""
+        rests = key[1] in self._round.resting and key in self._last
+        if rests:
+            self._round.used.add(key)
+            self._round.succeeded.setdefault(key[0], True)
         if key in self._round.used and key in self._last:
             listing: Listing = self._last[key][1]
             return listing
@@ -299,7 +339,12 @@ class InventoryRefresh:
         self._report(operation, error)
 
     def _look_up_addresses(
-        self, inventory: records.Inventory, scopes: tuple[Scope, ...], progress: Callable[[], None]
+        self,
+        inventory: records.Inventory,
+        scopes: tuple[Scope, ...],
+        progress: Callable[[], None],
+        *,
+        is_whole: bool = True,
     ) -> None:
         looked_up = 0
 
@@ -307,7 +352,7 @@ class InventoryRefresh:
             nonlocal looked_up
             looked_up += 1
             if looked_up % _LOOK_UPS_SHOWN == 0:
-                self._show(inventory, scopes)
+                self._show(inventory, scopes, is_whole=is_whole)
             progress()
 
         most = self.look_ups(len(inventory.mount_targets))
@@ -316,18 +361,27 @@ class InventoryRefresh:
             if operation not in self._round.succeeded:  # all addresses were known before
                 self._round.succeeded[operation] = True
                 self._report(operation, None)
-        self._show(inventory, scopes)
+        self._show(inventory, scopes, is_whole=is_whole)
 
-    def _show(self, inventory: records.Inventory, scopes: tuple[Scope, ...]) -> None:
+    def _show(self, inventory: records.Inventory, scopes: tuple[Scope, ...], *, is_whole: bool = True) -> None:
         """Publish the inventory with the known addresses."""
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(
             InventoryState(
                 inventory=replace(inventory, mount_targets=MappingProxyType(located)).of_shard(self.selection.shard),
                 scopes=scopes,
+                is_whole=is_whole,
+                calls=self.state.calls,
                 compartments_expected=len(inventory.compartments) + self._round.mistakes,
                 compartments_seen=len(inventory.compartments.keys() - self._round.failed_compartments),
-                listed_at=min((listed_at for listed_at, _ in self._last.values()), default=None),
+                listed_at=min(
+                    (
+                        listed_at
+                        for key, (listed_at, _) in self._last.items()
+                        if not self._round.resting.intersection(key[1:2])
+                    ),
+                    default=None,
+                ),
                 succeeded_at=self.state.succeeded_at,
                 **self._round.outcomes(),
             )

@@ -14,6 +14,8 @@ class InventoryState:
 
     inventory: Inventory | None = None  # None until all listings were made once
     scopes: tuple[Scope, ...] = ()  # compartments that metrics are asked of
+    is_whole: bool = True  # whether all was listed. A first inventory that takes long is shown in parts
+    calls: int = 0  # of the last inventory
     # by API operation, whether every call of the last inventory was answered
     succeeded: Mapping[str, bool] = field(default_factory=dict)
     refused: AbstractSet[str] = frozenset()  # API operations that OCI refused for a permission in the last inventory

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import Final
 
 from fss_exporter.background import Event
 from fss_exporter.errors import SourceError
@@ -30,6 +31,9 @@ from fss_exporter.shard import WHOLE
 
 log = logging.getLogger(__name__)
 
+INVENTORY_CALLS: Final = 10.0
+"""Most calls a second of inventories, which Monitoring does not count. OCI states no limit. A 429 is waited out."""
+
 
 def file_name(settings: Settings, *parts: str | None) -> str:
     """Return the name of a file of this poller or this shard, without its end."""
@@ -46,6 +50,8 @@ class Account:
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
         settings: limits and objectives. May be replaced while the exporter runs.
+        budget: of the calls to Monitoring.
+        inventory_budget: of all other calls.
         self_metrics: counters of the poller itself.
         ledgers: what is counted, by region.
         board: the newest snapshots.
@@ -68,6 +74,7 @@ class Account:
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
+        self.inventory_budget = CallBudget(INVENTORY_CALLS, clock=clock, wait=wait or self.stopping.wait)
         self.board = SnapshotBoard(settings.oci.name or settings.oci.tenancy or "")
         self.regions = SignedRegions(partial(read_credentials, settings.oci), self._make, self._renew)
         self.settings = settings
@@ -108,7 +115,9 @@ class Account:
         here = ShownRegions(self.board.tenancy, self.settings, own)
         if not self._before:
             return [here]
-        answered = {region.region for region in own if region.poll and region.poll.has_answer}
+        answered = {
+            region.region for region in own if region.inventory.is_whole and region.poll and region.poll.has_answer
+        }
         waiting = (
             set(self.region_names) or {region.region for old in self._before for region in old.regions}
         ) - answered
@@ -144,6 +153,7 @@ class Account:
                 region,
                 self.settings.oci,
                 budget=self.budget,
+                inventory_budget=self.inventory_budget,
                 record=self.self_metrics.request,
                 clock=self._clock,
                 now=self._now,

@@ -80,16 +80,18 @@ class RegionPolls:
         self._queries.ledger.forget_after(newest_complete(self._queries.now()))
         self._queries.use(state.inventory)
         self._learn_names(state)
-        is_empty = self._queries.is_empty and all(state.succeeded.values())  # a whole inventory
+        is_empty = self._queries.is_empty and state.is_whole and all(state.succeeded.values())
         self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
         states = self._queries.states
         now_minute = newest_complete(self._queries.now())
         for name, store in self._queries.stores.items():
             store.forget(now_minute, self._stale_after + self._queries.schedules[name].interval)
         answered = {name: state.answered for name, state in states.items() if name in BY_MINUTE}
-        self._judge.judge(state.inventory, answered, now_minute)
+        if state.is_whole:  # a verdict without the file systems behind a mount target would be final
+            self._judge.judge(state.inventory, answered, now_minute)
         self._keep(self._queries.ledger)
-        self._look_for_changes()
+        if state.is_whole:
+            self._look_for_changes()
         self._queries.failures.end_round()
         if (states or is_empty) and all(state.success for state in states.values()):
             self._succeeded_at = self._queries.now()

@@ -93,7 +93,7 @@ class PollRounds:
     def _wait_for_inventory(self, region: AccountRegion) -> None:
         """Let the first poll wait for the first listings, at most one interval."""
         for _ in range(int(_POLL_SHARE * self._interval / _BETWEEN_LOOKS_SECONDS)):
-            if region.inventory.listed.is_set():
+            if region.inventory.state.scopes:
                 return
             self._pause(_BETWEEN_LOOKS_SECONDS)
         message = f"{region.name}: no poll yet: the first inventory has not listed all resources"
@@ -141,6 +141,7 @@ class InventoryRounds:
 
     def _refresh(self, region: AccountRegion) -> None:
         began = self._began[region.name] = self._clock()
+        is_hinted = region.polls.suspects_changes.is_set()
         region.polls.suspects_changes.clear()
         inventory = region.inventory
         is_first = not inventory.listed.is_set()
@@ -157,7 +158,7 @@ class InventoryRounds:
                 )
 
         try:
-            inventory.run(progress, mount_targets_first=is_first)
+            inventory.run(progress, mount_targets_first=is_first, everywhere=is_first or is_hinted)
         except CloudError:  # reported by the inventory
             return
         finally:

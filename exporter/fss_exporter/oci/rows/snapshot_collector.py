@@ -125,6 +125,7 @@ def _poller_rows(account: Account) -> Iterator[tuple[str, Rows]]:
     if account.board.tenancy:
         yield from ((name, sums.items()) for name, sums in account.self_metrics.sums().items())
         yield "fss_oci_api_budget_wait_seconds_total", [((), account.budget.waited_seconds)]
+        yield "fss_oci_inventory_budget_wait_seconds_total", [((), account.inventory_budget.waited_seconds)]
         yield "fss_oci_api_budget_requests_per_second", [((), account.budget.calls_per_second)]
 
 
@@ -189,6 +190,7 @@ def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]
     yield "fss_oci_inventory_success", calls
     failed = Counter(state.failed_calls) + Counter(region.poll.failed_calls if region.poll else ())
     yield "fss_oci_failed_calls", [((name, *call), number) for call, number in failed.items()]
+    yield "fss_oci_inventory_calls", [((name,), state.calls or None)]
     yield "fss_oci_inventory_broken_rows", [((name, call), number) for call, number in state.broken_rows.items()]
     if state.listed_at is not None:
         yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]

@@ -49,6 +49,7 @@ class RecordedEvents:
 
     Attributes:
         lost: whether records were overwritten before the last look.
+        was_off: whether another program had switched the recording off before the last look.
 
     Args:
         tracefs: place of the instance.
@@ -62,6 +63,8 @@ class RecordedEvents:
 
     def __init__(self, tracefs: Tracefs, name: str, events: Mapping[str, Collection[str]], buffer_kib: int) -> None:
         self.lost = False
+        self.was_off = False
+        self._events = tuple(events)
         self._files = tracefs.files
         self._fields: dict[int, tuple[str, Mapping[str, Field]]] = {}
         for event, wanted in events.items():
@@ -88,6 +91,7 @@ class RecordedEvents:
         self.lost = False
         records: list[Record] = []
         try:
+            self.was_off = self._instance.record_again(self._events)
             for page in self._pages():
                 records.extend(self._records(page))
         except (OSError, struct.error) as error:

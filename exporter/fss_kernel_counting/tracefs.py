@@ -341,6 +341,18 @@ class Instance:
         self._files.write(self.path / "tracing_on", "1")
         return list(self._open.values())
 
+    def record_again(self, events: Iterable[str]) -> bool:
+        """Switch the recording on where another program has switched it off, as `trace-cmd reset -a` does. Return whether it was off.
+
+        Raises:
+            OSError: the instance is gone, or the kernel refuses.
+        """
+        switches = [self.path / "tracing_on", *(self.path / "events" / event / "enable" for event in events)]
+        off = [switch for switch in switches if not self._files.text(switch).startswith("1")]
+        for switch in off:
+            self._files.write(switch, "1")
+        return bool(off)
+
     def read(self, event: str) -> bytes:
         """Return the present tables of an event as bytes, because names of threads can be any bytes.
 

@@ -158,6 +158,7 @@ class Kernel(Files):
         self.events = dict(events)
         self.instances: dict[str, dict[str, list[Trigger]]] = {}
         self.settings: dict[str, str] = {}
+        self.switches: dict[Path, str] = {}
         self.refusals: dict[str, int] = {}
         self.handles: dict[int, tuple[str, str]] = {}
         self.printed: Callable[[str], str] = str
@@ -221,6 +222,8 @@ class Kernel(Files):
         self._may(path)
         if path.name == "header_page":
             return "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
+        if path in self.switches:
+            return f"{self.switches[path]}\n"
         event = "/".join(_below(path)[1:3])
         if event not in self.events:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
@@ -252,6 +255,7 @@ class Kernel(Files):
             # The kernel removes all triggers of an event whose file is opened with O_TRUNC, and a shell's > does that.
             self._instance(path)["/".join(_below(path)[3:5])] = []
         self.settings[path.name] = text
+        self.switches[path] = text
 
     def clear(self, path: Path) -> None:
         self._may(path)

@@ -64,6 +64,7 @@ class TraceFiles(Files):
     def __init__(self) -> None:
         self.waiting: dict[int, list[bytes]] = {0: [], 1: []}
         self.settings: dict[str, str] = {}
+        self.switches: dict[Path, str] = {}
         self.present: set[str] = set()
         self.open_pipes = 0
         self.offline: set[int] = set()
@@ -73,6 +74,8 @@ class TraceFiles(Files):
             return HEADER
         if path == ROOT / "events" / EVENT / "format":
             return FORMAT
+        if path in self.switches:
+            return f"{self.switches[path]}\n"
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
     def mkdir(self, path: Path) -> None:
@@ -87,6 +90,7 @@ class TraceFiles(Files):
 
     def write(self, path: Path, text: str) -> None:
         self.settings[path.name] = text
+        self.switches[path] = text
 
     def all(self, root: Path, pattern: str) -> list[Path]:
         return [root / pattern.replace("*", str(cpu)) for cpu in self.waiting]
@@ -201,3 +205,21 @@ def test_a_kernel_without_a_field_is_refused_and_nothing_is_left(files: TraceFil
         RecordedEvents(Tracefs(ROOT, files), OF_AGENT.births, {EVENT: frozenset(("nowhere",))}, 128)
 
     assert files.present == set()
+
+
+@pytest.mark.parametrize("switch", ["tracing_on", f"events/{EVENT}/enable"])
+def test_a_recording_that_another_program_switched_off_is_said_and_switched_on_again(
+    files: TraceFiles, events: RecordedEvents, switch: str
+) -> None:
+    """As `trace-cmd reset -a` does, in every instance."""
+    path = ROOT / "instances" / OF_AGENT.births / switch
+
+    def was_off() -> bool:
+        events.look()
+        return events.was_off
+
+    assert not was_off()
+    files.switches[path] = "0"
+    assert was_off()
+    assert files.switches[path] == "1"
+    assert not was_off()

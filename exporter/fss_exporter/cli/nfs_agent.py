@@ -59,7 +59,9 @@ class NfsAgent:
         flags, mounts = self._flags, self._mounts
 
         def of_process(number: str) -> Procfs:
-            return Procfs(flags.procfs, number, mounts.address_map, mounts.services, flags.wanted_mounts)
+            return Procfs(
+                flags.procfs, number, mounts.address_map, mounts.services, flags.wanted_mounts, sysfs=flags.sysfs
+            )
 
         own = of_process(flags.pid)
         return EveryNamespace(own, of_process).read if flags.pid == HOST_PID else own.read

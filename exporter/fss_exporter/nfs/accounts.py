@@ -297,7 +297,7 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
     """Whether two readings of a device number belong to one life of a superblock.
 
     The kernel uses a number again after an umount. So the address, the device text and the age must fit as well. The age must
-    have grown by the time between the readings, even if the process was stopped for a while.
+    have grown by the time between the readings, even if the process was stopped for a while. For a young mount the kernel knows better.
     """
     old = known.superblock
     if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
@@ -306,6 +306,8 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
         mount.device for mount in new.mounts
     ):
         return False
+    if old.life is not None and new.life is not None:
+        return old.life == new.life
     slack_s = _AGE_ERROR_S if new.record.age_s <= at - known.at else _AGE_SLACK_S
     if new.record.age_s < old.record.age_s + (at - known.until) - slack_s:
         return False

@@ -34,6 +34,8 @@ OWN_PID = "self"
 READING_SECONDS = 30.0
 """Longest wait of a command for a reading, which takes milliseconds, or hangs."""
 
+_YOUNG_S = 60  # a superblock that is older than the longest pause between two readings is the same as before
+
 _FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 _PIECE_BYTES = 1 << 18
 _RECORD_BYTES = 9000
@@ -56,6 +58,7 @@ class Procfs:
         services: lookup of the service of a mount.
         wanted: filter of the mounts, with the supported number.
         keep_texts: whether `texts` keeps the raw texts of the last reading.
+        sysfs: mount point of sysfs, which tells apart mounts that follow each other within seconds.
     """
 
     def __init__(
@@ -67,12 +70,14 @@ class Procfs:
         wanted: MountFilter = EVERY_MOUNT,
         *,
         keep_texts: bool = False,
+        sysfs: Path = Path("/sys"),
     ) -> None:
         self.texts: RawTexts | None = None
         self.root, self._pid = root, pid
         self._address_map, self._services = address_map, services
         self.wanted = wanted
         self._keep_texts = keep_texts
+        self._lives = f"{sysfs}/class/bdi"  # a folder for each superblock of NFS
         self._fell_back = False  # no `LogOnce`, because every tick passes here
         self._parser = MountstatsParser()
         self._mounts_hash = hash(b"")  # hash of mountinfo, because the text of 100,000 mounts has 30 MB
@@ -140,7 +145,25 @@ class Procfs:
             reading = self._table.join(counters)
         if self._keep_texts:
             self.texts = RawTexts(decode(mounts), text)
-        return reading
+        return self._with_lives(reading)
+
+    def _with_lives(self, reading: Reading) -> Reading:
+        """Return the reading with the lives of young superblocks. The kernel gives device numbers again at once, but no inode of sysfs."""
+        if all(superblock.record.age_s > _YOUNG_S for superblock in reading.superblocks):
+            return reading
+        superblocks = (
+            superblock
+            if superblock.record.age_s > _YOUNG_S
+            else replace(superblock, life=self._life(superblock.number))
+            for superblock in reading.superblocks
+        )
+        return replace(reading, superblocks=tuple(superblocks))
+
+    def _life(self, number: str) -> int | None:
+        try:
+            return os.stat(f"{self._lives}/{number}").st_ino  # noqa: PTH116  # as `_read`
+        except OSError:
+            return None
 
     def _counters(self, path: str) -> bytes:
         """Return mountstats. Of a huge file, return as many whole records as the supported mounts can need."""

@@ -32,6 +32,7 @@ class Superblock:
     mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
     known: KnownService  # the service behind the superblock
     record: NfsRecord  # the counters
+    life: int | None = None  # number that the kernel gives no other life of this device number. None if unknown, or old
     unread_s: float = 0.0  # seconds for which nobody could have read the superblock, if it is younger than these
 
 

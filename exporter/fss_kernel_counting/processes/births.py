@@ -6,6 +6,7 @@ starts services, the child begins in another group, and the kernel names the gro
 lineage leads to an ancestor whose `/proc` was readable, with the moves since then.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -51,6 +52,14 @@ class FamilyTree:
         self._leaders: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._groups: dict[int, str] = {}
+
+    def begin(self) -> None:
+        """Read the control groups of the present processes, because one can end before it is asked for."""
+        try:
+            numbers = [int(name) for name in os.listdir(self._procfs) if name.isdecimal()]  # noqa: PTH208  # thousands of processes
+        except OSError:
+            return
+        self._groups = {number: self._read(number) for number in numbers}
 
     def learn(self, records: Iterable[Record]) -> None:
         """Add the records of one look, in the order of time. Read the control groups of new ancestors while they live."""
@@ -119,7 +128,10 @@ class FamilyTree:
 
     def control_groups(self, thread: int) -> str:
         """Return the control groups of a thread that is gone, as `/proc/PID/cgroup` showed them. Empty if unknown."""
-        lineage = self._lineages.get(self._leader(thread))
+        leader = self._leader(thread)
+        if leader not in self._lineages:
+            return self._groups.get(leader, "")  # older than the tree
+        lineage = self._lineages[leader]
         if lineage is None:
             return ""
         lines = self._groups.get(lineage.ancestor, "").split("\n")

@@ -116,6 +116,7 @@ class ProcessCounting:
 
     def _set_triggers(self, tracefs: Tracefs, rows: int) -> ProcessSession:
         session = ProcessSession(tracefs, self._names, rows, self._addresses, writers=self._writers)
+        self._family_tree.begin()
         for part, reason in session.refused.items():
             self.failures[part, REFUSED] += 1
             self._log_once.failed(part, f"load by process without {part}: {reason}")

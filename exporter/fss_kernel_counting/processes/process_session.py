@@ -54,7 +54,7 @@ PARTS_WITHOUT_JOIN: Final = (*_TABLES, BIRTHS)
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
 """Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
-REFUSED, GONE, UNREADABLE, FULL = "refused", "gone", "unreadable", "full"  # Reasons of a failure
+REFUSED, GONE, UNREADABLE, FULL, OFF = "refused", "gone", "unreadable", "full", "off"  # Reasons of a failure
 
 _LOOKS_AT_FILES = 6
 
@@ -173,6 +173,8 @@ class ProcessSession:
             return []
         if self._births.lost:
             self.troubles[BIRTHS] = FULL
+        if self._births.was_off:
+            self.troubles[BIRTHS] = OFF
         return records
 
     def _added(self, part: str) -> Mapping[str, Grown]:

@@ -1,5 +1,7 @@
 """Counters that never go down, over everything a client's mounts go through."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
@@ -236,6 +238,18 @@ def test_an_export_that_is_younger_than_the_one_before_would_be_is_another_life(
     result.apply(reading(mountstats({"READ": 5}, age=0)), 2.1, until=2.11)
 
     assert total(result, "READ") == 10
+
+
+@pytest.mark.parametrize(("lives", "reads"), [((7, 9), 10), ((7, 7), 5)], ids=["two lives", "one life"])
+def test_the_kernel_tells_apart_mounts_that_age_and_counts_do_not(lives: tuple[int, int], reads: int) -> None:
+    result = Accounts()
+    result.apply(reading(info=""), 0.0)
+    for second, life in enumerate(lives, start=1):
+        seen = reading(mountstats({"READ": 5}, age=0))
+        superblocks = tuple(replace(superblock, life=life) for superblock in seen.superblocks)
+        result.apply(replace(seen, superblocks=superblocks), float(second), until=second + 0.01)
+
+    assert total(result, "READ") == reads
 
 
 @pytest.mark.parametrize("until", [1.0, 1.05])

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
+from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats, write_procfs
 from tests.processes import wait_for
 
 from fss_exporter.cli.nfs_agent import NfsAgent
@@ -197,3 +197,14 @@ def test_of_a_huge_mountstats_only_the_supported_mounts_are_read(
     assert [superblock.key.export for superblock in reading.superblocks] == ["/0", "/1", "/2"]
     assert (reading.left_out, reading.skipped) == (1997, ())
     assert len(procfs._counters(str(tmp_path / "1" / "mountstats"))) <= 3 * 9000 + 1000
+
+
+def test_a_young_superblock_has_the_number_that_the_kernel_gives_its_folder_in_sysfs(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/class/bdi/0:40"
+    folder.mkdir(parents=True)
+    root = write_procfs(tmp_path / "proc", mountstats({"READ": 1}, age=3), mountinfo())
+    young = Procfs(root, sysfs=tmp_path / "sys").read()
+    write_procfs(root, mountstats({"READ": 1}, age=1000), mountinfo())
+    old = Procfs(root, sysfs=tmp_path / "sys").read()
+
+    assert [superblock.life for superblock in (*young.superblocks, *old.superblocks)] == [folder.stat().st_ino, None]

@@ -1,5 +1,6 @@
 """The control group of processes that ended before anybody looked, from their births."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,16 @@ def test_an_ancestor_that_ended_before_any_look_leaves_the_unit_unknown(host: Ho
     host.fork(CRON, 601)
 
     assert host.look(601, "find") == SeenThread(Identity("find"), None)
+
+
+def test_a_process_that_is_older_than_the_tree_and_ends_before_any_look_has_its_unit(host: Host, proc: Path) -> None:
+    """As the shell that starts `dd` a moment before `iostat --by unit` begins, and the `dd` that it starts afterwards."""
+    host.tree.begin()
+    shutil.rmtree(proc / str(SHELL))
+    host.fork(SHELL, 601)
+
+    assert host.look(SHELL, "sh").identity == Identity("sh", unit="backup.service")
+    assert host.look(601, "dd").identity == Identity("dd", unit="backup.service")
 
 
 def test_after_births_that_nobody_saw_a_number_belongs_to_no_earlier_process(host: Host) -> None:

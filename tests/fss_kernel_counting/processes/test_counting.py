@@ -329,6 +329,33 @@ class Overwriting(Kernel):
         return [struct.pack("<QQ", 0, 1 << 31).ljust(4096, b"\0")]
 
 
+class Recording(Kernel):
+    """A kernel that records no birth."""
+
+    def all(self, *place: Path | str) -> list[Path]:
+        return [Path(place[0]) / "per_cpu/cpu0/trace_pipe_raw"]
+
+    def open_pipe(self, path: Path) -> int:
+        return self.open(path)
+
+    def pages(self, *_: int) -> list[bytes]:
+        return []
+
+
+def test_births_that_another_program_switched_off_are_a_failure_of_one_look(tmp_path: Path) -> None:
+    host = BusyHost(tmp_path, kernel=Recording(BY_PROCESS))
+    host.look()
+    (switch,) = (path for path in host.kernel.switches if path.parts[-2:] == (OF_AGENT.births, "tracing_on"))
+    host.kernel.switches[switch] = "0"
+
+    host.look()
+    assert host.counting.failures["births", "off"] == 1
+    assert "births" not in host.counting.active
+    host.look()
+    assert host.counting.failures["births", "off"] == 1
+    assert "births" in host.counting.active
+
+
 def test_births_that_were_overwritten_are_said_and_end_what_was_known_of_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

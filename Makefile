@@ -109,8 +109,9 @@ advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the lo
 
 ##@ Write what is generated
 
-metrics: .venv/dev ## write docs/metrics.md from the catalogue
+metrics: .venv/dev ## write docs/metrics.md from the catalogue, and docs/left-out.md from its table
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.left_out_page
 
 pages: .venv/dev ## put the output of the commands into docs/
 	@$(RUN) -m tools.command_pages

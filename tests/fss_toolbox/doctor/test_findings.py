@@ -15,6 +15,7 @@ PROJECT = Path(__file__).parents[3]
 TEXTS = {name: cases for name, cases in texts().items() if name != "sources"}
 KINDS = [f"{check}.{case}" for check, cases in TEXTS.items() for case in cases]
 CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (ROOT / folder).glob("*.py"))
+CODE += (ROOT / "doctor" / "left_out.toml").read_text()
 
 
 @for_each("kind", KINDS)

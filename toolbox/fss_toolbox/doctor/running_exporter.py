@@ -15,6 +15,7 @@ from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
 from fss_toolbox.doctor.findings import Finding, finding_of
+from fss_toolbox.doctor.left_out import check_left_out
 from fss_toolbox.fetch import get, shown
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
@@ -47,9 +48,19 @@ def check_running(url: str) -> Iterator[Finding]:
         # The format ends every line. A figure that is cut off is another figure.
         yield finding_of("exporter.silent", subject, error="the answer is cut off in the last line")
         return
-    loops = samples.by(_SUCCESS, "collector")
-    if not loops:
+    if not samples.by(_SUCCESS):
         yield finding_of("exporter.no-loop", subject)
+    yield from check_samples(samples)
+    healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
+    try:
+        get(healthy)
+    except SourceError as error:
+        yield finding_of("exporter.unhealthy", shown(healthy), error=error)
+
+
+def check_samples(samples: Samples) -> Iterator[Finding]:
+    """Yield the findings on the metrics of an exporter."""
+    loops = samples.by(_SUCCESS, "collector")
     last, errors = samples.by(_LAST, "collector"), samples.by(_ERRORS, "collector")
     for (name,), success in sorted(loops.items()):
         since = time.time() - last.get((name,), 0.0)
@@ -65,11 +76,6 @@ def check_running(url: str) -> Iterator[Finding]:
     yield from _network(samples)
     yield from _parts(samples)
     yield from _exact_mode(samples)
-    healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
-    try:
-        get(healthy)
-    except SourceError as error:
-        yield finding_of("exporter.unhealthy", shown(healthy), error=error)
 
 
 def _is_not_connected(error: SourceError) -> bool:
@@ -91,14 +97,7 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
         yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
     for (region,), calls in sorted(samples.by("fss_oci_inventory_calls", "region").items()):
         yield finding_of("exporter.inventory-calls", region, calls=calls)
-    for (region,), count in sorted(samples.by("fss_oci_poll_left_out_metrics", "region").items()):
-        if count:
-            yield finding_of("exporter.cut-poll", region, count=count)
-    for (region, operation), rows in sorted(samples.by("fss_oci_inventory_broken_rows", "region", "operation").items()):
-        if rows:
-            yield finding_of("exporter.broken-rows", f"{region} {operation}", count=rows)
-    for region, permission in sorted(samples.by("fss_oci_permission_missing", "region", "permission")):
-        yield finding_of("exporter.permission", region, permission=permission)
+    yield from check_left_out(samples)
 
 
 def _network(samples: Samples) -> Iterator[Finding]:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of what can be left out: limits, filters, refusals and optional permissions, each with metric, finding and alert."""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Final, Literal
+
+from fss_exporter.samples import Labels, Samples
+from fss_toolbox.doctor.findings import Finding, finding_of
+
+_OF_ALL_LOOPS: Final = "exporter.failed-loop"  # doctor has it for each loop anyway
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """One row of `left_out.toml`, whose beginning says what stands in it."""
+
+    name: str
+    limit: str
+    metric: str
+    bites: Literal["above 0", "0"]
+    subject: tuple[str, ...]
+    doctor: str
+    alert: str
+    where: Mapping[str, str] = field(default_factory=dict)
+
+    def bitten(self, samples: Samples) -> Iterator[tuple[str, Labels, float]]:
+        """Yield subject, labels and value of each sample that bites."""
+        for labels, value in samples.all(self.metric):
+            is_asked_for = all(labels.get(name) == wanted for name, wanted in self.where.items())
+            if is_asked_for and (value > 0) is (self.bites == "above 0"):
+                yield " ".join(labels[name] for name in self.subject), labels, value
+
+
+@cache
+def rows() -> tuple[LeftOut, ...]:
+    """Return all rows of the table."""
+    text = files(__package__).joinpath("left_out.toml").read_text(encoding="utf-8")
+    return tuple(
+        LeftOut(**{**row, "name": name, "subject": tuple(row["subject"])}) for name, row in tomllib.loads(text).items()
+    )
+
+
+def check_left_out(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each row of the table that bites, by the metrics of an exporter."""
+    for row in rows():
+        if row.doctor != _OF_ALL_LOOPS:
+            for subject, labels, value in row.bitten(samples):
+                yield finding_of(row.doctor, subject, **{**labels, "count": value})

@@ -1,5 +1,6 @@
 """One HTTP GET of a URL that an operator gives."""
 
+import gzip
 import socket
 import threading
 from collections.abc import Iterator
@@ -151,3 +152,42 @@ def test_the_page_of_the_largest_supported_fleet_is_read() -> None:
 
     with serving(Fleet) as host:
         assert len(get(f"http://{host}/metrics")) == len(page)
+
+
+@contextmanager
+def packed(body: bytes) -> Iterator[str]:
+    """A server that answers whoever takes gzip with these bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            connection, _ = listening.accept()
+            with connection:
+                asked = connection.recv(1 << 16)
+                assert b"Accept-Encoding: gzip" in asked
+                head = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n"
+                connection.sendall(head.encode() + body)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        thread.join()
+
+
+def test_a_page_comes_compressed() -> None:
+    text = "fss_client_requests_total 1\n" * 1000
+    with packed(gzip.compress(text.encode())) as url:
+        assert get(url) == text
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"not gzip", gzip.compress(b"x" * 100)[:-9]], ids=["empty", "foreign", "cut off"]
+)
+def test_a_compressed_page_that_is_damaged_is_an_error(body: bytes) -> None:
+    with packed(body) as url, pytest.raises(SourceError, match="no answer"):
+        get(url)
+
+
+def test_a_small_body_that_unpacks_without_end_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "_LARGEST_ANSWER", 1 << 20)
+    with packed(gzip.compress(b"x" * (1 << 24))) as url, pytest.raises(SourceError, match="more than 1 MiB"):
+        get(url)

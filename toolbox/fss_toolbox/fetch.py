@@ -6,6 +6,7 @@ import http.client
 import urllib.error
 import urllib.parse
 import urllib.request
+import zlib
 from contextlib import suppress
 from http import HTTPStatus
 
@@ -25,7 +26,7 @@ def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
         SourceError: there is no answer, the status is not 200, or the answer is too long or not text.
     """
     bare, password = _split_password(url)
-    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept}
+    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, "Accept-Encoding": "gzip"}
     request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # `check_url` of the flags allows http and https alone
     if password:
         request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
@@ -33,12 +34,14 @@ def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
     try:
         with urllib.request.urlopen(request, timeout=patience) as answer:  # noqa: S310  # ditto
             body = read_body(answer, _LARGEST_ANSWER + 1, patience)
+            if answer.headers.get("Content-Encoding", "").lower() == "gzip":
+                body = _unpacked(body)
     except urllib.error.HTTPError as error:
         question = ". Is this the right URL?" if error.code == HTTPStatus.NOT_FOUND else ""
         raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}{question}") from error
     except urllib.error.URLError as error:
         raise SourceError(f"{named}: no answer: {error.reason}") from error
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         raise SourceError(f"{named}: no answer: {error or type(error).__name__}") from error
     if len(body) > _LARGEST_ANSWER:
         raise SourceError(
@@ -49,6 +52,20 @@ def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
         return body.decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{named}: the answer is not text") from error
+
+
+def _unpacked(body: bytes) -> bytes:
+    """Return the content of a gzip body, cut above the largest answer, because a few kilobytes can unpack to gigabytes.
+
+    Raises:
+        ValueError: the body breaks off.
+        zlib.error: the body is not gzip.
+    """
+    unpacking = zlib.decompressobj(wbits=31)
+    content = unpacking.decompress(body, _LARGEST_ANSWER + 1)
+    if not unpacking.eof and len(content) <= _LARGEST_ANSWER:
+        raise ValueError("the compressed answer is cut off")
+    return content
 
 
 def shown(url: str) -> str:

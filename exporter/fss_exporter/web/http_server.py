@@ -40,6 +40,7 @@ _SEND_BUFFER_BYTES = 64 * 1024
 _DEFER_SECONDS = 1
 """The kernel keeps a new connection for so long until the client sends something. Silent clients cost nothing meanwhile."""
 _SHUTDOWN_SECONDS = 0.4
+_SPARE_BODIES = 3  # readers of so many different bodies never cut each other off, however large the page is
 _RESERVED_DESCRIPTORS = 64  # for files, OCI and the sockets that the kernel accepts before an old connection is closed
 _CLOSE = ("Connection", "close")
 
@@ -51,7 +52,8 @@ class ServerLimits:
     """Limits on all clients together, and on the time of each step of a client."""
 
     connections: int = 256  # a further one replaces the one that has waited for its client longest
-    unsent_bytes: int = 16 * 1024 * 1024  # all different bodies together. Above, the largest response is dropped
+    # all different bodies together, and never less than three of the largest one. Above, the largest response is dropped
+    unsent_bytes: int = 16 * 1024 * 1024
     # for the first byte of a connection, for a TLS handshake, and from the first byte of a request to the last
     request_seconds: float = 5.0
     idle_seconds: float = 180.0  # between two requests, longer than the usual scrape intervals
@@ -190,7 +192,7 @@ class _Connections:
         """Bound the bytes of bodies that clients do not take. Clients with the same body share its bytes."""
         with self._lock:
             self._sending[connection] = body
-            while len(self._sending) > 1 and self._unsent() > self._limits.unsent_bytes:
+            while self._is_too_much():
                 # Of the largest, the first is the one that takes its body for the longest time.
                 largest = max(self._sending, key=lambda sender: len(self._sending[sender]))
                 self._log_once.failed("unsent", f"{largest.client} does not take its response: closing the connection")
@@ -201,8 +203,9 @@ class _Connections:
             with self._lock:
                 self._sending.pop(connection, None)
 
-    def _unsent(self) -> int:
-        return sum(len(body) for body in {id(body): body for body in self._sending.values()}.values())
+    def _is_too_much(self) -> bool:
+        sizes = [len(body) for body in {id(body): body for body in self._sending.values()}.values()]
+        return sum(sizes) > max(self._limits.unsent_bytes, _SPARE_BODIES * max(sizes, default=0))
 
     def _forget(self, connection: "_Connection") -> None:
         self._open.discard(connection)

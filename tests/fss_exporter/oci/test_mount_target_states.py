@@ -10,6 +10,7 @@ from fss_exporter.model.knowledge import FRESH_SECONDS
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.state import Judgement, State
 from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
+from fss_exporter.settings import Settings
 
 LIMITS = replace(STANDARD.limits, connections=None)
 ALL = range(60)
@@ -63,7 +64,16 @@ def test_a_mount_target_that_failed_in_oci_hangs() -> None:
     assert judge_mount_target(failed, figures.seen, LIMITS, figures.poll.now, lambda ocid: ocid).state is State.HANGING
 
 
-def test_a_state_lasts_from_its_first_sight_until_another_comes() -> None:
+def test_a_state_lasts_until_another_comes() -> None:
     times = StateTimes()
     assert [times.seconds("a", State.SLOW, now) for now in (100.0, 160.0)] == [0.0, 60.0]
     assert times.seconds("a", State.FINE, 170.0) == 0.0
+
+
+def test_the_age_of_a_state_counts_from_the_poll_that_found_it_and_not_from_a_scrape() -> None:
+    figures, times = Figures(spoilt(ALL, MountTargetHealth=98.0)), StateTimes()
+    figures.run(12)
+    (region,) = figures.poll.board.regions
+    assert region.poll is not None
+    times.note(region, Settings())
+    assert times.seconds(mount_target("a").id, State.FAILING, region.poll.ended + 600.0) == 600.0

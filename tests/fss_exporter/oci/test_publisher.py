@@ -22,12 +22,13 @@ from fss_exporter.addresses import NetworkAddress
 from fss_exporter.cli.client_publishing import ClientPublishing
 from fss_exporter.errors import FssError, SourceError
 from fss_exporter.model.limits import STANDARD
+from fss_exporter.model.state import State
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.publish.client_waits import ClientWaits
-from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, points_of
+from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, STATE, metric_data, points_of
 from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, Settings, load
@@ -166,10 +167,12 @@ def test_requests_are_accounted_for_like_all_others(exporter: Exporter) -> None:
     assert exporter.poll_and_publish() == exporter.answered() == 1
 
 
-def test_a_failed_poll_publishes_nothing_as_zero(exporter: Exporter, region: Region) -> None:
+def test_a_failed_poll_publishes_nothing_but_that_no_state_is_known(exporter: Exporter, region: Region) -> None:
     region.add_fault("500:SummarizeMetricsData")
     region.add_fault("500:ListMetrics")
-    assert exporter.poll_and_publish() == 0
+    exporter.poll()
+    (snapshot,) = exporter.account.board.regions
+    assert {(point.name, point.value) for point in points_of(snapshot, Settings())} == {(STATE, State.NOT_KNOWN)}
 
 
 def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, raw: Clients) -> None:
@@ -391,10 +394,29 @@ def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
     assert posted(busy)["LatencyRatio"] == pytest.approx(0.4)
     assert posted(busy)["SuccessRatio"] == 1.0
     assert posted(busy)["IopsUtilization"] == pytest.approx(0.4)
-    assert posted(idle).keys() == {"IopsUtilization", "ReadUtilization", "WriteUtilization", "ConnectionsUtilization"}
+    assert posted(idle).keys() == {
+        "IopsUtilization",
+        "ReadUtilization",
+        "WriteUtilization",
+        "ConnectionsUtilization",
+        "State",
+    }
+
+
+def test_the_state_is_posted_as_the_number_that_the_metrics_have() -> None:
+    for spoilt_by, state in (({}, State.FINE), ({"MountTargetHealth": 98.0}, State.FAILING)):
+        figures = Figures(spoilt(range(60), **spoilt_by)).run(12)
+        (snapshot,) = figures.poll.board.regions
+        (point,) = (point for point in points_of(snapshot, Settings()) if point.name == STATE)
+        assert point.value == float(state)
+        assert metric_data(point)["metadata"]["displayName"] == (
+            "State: 0 fine, 1 not known, 2 near, 3 slow, 4 failing, 5 hanging"
+        )
 
 
 def test_a_point_has_the_time_of_its_minute_however_late_it_is_posted() -> None:
     late = Figures(minutes_late=lambda *_: 8).run(21)
     (snapshot,) = late.poll.board.regions
-    assert {(point.minute - NOON) // 60 for point in points_of(snapshot, Settings())} == {21 - 8}
+    points = tuple(points_of(snapshot, Settings()))
+    assert {(point.minute - NOON) // 60 for point in points if point.name != STATE} == {21 - 8}
+    assert {(point.minute - NOON) // 60 for point in points if point.name == STATE} == {21}, "judged now"

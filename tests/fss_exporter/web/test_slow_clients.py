@@ -149,13 +149,13 @@ def test_a_client_that_does_not_read_is_dropped() -> None:
 
 
 def test_responses_that_no_client_takes_are_kept_up_to_a_bound(caplog: pytest.LogCaptureFixture) -> None:
-    limits = replace(PATIENT, unsent_bytes=5 * len(LARGE) // 2)
+    limits = replace(PATIENT, unsent_bytes=len(LARGE))
     answers = Answers()
     with serving(answers, limits=limits) as served, many(served, 6) as opened:
         for connection in opened:
             connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
-        # Two connections are also open before the server has accepted the third.
-        wait_for(lambda: answers.number == 6 and len(served.server.connections) == 2, "the oldest to be given up")
+        # Three connections are also open before the server has accepted the fourth.
+        wait_for(lambda: answers.number == 6 and len(served.server.connections) == 3, "the oldest to be given up")
 
         assert is_prompt(served)
         assert served.get("/large").body == LARGE

@@ -18,7 +18,7 @@ from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, is_given, write_file
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, is_given, metrics_url, write_file
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
@@ -26,6 +26,7 @@ from fss_toolbox.doctor.findings import Finding, document, exit_code, finding_of
 from fss_toolbox.doctor.kernel_counting import check_exact, check_load_by_process
 from fss_toolbox.doctor.record_checks import check_record
 from fss_toolbox.doctor.running_exporter import METRICS_URL, check_running
+from fss_toolbox.doctor.state_checks import STATE, check_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +40,7 @@ class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags, FactsF
 
     client: bool = flag("--client/--no-client", "Look at this client.", default=True)
     account: bool | None = flag("--account/--no-account", "Ask OCI.  [default: where there are credentials]")
-    exporter_url: str = flag(
-        "--exporter-url",
-        "Metrics of the exporter on this host, to check its background loops. Empty: do not ask.",
-        METRICS_URL,
-    )
+    url: str = flag("--url", "The exporter to check, e.g. http://host:10949. Empty: do not ask.", METRICS_URL)
     wait_s: float | None = flag(
         "--wait",
         "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
@@ -73,11 +70,12 @@ def doctor(flags: DoctorFlags) -> int:
     if earlier is not None:
         about_account += (finding for answers in regions for finding in check_record(earlier, answers))
     # Without the client, no exporter is expected on this host.
-    asks_exporter = bool(flags.exporter_url) and (flags.client or is_given("exporter_url"))
+    asks_exporter = bool(flags.url) and (flags.client or is_given("url"))
     if not flags.client and not asks_exporter and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
-    about_client = _client(flags, settings, regions) if flags.client else []
-    about_exporter = check_running(flags.exporter_url) if asks_exporter else ()
+    about_exporter = list(check_running(metrics_url("--url", flags.url))) if asks_exporter else []
+    judges = any(finding.check == STATE for finding in about_exporter)
+    about_client = _client(flags, settings, regions, judges=judges) if flags.client else []
     parts = {"client": about_client, "exporter": about_exporter, "account": about_account}
     findings = [(about, finding) for about, part in parts.items() for finding in part]
     code = exit_code(finding for _, finding in findings)
@@ -93,7 +91,7 @@ def doctor(flags: DoctorFlags) -> int:
 
 def _check_flags(flags: DoctorFlags) -> None:
     """Refuse impossible flags before the checks take a minute."""
-    for name, url in (("--metadata-url", flags.metadata_url), ("--exporter-url", flags.exporter_url)):
+    for name, url in (("--metadata-url", flags.metadata_url), ("--url", flags.url)):
         if url:
             check_url(name, url)
     is_without = flags.account is False
@@ -108,14 +106,18 @@ def _check_flags(flags: DoctorFlags) -> None:
         check_new_file("--record", flags.record)
 
 
-def _client(flags: DoctorFlags, settings: Settings, regions: "Sequence[RegionFacts]") -> list[Finding]:
-    """Check this client. The answers of the account say in which domain each mount target is."""
+def _client(flags: DoctorFlags, settings: Settings, regions: "Sequence[RegionFacts]", *, judges: bool) -> list[Finding]:
+    """Check this client. The answers of the account say in which domain each mount target is.
+
+    Where no exporter judges how the mounts are served, doctor looks itself for requests without a reply.
+    """
     domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
     mounts = mount_settings(settings)
     source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
     facts = read_client(flags, source, domains)
     limits = judge(flags.shape, settings).limits
     return [
+        *(() if judges else check_waits(source.read_in_time, facts.reading)),
         *check_mounts(facts),
         *check_network(facts, limits),
         *check_directories(facts),

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ExactFlags, check_url
+from fss_exporter.cli.flags import ExactFlags
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, argument, flag, takes
@@ -22,7 +22,7 @@ from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given
+from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given, metrics_url
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page
@@ -43,9 +43,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     mountinfo: tuple[Path, ...] = flag(
         "--mountinfo", "The mountinfo saved with the mountstats. Give both files if it changed in between.", ()
     )
-    url: str | None = flag(
-        "--url", "Metrics of a running exporter in place of this host, e.g. http://host:10949/metrics."
-    )
+    url: str | None = flag("--url", "A running exporter in place of this host, e.g. http://host:10949.")
     by: str = flag(
         "--by",
         "Lines below each mount target: its mounts, operations or classes of operations, or, counted by the kernel as root,"
@@ -130,7 +128,7 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.after is not None:
         return iter((report_of_output(flags.after, flags.mountinfo, flags.seconds, mounts),))
     if flags.url is not None:
-        url = check_url("--url", flags.url)
+        url = metrics_url("--url", flags.url)
         count = flags.count if flags.interval else 1
         return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count)
     read = _source(flags, mounts).read_in_time

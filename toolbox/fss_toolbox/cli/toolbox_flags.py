@@ -5,12 +5,13 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ConfigFlags
+from fss_exporter.cli.flags import ConfigFlags, check_url
 from fss_exporter.cli.terminal import writing
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag
@@ -29,6 +30,12 @@ def link_base(text: str) -> str:
     if not text or not text.isprintable() or set(text) & set("\"'\\{}<> "):
         raise click.BadParameter(f"{text!r}: give a URL without spaces, quotes and braces")
     return text
+
+
+def metrics_url(flag_name: str, url: str) -> str:
+    """Return the URL of the metrics of an exporter, also from `http://host:port`, or raise UsageError for any other text."""
+    parts = urlsplit(check_url(flag_name, url))
+    return parts._replace(path=parts.path if parts.path.strip("/") else "/metrics").geturl()
 
 
 def check_new_file(flag_name: str, path: Path) -> None:

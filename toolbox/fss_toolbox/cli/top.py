@@ -17,7 +17,7 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.tracefs import OF_COMMAND, Sources
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import ShapeFlags
+from fss_toolbox.cli.toolbox_flags import ShapeFlags, metrics_url
 from fss_toolbox.fetch import get, shown
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
@@ -34,7 +34,7 @@ class TopFlags(ProcfsFlags, KernelFlags, ShapeFlags):
     """The flags of `top`; times in seconds."""
 
     interval: float | None = argument(type=units.interval, required=False)
-    url: str | None = flag("--url", "Metrics of a running agent or poller, e.g. http://host:10949/metrics.")
+    url: str | None = flag("--url", "A running agent or poller, e.g. http://host:10949.")
     prometheus: str | None = flag(
         "--prometheus", "A Prometheus that scrapes pollers and agents: the whole fleet.", metavar="URL"
     )
@@ -84,7 +84,7 @@ def _source(flags: TopFlags) -> PictureSource:
         prometheus = Prometheus(lambda path: get(f"{base}{path}", "application/json"))
         return PrometheusSource(prometheus, shown(base), ceilings, flags.interval or _PROMETHEUS_SECONDS)
     if flags.url is not None:
-        url = check_url("--url", flags.url)
+        url = metrics_url("--url", flags.url)
         return PageSource(lambda: get(url, "text/plain"), shown(url), ceilings, flags.interval or _PAGE_SECONDS)
     mounts = ceilings.mounts
     counting = ProcessCounting(

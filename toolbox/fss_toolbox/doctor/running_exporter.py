@@ -16,11 +16,12 @@ from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.doctor.left_out import check_left_out
+from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.fetch import get, shown
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 
-_NOT_CHECKED: Final = re.compile(r"(?m)^fss_(?:export|file_system|mount_target)_.*\n")
+_NOT_CHECKED: Final = re.compile(r"(?m)^fss_(?:export|file_system|mount_target(?!_state))_.*\n")
 """Nearly the whole page of a poller. A fleet of 5,000 mount targets would take half a minute to parse, and 2 GiB."""
 
 _SUCCESS = "fss_collector_success"
@@ -72,6 +73,7 @@ def check_samples(samples: Samples) -> Iterator[Finding]:
             yield finding_of("exporter.publishes-nothing", name)
     if samples.by("fss_oci_leader").get(()) == 0:
         yield finding_of("exporter.stands-by", "oci")
+    yield from check_states(samples)
     yield from _coverage(samples)
     yield from _network(samples)
     yield from _parts(samples)

@@ -25,6 +25,7 @@ from fss_exporter.oci.polling.region_polls import RegionPolls
 from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
 from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
 from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.rows.mount_target_states import StateTimes
 from fss_exporter.oci.snapshot import ShownRegions, SnapshotBoard
 from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE
@@ -52,6 +53,7 @@ class Account:
         settings: limits and objectives. May be replaced while the exporter runs.
         budget: of the calls to Monitoring.
         inventory_budget: of all other calls.
+        times: since when each mount target has been in its state.
         self_metrics: counters of the poller itself.
         ledgers: what is counted, by region.
         board: the newest snapshots.
@@ -71,6 +73,7 @@ class Account:
         ledgers: dict[str, Ledger] | None = None,
         may_keep: Callable[[], bool] = lambda: True,
         before: Sequence[ShownRegions] = (),
+        times: StateTimes | None = None,
     ) -> None:
         self.stopping = Event()
         self.budget = CallBudget(settings.oci.calls_per_second, clock=clock, wait=wait or self.stopping.wait)
@@ -78,6 +81,7 @@ class Account:
         self.board = SnapshotBoard(settings.oci.name or settings.oci.tenancy or "")
         self.regions = SignedRegions(partial(read_credentials, settings.oci), self._make, self._renew)
         self.settings = settings
+        self.times = StateTimes() if times is None else times
         self.ledgers = {} if ledgers is None else ledgers
         self._ledger_files: dict[str, LedgerFile] = {}  # by region
         self.self_metrics = self_metrics
@@ -177,6 +181,19 @@ class Account:
         if region not in self.ledgers:
             self.ledgers[region] = file.read(lambda: Ledger(self._start))
         return self.ledgers[region], file.write
+
+    def poll(self) -> None:
+        """Poll every region once, and note the state of each mount target.
+
+        Raises:
+            FssError: a region could not be polled, or not everything was answered.
+            EndLoop: the exporter stops.
+        """
+        try:
+            self.polls.run_round()
+        finally:
+            for region in self.board.regions:
+                self.times.note(region, self.settings)
 
     def check_ledgers(self) -> None:
         """Raise SourceError if the last poll of a region could not keep its ledger. The log has the reason."""

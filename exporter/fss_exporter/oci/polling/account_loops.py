@@ -11,6 +11,7 @@ from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.calls import SelfMetrics
 from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.polling.lease import Lease
+from fss_exporter.oci.rows.mount_target_states import StateTimes
 from fss_exporter.settings import Settings
 
 STOP_SECONDS: Final = 0.3  # for each loop; calls under way are left to their daemon threads
@@ -45,7 +46,13 @@ class AccountLoops:
         self._lease = lease
         may_keep = lease.holds_now if lease else lambda: True
         self._account_of = partial(
-            Account, self_metrics=SelfMetrics(), now=now, clock=clock, wait=wait, may_keep=may_keep
+            Account,
+            self_metrics=SelfMetrics(),
+            now=now,
+            clock=clock,
+            wait=wait,
+            may_keep=may_keep,
+            times=StateTimes(),
         )
         self.account = self._account_of(settings)
         common: dict[str, Any] = {"of": of, "clock": clock, "wall_clock": now}
@@ -57,7 +64,7 @@ class AccountLoops:
         )
         self._polls = Worker(
             "oci",
-            lambda: self._round(lambda account: account.polls.run_round()),
+            lambda: self._round(Account.poll),
             interval=lambda: self.account.settings.oci.poll_interval,
             **common,
         )

@@ -3,7 +3,7 @@
 
 OCI's alarms can neither divide by a ceiling, nor weight one metric by another, nor see a client. Every point has the time stamp of its
 own minute, so old data never look new. What is not known is not posted: no share without a load of OCI and a ceiling, and no latency or
-success of a minute with less than one request a second.
+success of a minute with less than one request a second. The state is that of the poll, and says itself if it is not known.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fss_exporter.model.limits import shape_of
+from fss_exporter.model.state import State
 from fss_exporter.oci.cloud_client import time_stamp
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.ledger.ledger import newest_complete
 from fss_exporter.oci.minutes.load_history import CEILINGS, Resource
+from fss_exporter.oci.rows.mount_target_states import judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
@@ -36,11 +39,15 @@ AGENT_POSTS: Final = "AgentPosts"
 PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_WAITING)
 """Names of the posted metrics that alarms read."""
 
+STATE: Final = "State"
+"""The state of a mount target by what OCI says, as a number of `model.state.State`. No shipped alarm reads it."""
+
 _TITLES: Final[Mapping[str, str]] = {
     **{name: f"{name}, share of the ceiling" for name in _UTILIZATION.values()},
     _LATENCY: "Latency of the slowest kind of requests as a multiple of the objective",
     _SUCCESS: "Share of successful requests",
     CLIENT_WAITING: "Share of the minute in which requests of a client waited for a reply",
+    STATE: "State: " + ", ".join(f"{state:d} {state.word}" for state in State),
     AGENT_POSTS: "1 if the agent can post",
 }
 
@@ -49,11 +56,11 @@ _TITLES: Final[Mapping[str, str]] = {
 class PublishedPoint:
     """One minute of one posted stream."""
 
-    name: str  # one of `PUBLISHED_METRICS`, or `AGENT_POSTS`
+    name: str  # one of `PUBLISHED_METRICS`, `STATE` or `AGENT_POSTS`
     compartment_id: str  # OCID of the compartment that the metric belongs to
     dimensions: tuple[tuple[str, str], ...]  # names and values
     minute: int  # epoch seconds of its end
-    value: float  # a ratio
+    value: float  # a ratio, or the number of a state
     subject: str  # OCID of the mount target, address that a client mounts, or host
 
     @property
@@ -82,6 +89,9 @@ def points_of(region: RegionSnapshot, settings: Settings) -> Iterator[PublishedP
             if judged is not None and value is not None:
                 yield _of_target(name, target, judged.minute, value)
 
+    for target, judgement in judged_mount_targets(region, settings, poll.ended):
+        yield _of_target(STATE, target, newest_complete(poll.ended), float(judgement.state))
+
 
 def _of_target(name: str, target: MountTarget, minute: int, value: float, source: str = "") -> PublishedPoint:
     dimensions = {
@@ -101,5 +111,5 @@ def metric_data(point: PublishedPoint) -> dict[str, Any]:
         "name": point.name,
         "dimensions": dict(point.dimensions),
         "datapoints": [{"timestamp": time_stamp(point.minute), "value": point.value}],
-        "metadata": {"unit": "ratio", "displayName": _TITLES[point.name]},
+        "metadata": {"unit": "state" if point.name == STATE else "ratio", "displayName": _TITLES[point.name]},
     }

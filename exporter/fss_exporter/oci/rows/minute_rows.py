@@ -9,7 +9,7 @@ from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
 from fss_exporter.oci.rows.inventory_rows import Rows
-from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
+from fss_exporter.oci.rows.mount_target_states import StateTimes, judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
@@ -42,7 +42,7 @@ def minute_rows(
         ],
     )
     yield from _load_rows(known, settings, now)
-    yield from _state_rows(known, inventory, settings, now, times)
+    yield from _state_rows(region, settings, now, times)
     yield (
         "fss_mount_target_estimated_io_operations_total",
         [(labels, figures.estimated_operations) for labels, _, figures in known],
@@ -63,14 +63,12 @@ def _name(inventory: Inventory, file_system: str) -> str:
 
 
 def _state_rows(
-    known: Iterable[_Known], inventory: Inventory, settings: Settings, now: float, times: StateTimes
+    region: RegionSnapshot, settings: Settings, now: float, times: StateTimes
 ) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of the state of each mount target, of its age and of its reasons."""
     states, ages, reasons = [], [], []
-    for labels, target, figures in known:
-        judgement = judge_mount_target(
-            target, figures, limits_of(target, settings), now, lambda ocid: _name(inventory, ocid)
-        )
+    for target, judgement in judged_mount_targets(region, settings, now):
+        labels = (region.region, target.id, target.name)
         state = judgement.state
         states.append((labels, float(state)))
         ages.append((labels, times.seconds(target.id, state, now)))

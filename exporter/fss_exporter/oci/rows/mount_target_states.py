@@ -21,9 +21,12 @@ from fss_exporter.model.state import (
     Subject,
     judged,
 )
+from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.minutes.load_history import CEILINGS, Resource, ResourceLoad
 from fss_exporter.oci.minutes.minute_judge import Judged, TargetFigures
+from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.settings import Settings
 
 _SUBJECTS: Final[Mapping[Resource, Subject]] = {
     "iops": IOPS,
@@ -32,6 +35,23 @@ _SUBJECTS: Final[Mapping[Resource, Subject]] = {
     "connections": CONNECTIONS,
 }
 _SIZES: Final = {bucket.name: bucket.text for bucket in BUCKETS}
+
+
+def judged_mount_targets(
+    region: RegionSnapshot, settings: Settings, now: float
+) -> Iterator[tuple[MountTarget, Judgement]]:
+    """Yield each mount target of a region with its judgement, at a time of OCI in epoch seconds."""
+    inventory, poll = region.inventory.inventory, region.poll
+    if inventory is None or poll is None:
+        return
+
+    def name_of(ocid: str) -> str:
+        known = inventory.file_systems.get(ocid)
+        return known.name if known else ""
+
+    for key, target in inventory.mount_targets.items():
+        if key in poll.targets:
+            yield target, judge_mount_target(target, poll.targets[key], limits_of(target, settings), now, name_of)
 
 
 def judge_mount_target(
@@ -91,7 +111,10 @@ def _share(load: ResourceLoad, limit: float, now: float) -> KnownFigure:
 
 
 class StateTimes:
-    """Since when each mount target has been in its state, as far as the answers to scrapes show."""
+    """Since when each mount target has been in its state. Each poll notes it, and each scrape, because knowledge ages between polls.
+
+    A state that was there before the first poll lasts since that poll.
+    """
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[State, float]] = {}
@@ -102,3 +125,9 @@ class StateTimes:
         if before is None or before[0] is not state:
             before = self._since[target] = (state, now)
         return max(0.0, now - before[1])
+
+    def note(self, region: RegionSnapshot, settings: Settings) -> None:
+        """Note the states of a region at the end of its last poll."""
+        if region.poll is not None:
+            for target, judgement in judged_mount_targets(region, settings, region.poll.ended):
+                self.seconds(target.id, judgement.state, region.poll.ended)

@@ -43,7 +43,6 @@ class OciCollector(Collector):
         self._lease = lease
         # series of the last scrape with their text, by exported name and labels
         self._series: dict[tuple[str, tuple[str, ...]], Series] = {}
-        self._times = StateTimes()
 
     @property
     def stands_by(self) -> bool:
@@ -77,21 +76,21 @@ class OciCollector(Collector):
     def _families(self) -> Iterator[Metric]:
         now = self._now()
         accounts = self.accounts()
-        shown = [regions for account in accounts for regions in account.shown]
+        shown = [(account, regions) for account in accounts for regions in account.shown]
         places = joined_places(
             (region.region, region.inventory.inventory, of.settings)
-            for of in shown
+            for _, of in shown
             for region in of.regions
             if region.inventory.inventory
         )
         families: _Families = {}
         fresh: dict[tuple[str, tuple[str, ...]], Series] = {}
-        for of in shown:
+        for account, of in shown:
             for region in of.regions:
                 oldest = _oci_time(region.poll, now) - of.settings.oci.stale_after
                 for name, column in _columns(region.poll, oldest):
                     _extend(families, name, column.series, column.values)
-            rows = _region_rows(of.regions, of.settings, places, now, self._times)
+            rows = _region_rows(of.regions, of.settings, places, now, account.times)
             self._add_rows(families, fresh, of.tenancy, rows)
         for account in accounts:
             self._add_rows(families, fresh, account.board.tenancy, _poller_rows(account))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The states of mount targets and addresses as findings. The exporter judges, and doctor judges where none runs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from fss_exporter.errors import SourceError
+from fss_exporter.model.client_state import AddressWork, judge_client
+from fss_exporter.model.state import State, StateNow
+from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
+from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.unanswered import Unanswered
+from fss_exporter.samples import Samples
+from fss_exporter.served_states import OF_MOUNT_TARGETS, states_of_addresses, states_of_mount_targets
+from fss_toolbox.doctor.findings import Finding, finding_of
+from fss_toolbox.printed_states import sentence
+
+STATE: Final = "state"
+"""Name of the check."""
+
+_KINDS: Final = {
+    State.NOT_KNOWN: "state.not-known",
+    State.NEAR: "state.near",
+    State.SLOW: "state.slow",
+    State.FAILING: "state.failing",
+    State.HANGING: "state.hanging",
+}
+_MOST_NAMES: Final = 5
+_TICK_SECONDS: Final = 1.0
+
+
+def check_states(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for all that are fine."""
+    states = {**_of_mount_targets(samples), **states_of_addresses(samples)}
+    for name, now in sorted(states.items(), key=lambda of: (-of[1].state, of[0])):
+        if now.state is not State.FINE:
+            yield _finding(name, now)
+    fine = sorted(name for name, now in states.items() if now.state is State.FINE)
+    if fine:
+        more = f" and {len(fine) - _MOST_NAMES} more" if len(fine) > _MOST_NAMES else ""
+        yield finding_of("state.fine", count=len(fine), names=f"{', '.join(fine[:_MOST_NAMES])}{more}")
+
+
+def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:
+    """Return the states by name of the mount target, with region and tail of the OCID where names repeat."""
+    labels = {of["mount_target_id"]: of for of, _ in samples.all(OF_MOUNT_TARGETS)}
+    uses = Counter(of["mount_target"] for of in labels.values())
+
+    def name(ocid: str) -> str:
+        own = labels[ocid]["mount_target"]
+        return own if uses[own] == 1 else f"{own} in {labels[ocid]['region']} (...{ocid[-6:]})"
+
+    return {name(ocid): now for ocid, now in states_of_mount_targets(samples).items()}
+
+
+def _finding(subject: str, now: StateNow) -> Finding:
+    runbook = f"docs/runbook.md#{now.reasons[0].subject.runbook}" if now.reasons else "docs/runbook.md"
+    text = sentence(now).removesuffix(f" ({runbook})")
+    return finding_of(_KINDS[now.state], subject, state=text, runbook=runbook)
+
+
+def check_waits(
+    read: Callable[[], Reading],
+    first: Reading | None,
+    *,
+    pause: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[Finding]:
+    """Yield a finding for each address whose requests have no reply, or one that there is none.
+
+    Only if more was sent than answered before the `first` reading, doctor looks again, each second until a reply arrives. A request
+    that already waited then shows in no counter, so silence is not known to be a hang, and not known to be fine.
+    """
+    if first is None or not first.superblocks:
+        return
+    unanswered, began = Unanswered(), _open_requests(first)
+    silent = {address for address, (sent_more, _) in began.items() if sent_more > 0}
+    until = clock() + LEAST_WAIT_SECONDS + 2 * _TICK_SECONDS
+    unanswered.add(first, clock())
+    while silent and clock() < until:
+        pause(_TICK_SECONDS)
+        try:
+            reading = read()
+        except SourceError:
+            return  # the other checks say so
+        unanswered.add(reading, clock())
+        now = _open_requests(reading)
+        silent = {address for address in silent if address in now and now[address][1] == began[address][1]}
+    waits = unanswered.seconds()
+    for address in sorted(silent):
+        judgement = judge_client(AddressWork(longest_wait_seconds=waits.get(address, 0.0)), {}, has_defaults=False)
+        if judgement.state is State.HANGING:
+            yield _finding(address, StateNow(judgement.state, reasons=judgement.reasons))
+        else:
+            yield finding_of("state.silent", address, more=began[address][0], seconds=LEAST_WAIT_SECONDS)
+    if not silent:
+        yield finding_of("state.no-wait")
+
+
+def _open_requests(reading: Reading) -> Mapping[str, tuple[int, int]]:
+    """Return by address how many requests were sent more than answered, and how many were answered."""
+    counts: dict[str, tuple[int, int]] = {}
+    for superblock in reading.superblocks:
+        lines = superblock.record.transports
+        sends, receives = (sum(getattr(line, name) or 0 for line in lines) for name in ("sends", "receives"))
+        counts[superblock.key.address] = (sends - receives, receives)
+    return counts

@@ -6,9 +6,13 @@ bring stands here by hand, and `make test-packages` compares it with a package t
 
 import re
 from email.message import Message
+from importlib import import_module
 from importlib.metadata import metadata
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import cast
+
+import oci._vendor
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/dependencies.md"
@@ -31,6 +35,15 @@ Packages named `with-python` hold [files of Debian](#packages-with-a-python-of-t
 database.
 
 {tables}
+
+## Copies inside the OCI SDK
+
+The distribution `oci` of the poller holds copies of other projects, which its metadata and a bill of materials do not name. A scanner that looks for
+distributions does not find them, so an advisory for one of them is fixed by a release of the SDK.
+
+| project | version | licence |
+|---|---|---|
+{copies}
 
 ## Packages with a Python of their own
 
@@ -62,6 +75,16 @@ OF_DEBIAN = {
     "zlib1g": "Zlib",
 }
 """SPDX expression by package that tools/own-python takes files from."""
+
+OF_SDK = {
+    "chardet": "LGPL-2.1-or-later",
+    "httpsig_cffi": "MIT",
+    "idna": "BSD-3-Clause",
+    "requests": "Apache-2.0",
+    "six": "MIT",
+    "sseclient": "MIT",
+}
+"""SPDX expression by project of which `oci._vendor` holds a copy."""
 
 _TABLES = {
     "agent": "Agent, poller and `fss-exporter top`",
@@ -95,6 +118,13 @@ def locked(name: str) -> dict[str, str]:
     return dict(_LOCKED.findall((ROOT / f"requirements/{name}.txt").read_text(encoding="utf-8")))
 
 
+def copies() -> dict[str, str]:
+    """Version by project of each copy inside the OCI SDK."""
+    names = sorted(module.name for module in iter_modules(oci._vendor.__path__))  # noqa: SLF001  # its metadata do not name them
+    modules = {name: import_module(f"oci._vendor.{name}") for name in names}
+    return {name: str(getattr(module, "__version__", "unknown")) for name, module in modules.items()}
+
+
 def render() -> str:
     """The page."""
     editions = {name: locked(name) for name in ("agent", "poller", "top")}
@@ -105,13 +135,17 @@ def render() -> str:
     for name, licence in sorted(licences.items()):
         rows[first[name]].append(f"| {name} | {versions[name]} | {licence} |")
     tables = ["\n".join([f"## {heading}", "", _TABLE_HEAD, *rows[edition]]) for edition, heading in _TABLES.items()]
-    copyleft = [f"- {name} ({text})" for name, text in sorted(licences.items()) if _WEAK_COPYLEFT.search(text)]
+    copied = {f"{name} inside oci": OF_SDK[name] for name in copies()}
+    copyleft = [
+        f"- {name} ({text})" for name, text in sorted((licences | copied).items()) if _WEAK_COPYLEFT.search(text)
+    ]
     return _HEAD.format(
         agent=len(editions["agent"]),
         poller=len(editions["poller"]),
         top=len(editions["top"].keys() - editions["agent"].keys()),
         copyleft=_COPYLEFT.format(rows="\n".join(copyleft)),
         tables="\n\n".join(tables),
+        copies="\n".join(f"| {name} | {version} | {OF_SDK[name]} |" for name, version in copies().items()),
         debian="\n".join(f"| {name} | {licence} |" for name, licence in OF_DEBIAN.items()),
     )
 

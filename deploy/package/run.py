@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).with_name("lib")))
 
-from fss_exporter.cli.main import main  # found in the folder of the line above
+from fss_exporter.__main__ import main  # found in the folder of the line above
 
 main()

@@ -44,7 +44,16 @@ def test_what_is_closed_to_others_is_open_to_the_owner() -> None:
 
 def test_the_agent_without_capabilities_reads_process_1(tmp_path: Path) -> None:
     log = tmp_path / "agent.log"
-    command = [*HOST, *STRIPPED, require("fss-exporter", "this project"), "serve", "--web.listen-address=127.0.0.1:0"]
+    # As under systemd, the agent has a mount namespace of its own. Without one, process 1 would be that of its own container.
+    command = [
+        *HOST,
+        "unshare",
+        "--mount",
+        *STRIPPED,
+        require("fss-exporter", "this project"),
+        "serve",
+        "--web.listen-address=127.0.0.1:0",
+    ]
     with process(command, log) as running:
         url, *_ = wait_for(
             lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"a listening agent, see {log}"

@@ -62,5 +62,7 @@ def histogram(name: str, samples: Iterable[tuple[Sequence[str], Sequence[tuple[f
     declared = CATALOGUE[name]
     made = HistogramMetricFamily(name, declared.help_text, labels=declared.labels)
     for labels, buckets, total in samples:
-        made.add_metric(labels, [(floatToGoString(bound), count) for bound, count in buckets], total)
+        made.add_metric(
+            [*declared.labelled(labels).values()], [(floatToGoString(bound), count) for bound, count in buckets], total
+        )
     return made

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A row of the catalogue."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
+
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 Kind = Literal["counter", "gauge", "info", "histogram"]
 
@@ -32,7 +35,15 @@ class Declaration:
         return f"{self.help} Source: {self.origin}."
 
     def labelled(self, values: Sequence[str]) -> dict[str, str]:
-        """Return label values by label, or raise ValueError for another number of values. The values have the order of `labels`."""
+        """Return label values by label, or raise ValueError for another number of values. The values have the order of `labels`.
+
+        An escape replaces each control character, because names of exports, processes and resources come from outside, and
+        `curl` in a terminal would obey them. The text formats escape a newline themselves.
+        """
         if len(values) != len(self.labels):
             raise ValueError(f"{self.name}: {len(values)} label values for {len(self.labels)} labels")
-        return dict(zip(self.labels, values, strict=True))
+        return dict(zip(self.labels, map(_without_controls, values), strict=True))
+
+
+def _without_controls(value: str) -> str:
+    return value if value.isprintable() else _CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), value)

@@ -3,17 +3,22 @@
 
 import json
 import logging
+import math
 import os
 import select
 import sys
+import time
 import traceback
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Final, TextIO
 
 LEVELS = ("debug", "info", "warn", "error")
 FORMATS = ("logfmt", "json")
 PACKAGES = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
 """Those whose loggers have the level that the user chose."""
+_HOUR_S: Final = 3600.0
+_MOST_MESSAGES: Final = 1000
 _LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}
 """Of sd-daemon(3). Anything else is an error, 3."""
@@ -49,6 +54,26 @@ def _quoted(value: str) -> str:
     if value and value.isascii() and value.isprintable() and not set(value) & set(' ="\\'):
         return value
     return json.dumps(value)
+
+
+class _OnceAnHour(logging.Filter):
+    """Let a message of a library pass once an hour, because a server can provoke one with each answer."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._passed: dict[tuple[str, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name.partition(".")[0] in PACKAGES:
+            return True
+        message, now = (record.name, str(record.msg)), self._clock()
+        if now < self._passed.get(message, -math.inf) + _HOUR_S:
+            return False
+        if len(self._passed) >= _MOST_MESSAGES:
+            self._passed.clear()
+        self._passed[message] = now
+        return True
 
 
 class _NeverWaits(logging.StreamHandler[TextIO]):
@@ -107,6 +132,7 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     """Send the log to stderr, or to `stream`, with one of `LEVELS` in one of `FORMATS`."""
     stream = stream or sys.stderr
     handler = _NeverWaits(stream)
+    handler.addFilter(_OnceAnHour())
     handler.setFormatter(_Lines(as_json=form == "json", to_journal=_is_journal(stream)))
     root = logging.getLogger()
     root.handlers[:] = [handler]

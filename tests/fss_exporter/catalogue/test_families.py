@@ -22,6 +22,27 @@ def test_the_wrong_number_of_label_values_is_refused(given: tuple[str, ...]) -> 
         Series(OPERATIONS, given)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("/a\x1b[31m", "/a\\\\x1b[31m"),
+        ("\x00\r\x9b", "\\\\x00\\\\r\\\\x9b"),
+        ("a\nb", "a\\nb"),
+        ("/größe\u00a0x", "/größe\u00a0x"),
+    ],
+)
+def test_a_terminal_that_shows_an_answer_meets_no_control_character_of_a_name(value: str, shown: str) -> None:
+    address = ("lab", value, "READ")
+    made = [
+        family("fss_client_address_requests_total", [(address[:2], 1.0)]),
+        PreparedFamily(OPERATIONS, [Series(OPERATIONS, [value] * 7)], [1.0]),
+        histogram("fss_client_io_size_bytes", [(address, [(math.inf, 5)], 4)]),
+    ]
+    samples = [line for line in written(made).splitlines() if not line.startswith("#")]
+
+    assert all(f'address="{shown}"' in line for line in samples)
+
+
 def test_a_single_sample_is_no_histogram() -> None:
     with pytest.raises(ValueError, match="histogram"):
         family("fss_client_io_size_bytes", [(("10.0.0.3", "READ"), 1)])

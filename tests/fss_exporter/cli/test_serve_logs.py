@@ -134,3 +134,14 @@ def test_a_log_that_is_redirected_away_from_the_journal_has_no_priorities(
         logs.configure("info", "logfmt", stream)
         logging.getLogger("fss_exporter.nfs").error("a line")
     assert log.read_text().startswith("ts=")
+
+
+def test_a_library_that_warns_of_each_answer_has_one_line_an_hour(stream: StringIO) -> None:
+    """As urllib3 does of an answer with Content-Length and Transfer-Encoding."""
+    logs.configure("info", "logfmt", stream)
+    for number in range(81):
+        logging.getLogger("urllib3.response").warning("both headers in %s", number)
+        logging.getLogger("fss_exporter.oci").warning("own line")
+
+    lines = stream.getvalue().splitlines()
+    assert [sum(text in line for line in lines) for text in ("both headers", "own line")] == [1, 81]

@@ -1,8 +1,10 @@
 """What the status page says of a collection."""
 
 import pytest
+from prometheus_client.core import Metric
 from tests.fss_exporter.web.pages import (
     NOW,
+    START,
     Row,
     families,
     fresh,
@@ -18,6 +20,7 @@ from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
 from fss_exporter.model.state import LATENCY, WAIT, State
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.web.status.html import render
+from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Quantity
 from fss_exporter.web.status.view import StatusView
 
@@ -520,3 +523,17 @@ def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> N
     assert well.problems == ()
     assert len(unwell.problems) == 4
     assert "address_map" in render(unwell)
+
+
+@pytest.mark.parametrize(("errors", "age", "is_starting"), [(0.0, 15.0, True), (1.0, 15.0, False), (0.0, 600.0, False)])
+def test_a_first_round_that_runs_is_starting_and_one_that_failed_or_hangs_is_not(
+    errors: float, age: float, is_starting: bool
+) -> None:
+    oci = {"collector": "oci"}
+    started = Metric("process_start_time_seconds", "", "gauge")
+    started.add_sample("process_start_time_seconds", {}, NOW.timestamp() - age)
+    rows = families([("fss_collector_success", oci, 0.0), ("fss_collector_errors_total", oci, errors)])
+    page = status_page([*rows, started], now=NOW, at=100.0, earlier=START)[0]
+
+    assert ("A collector fails" in render(page)) is not is_starting
+    assert ("starting: its first round runs" in render(page)) is is_starting

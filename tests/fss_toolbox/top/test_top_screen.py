@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import HelpPanel, Static
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
@@ -116,6 +116,16 @@ def test_keys_sort_filter_and_switch_units() -> None:
         assert "filter: scra" in head(screen)
         await pilot.press("escape")
         await until(pilot, lambda: names(screen) == ["home", "scratch"])
+
+    play(Recorded(), steps)
+
+
+def test_a_question_mark_shows_the_keys_and_hides_them_again() -> None:
+    async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: bool(screen.query(HelpPanel)))
+        await pilot.press("question_mark")
+        await until(pilot, lambda: not screen.query(HelpPanel))
 
     play(Recorded(), steps)
 

@@ -1,5 +1,6 @@
 """Sources of `top`: a host, the page of an exporter, and a Prometheus with and without a living poller."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,9 +21,11 @@ from fss_toolbox.ceilings import judge
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.printed_states import sentence
 from fss_toolbox.top.host_source import HostProcesses, HostSource
+from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
-from fss_toolbox.top.picture import known_target
+from fss_toolbox.top.picture import Picture, known_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
+from fss_toolbox.top.top_table import ViewState, headline
 
 PROCFS = Path(__file__).parents[2] / "fixtures" / "procfs"
 JUDGE = judge("standard", None)
@@ -444,3 +447,13 @@ def test_a_fleet_shows_the_latency_that_the_poller_judges(monkeypatch: pytest.Mo
     assert latency.value == pytest.approx(0.009)
     assert latency.state is State.NEAR
     assert latency.note == "read up to 8 KiB on fs"
+
+
+def test_a_page_whose_first_poll_runs_is_starting_and_not_without_mount_targets() -> None:
+    first_poll = f"process_start_time_seconds {time.time()}\n"
+    first_poll += 'fss_oci_api_requests_total 1\nfss_collector_success{collector="oci"} 0\nfss_collector_errors_total{collector="oci"} 0\n'
+    ended = 'fss_oci_api_requests_total 9\nfss_collector_success{collector="oci"} 1\n'
+    source = page(iter((first_poll, first_poll, ended)))
+    assert [source.look().is_starting for _ in range(3)] == [True, True, False]
+    said = headline("a page", Shown(Picture((), is_starting=True)), (), ViewState())
+    assert said[1].text == "starting: no mount target is known yet"

@@ -53,7 +53,7 @@ def top(flags: TopFlags) -> int:
     operations and processes behind it. Without a flag the view is of this host. INTERVAL is the seconds of a picture, 2 for
     this host, 5 with --url, 15 with --prometheus.
 
-    Keys: Enter open, Escape back, 1 to 4 mounts, clients, operations, processes, s sort, / filter, p pause, u unit of bytes,
+    Keys: Enter open, Escape back, 1 to 4 mounts, clients, operations, processes, s sort, / filter, p pause, u unit of bytes, ? help,
     q quit.
     """
     flags.check()

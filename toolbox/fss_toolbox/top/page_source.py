@@ -13,6 +13,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
 from fss_exporter.web.status.client_rows import iops_by_address
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
+from fss_exporter.web.status.overview import starting_collectors
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
@@ -68,10 +69,11 @@ class PageSource:
 
     def _picture(self, at: float, samples: Samples, scrape: Scraped) -> Picture:
         before, self._last = self._last, (at, scrape, samples)
+        starting = starting_collectors(samples, time.time())
         polls = samples.by("fss_oci_poll_success", "region").items()
         failed = failed_polls(region for (region,), success in polls if not success)
         if before is None:
-            return Picture(mount_target_rows(samples, {}), remarks=(*failed, _LATER))
+            return Picture(mount_target_rows(samples, {}), remarks=(*failed, _LATER), is_starting=True)
         seconds = at - before[0]
         if went_back(before[1], scrape):
             self._report, self._processes = None, {}
@@ -82,7 +84,7 @@ class PageSource:
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
         targets = mount_target_rows(samples, iops_by_address(costs))
         named = set(mount_targets_of_host(samples))
-        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed)
+        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed, bool(starting))
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
         samples, scrape = parsed(self.title, _NOT_SHOWN.sub("", text))

@@ -70,6 +70,7 @@ class Picture:
     targets: tuple[MountTargetRow, ...]
     seconds: float | None = None  # time that the figures of clients cover. None: the source has its own times
     remarks: tuple[str, ...] = ()
+    is_starting: bool = False  # whether the source has not yet had the time to know its mount targets
 
 
 def failed_polls(regions: Iterable[str]) -> tuple[str, ...]:

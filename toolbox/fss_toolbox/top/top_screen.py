@@ -19,7 +19,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import Resize
 from textual.message import Message
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Footer, HelpPanel, Input, Static
 
 from fss_exporter.cli.terminal import END_SIGNALS
 from fss_toolbox.top.line_table import LineTable, coloured
@@ -69,6 +69,8 @@ class TopScreen(App[None]):
         Binding("slash", "search", "Filter"),
         Binding("p", "pause", "Pause"),
         Binding("u", "unit", "Units"),
+        Binding("question_mark", "help", "Help"),
+        Binding("ctrl+z", "suspend_process", "Stop until fg", show=False, priority=True),
         *(Binding(str(at), f"kind('{kind}')", kind, show=False) for at, kind in enumerate(KINDS, 1)),
     ]
 
@@ -255,6 +257,13 @@ class TopScreen(App[None]):
         """Hold the picture, or go on."""
         self._set(replace(self._state, is_paused=not self._state.is_paused))
         self._looks.pause(is_paused=self._state.is_paused)
+
+    def action_help(self) -> None:
+        """Show every key with its meaning, or hide them."""
+        if self.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
 
     def action_search(self) -> None:
         """Ask for a part of a name."""

@@ -401,7 +401,7 @@ def headline(
     if is_silent:
         lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
     else:
-        lines += [_verdict(targets), *(() if state.target else _reasons(targets))]
+        lines += [_verdict(targets, is_starting=picture.is_starting), *(() if state.target else _reasons(targets))]
     if shown.failure:
         lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {shown.failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
@@ -417,7 +417,9 @@ def _reasons(targets: Iterable[KnownTarget]) -> Iterator[Cell]:
         yield Cell(f"and {len(bad) - _MOST_REASONS} more that are not fine", GREY)
 
 
-def _verdict(targets: Sequence[KnownTarget]) -> Cell:
+def _verdict(targets: Sequence[KnownTarget], *, is_starting: bool) -> Cell:
+    if is_starting and not targets:
+        return Cell("starting: no mount target is known yet", GREY)
     counts = Counter(target.state.state for target in targets)
     text = ", ".join(f"{counts[state]} {state.word}" for state in sorted(counts, reverse=True))
     worst = max(counts, default=State.NOT_KNOWN)

@@ -65,6 +65,7 @@ def _of_other_services(samples: Samples) -> dict[str, ServedCeilings]:
     }
 
 
+_STARTING_SECONDS = 300.0  # a first round that takes longer is called stalled
 _PLACE = ("tenancy", "region")
 NameOf = Callable[[str, str], str]
 """Names a region by tenancy and region."""
@@ -93,9 +94,29 @@ def _discovering(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
 def _collectors(samples: Samples, now: float) -> tuple[CollectorRow, ...]:
     durations = samples.by("fss_collector_duration_seconds", "collector")
     succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
+    starting = starting_collectors(samples, now)
     return tuple(
-        CollectorRow(key[0], success == 1, durations.get(key), _seconds_since(succeeded.get(key), now))
+        CollectorRow(
+            key[0], success == 1, durations.get(key), _seconds_since(succeeded.get(key), now), key[0] in starting
+        )
         for key, success in sorted(samples.by("fss_collector_success", "collector").items())
+    )
+
+
+def starting_collectors(samples: Samples, now: float) -> frozenset[str]:
+    """Return the collectors whose first round runs: neither a success nor an error yet, and the exporter is young.
+
+    `now` is epoch seconds.
+    """
+    started = samples.by("process_start_time_seconds").get(
+        (), 0.0
+    )  # without it nobody knows that the exporter is young
+    succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
+    errors = samples.by("fss_collector_errors_total", "collector")
+    return frozenset(
+        key[0]
+        for key, success in samples.by("fss_collector_success", "collector").items()
+        if not success and key not in succeeded and errors.get(key) == 0 and now - started < _STARTING_SECONDS
     )
 
 

@@ -195,6 +195,7 @@ class CollectorRow:
     success: bool  # whether the last round had no error and the loop is not stalled
     duration_seconds: float | None = None  # time of the last reading. None if unknown
     succeeded_seconds_ago: float | None = None  # time since the last round without an error. None before the first
+    is_starting: bool = False  # whether the first round runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class StatusPage:
     @property
     def failing(self) -> tuple[CollectorRow, ...]:
         """The failing or stalled collectors."""
-        return tuple(row for row in self.collectors if not row.success)
+        return tuple(row for row in self.collectors if not (row.success or row.is_starting))
 
     def matching(self, search: str) -> tuple[MountTargetRow, ...]:
         """The mount targets with this text in their name, region, address, shape, lifecycle or state."""

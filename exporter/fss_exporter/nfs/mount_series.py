@@ -85,26 +85,32 @@ _MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
 
 
 class MountSeries:
-    """The series of all mounts with the totals behind each series, in the order of the text. Made again only after a change."""
+    """The series of all mounts with the totals behind each series, in the order of the text.
+
+    The order is made again only after a change, with the text of the series that stay.
+    """
 
     def __init__(self, *, by_operation: bool) -> None:
         self._by_operation = by_operation
-        self._layout = _Layout("", {}, by_operation=by_operation)
+        self._layout = _Layout("", {}, {}, by_operation=by_operation)
 
     def families(
         self, network: str, mounts: Mapping[SeriesKey, MountTotals], new: Collection[SeriesKey]
     ) -> Iterator[Metric]:
         """Return the families of mounts, operations and classes with the present numbers. `new` mounts show zeros."""
-        if new:
-            shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()}
-            return _Layout(network, shown, by_operation=self._by_operation).families()
-        if self._layout.shape != _shape_of(network, mounts):
-            self._layout = _Layout(network, mounts, by_operation=self._by_operation)
+        shown = {key: mount.at_zero if key in new else mount for key, mount in mounts.items()} if new else mounts
+        if self._layout.shape != _shape_of(network, shown):
+            self._layout = _Layout(network, shown, self._layout.texts(), by_operation=self._by_operation)
         return self._layout.families()
 
 
+_Texts = Mapping[str, Mapping[tuple[str, ...], Series]]  # series by metric and label values
+
+
 class _Layout:
-    def __init__(self, network: str, mounts: Mapping[SeriesKey, MountTotals], *, by_operation: bool) -> None:
+    def __init__(
+        self, network: str, mounts: Mapping[SeriesKey, MountTotals], known: _Texts, *, by_operation: bool
+    ) -> None:
         self.shape = _shape_of(network, mounts)
         self._network = network
         self._families: list[tuple[Declaration, list[Series], Callable[[Any], _Value], Sequence[object]]] = []
@@ -112,21 +118,31 @@ class _Layout:
             names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
             every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
             operations = [((*key, class_of(name), name), mount.operations[name]) for key, mount, name in every]
-            self._add({"fss_client_operations_total": attrgetter("operations")}, operations)
+            self._add({"fss_client_operations_total": attrgetter("operations")}, operations, known)
         keys = [(key, mount, work) for work in OPERATION_CLASSES for key, mount in mounts.items()]
         classes = [((*key, work), _work(mount, work)) for key, mount, work in keys]
-        self._add(_CLASS_VALUES, classes)
-        self._add(_TRANSFER_VALUES, [(labels, work.transfer) for labels, work in classes if work.transfer is not None])
-        self._add(_MOUNT_VALUES, list(mounts.items()))
+        self._add(_CLASS_VALUES, classes, known)
+        transfers = [(labels, work.transfer) for labels, work in classes if work.transfer is not None]
+        self._add(_TRANSFER_VALUES, transfers, known)
+        self._add(_MOUNT_VALUES, list(mounts.items()), known)
+
+    def texts(self) -> _Texts:
+        """Return the series that a later layout can take over."""
+        return {declared.name: {line.labels: line for line in series} for declared, series, _, _ in self._families}
 
     def _add(
-        self, values: Mapping[str, Callable[[Any], _Value]], totals: Sequence[tuple[Sequence[str], object]]
+        self,
+        values: Mapping[str, Callable[[Any], _Value]],
+        totals: Sequence[tuple[Sequence[str], object]],
+        known: _Texts,
     ) -> None:
         """Add a family for each of `values`, with a series for each of `totals` by labels, in this network."""
         sources = [source for _, source in totals]
         for name, value_of in values.items():
-            series = [Series(CATALOGUE[name], (self._network, *labels)) for labels, _ in totals]
-            self._families.append((CATALOGUE[name], series, value_of, sources))
+            declared, texts = CATALOGUE[name], known.get(name, {})
+            names = [(self._network, *labels) for labels, _ in totals]
+            series = [texts.get(labels) or Series(declared, labels) for labels in names]
+            self._families.append((declared, series, value_of, sources))
 
     def families(self) -> Iterator[Metric]:
         for declared, series, value_of, sources in self._families:
@@ -171,7 +187,8 @@ class MountInfo:
         )
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
             rows = sorted({(network, *labels) for superblock in superblocks for labels in _labels(superblock)})
-            self._shown, self._series = shown, [Series(_INFO, labels) for labels in rows]
+            texts = {series.labels: series for series in self._series}
+            self._shown, self._series = shown, [texts.get(labels) or Series(_INFO, labels) for labels in rows]
         return PreparedFamily(_INFO, self._series, [1.0] * len(self._series))
 
 

@@ -1,0 +1,102 @@
+"""Every view says the same word for a state: a table of states against places, from one page of metrics."""
+
+import pytest
+from tests.fss_exporter.web.pages import Row, families, judged, mount_target, only_row, page_of
+from tests.fss_toolbox.top.test_top_sources import JUDGE, fleet, known
+
+from fss_exporter.model.state import ERRORS, IOPS, LATENCY, WAIT, State, Subject
+from fss_exporter.oci.publish.published_metrics import STATE, PublishedPoint, metric_data
+from fss_exporter.samples import Samples
+from fss_exporter.served_states import states_of_addresses
+from fss_exporter.web.status.html import render
+from fss_toolbox.doctor.findings import Severity
+from fss_toolbox.doctor.state_checks import check_states
+from fss_toolbox.printed_states import sentence, state_document
+from fss_toolbox.top.page_source import PageSource
+from fss_toolbox.top.picture import known_target
+from fss_toolbox.top.top_table import ViewState, targets_table
+
+REASONS: dict[State, tuple[Subject, str, float] | None] = {
+    State.FINE: None,
+    State.NOT_KNOWN: None,
+    State.NEAR: (IOPS, "", 1.1),
+    State.SLOW: (LATENCY, "read up to 8 KiB", 3.0),
+    State.FAILING: (ERRORS, "", 2.5),
+    State.HANGING: (WAIT, "", 11.4),
+}
+"""Subject, detail and figure of each state, the figure as a multiple of its limit."""
+
+ON_A_HOST = [State.FINE, State.SLOW, State.FAILING, State.HANGING]
+"""States that an agent judges. The idle address is fine."""
+
+
+def of_mount_target(state: State) -> list[Row]:
+    reason = REASONS[state]
+    return [*mount_target(), *judged("mt-home", state, 57.0, *((reason,) if reason else ()))]
+
+
+def of_address(state: State) -> list[Row]:
+    here = {"address": "10.9.9.9"}
+    rows: list[Row] = [
+        ("fss_client_peak_estimated_iops", here, 0.0),
+        ("fss_client_address_state", here, float(state)),
+        ("fss_client_address_state_age_seconds", here, 57.0),
+    ]
+    if reason := REASONS[state]:
+        subject, detail, ratio = reason
+        of = here | {"state": state.word, "subject": subject.name, "detail": detail}
+        rows.append(("fss_client_address_state_evidence_ratio", of, ratio))
+    return rows
+
+
+def text(rows: list[Row]) -> str:
+    lines = []
+    for family in families(rows):
+        for sample in family.samples:
+            labels = ",".join(f'{name}="{value}"' for name, value in sample.labels.items())
+            lines.append(f"{sample.name}{{{labels}}} {sample.value}\n")
+    return "".join(lines)
+
+
+@pytest.mark.parametrize("state", State)
+def test_status_page_top_doctor_and_the_oci_metric_say_the_word_of_the_exported_state_of_a_mount_target(
+    state: State,
+) -> None:
+    rows = of_mount_target(state)
+    page = page_of(*rows)
+    assert only_row(page).state.state is state
+    assert f">{state.word}</strong>" in render(page)
+
+    picture = PageSource(lambda: text(rows), "a page", JUDGE, 5.0).look()
+    (line,) = targets_table(map(known_target, picture.targets), ViewState(), 200).rows
+    assert line[1][1].text == state.word
+
+    (finding,) = check_states(Samples(families(rows)))
+    assert (state.word in finding.message, finding.severity is Severity.OK) == (True, state is State.FINE)
+
+    posted = metric_data(PublishedPoint(STATE, "c", (), 60, float(state), "ocid1.mt"))
+    assert f"{posted['datapoints'][0]['value']:.0f} {state.word}" in posted["metadata"]["displayName"]
+
+
+@pytest.mark.parametrize("state", State)
+def test_top_over_a_fleet_says_the_word_of_the_state_that_the_rules_record(
+    monkeypatch: pytest.MonkeyPatch, state: State
+) -> None:
+    recorded = {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, float(state))]}
+    source, _ = fleet(monkeypatch, known(70.0, 4_500.0) | recorded)
+    (line,) = targets_table(map(known_target, source.look().targets), ViewState(), 200).rows
+    assert line[1][1].text == state.word
+
+
+@pytest.mark.parametrize("state", ON_A_HOST)
+def test_status_page_iostat_and_doctor_say_the_word_of_the_exported_state_of_an_address(state: State) -> None:
+    rows = of_address(state)
+    samples = Samples(families(rows))
+    assert f">{state.word}</strong>" in render(page_of(*rows))
+
+    now = states_of_addresses(samples)["10.9.9.9"]
+    assert sentence(now).startswith(f"{state.word} for 57 s")
+    assert state_document(now)["state"] == state.word
+
+    (finding,) = check_states(samples)
+    assert (state.word in finding.message, finding.severity is Severity.OK) == (True, state is State.FINE)

@@ -97,11 +97,11 @@ def takes(record: type[_Record]) -> Callable[[Callable[[_Record], _Result]], Cal
 
 
 def _flags_of(record: type) -> Iterator[Field[Any]]:
-    known = {flag_field.name: flag_field for flag_field in fields(record) if flag_field.metadata}
+    flags = {flag_field.name: flag_field for flag_field in fields(record) if flag_field.metadata}
     for owner in record.__mro__:
         for name in vars(owner).get("__annotations__", {}):
-            if name in known:
-                yield known.pop(name)
+            if name in flags:
+                yield flags.pop(name)
 
 
 def _declared(flag_field: Field[Any], hint: Any) -> Callable[[Any], Any]:
@@ -117,13 +117,16 @@ def _declared(flag_field: Field[Any], hint: Any) -> Callable[[Any], Any]:
 
 
 def _of_type(hint: Any, *, is_repeatable: bool) -> dict[str, Any]:
-    if isinstance(hint, UnionType):
-        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+    """Return what click must be told of a type. A pair takes two values, and an option of any number may be repeated."""
+    if isinstance(hint, UnionType):  # with None
+        hint = next(member for member in get_args(hint) if member is not NoneType)
     if get_origin(hint) is not tuple:
         return {"type": _TYPES.get(hint, hint)}
-    first, last = get_args(hint)
-    number = {"nargs": 2} if last is not Ellipsis else {"multiple": True} if is_repeatable else {}
-    return {"type": _TYPES.get(first, first), **number}
+    element, second = get_args(hint)
+    told = {"type": _TYPES.get(element, element)}
+    if second is not Ellipsis:
+        return told | {"nargs": 2}
+    return told | {"multiple": True} if is_repeatable else told
 
 
 def _process(text: str) -> str:

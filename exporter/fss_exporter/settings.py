@@ -71,7 +71,7 @@ class OciAccount(_Section):
 class Oci(OciAccount):
     """The account of the poller, or what its accounts have in common, and the pace of the poller."""
 
-    # each replaces what it names of the account above, which is none of them itself
+    # if there are any, only these are polled, and each takes from this record what it does not state
     accounts: tuple[OciAccount, ...] = ()
     shard: types.Shard = "1/1"  # the part of each account that this poller has
     poll_interval: types.Seconds = 60.0

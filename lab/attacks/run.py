@@ -44,9 +44,12 @@ def row(attacker: Attacker, outcome: Outcome) -> list[str]:
     """What one attack did, as the table shows it."""
     return [
         attacker.__name__.replace("_", " "),
-        *(f"{size:.0f}" for size in (outcome.start_mib, outcome.peak_mib)),
-        *(f"{seconds:.3f}" for seconds in (statistics.median(outcome.waits), max(outcome.waits))),
-        *(f"{number}" for number in (len(outcome.waits), outcome.lost)),
+        f"{outcome.start_mib:.0f}",
+        f"{outcome.peak_mib:.0f}",
+        f"{statistics.median(outcome.waits):.3f}",
+        f"{max(outcome.waits):.3f}",
+        str(len(outcome.waits)),
+        str(outcome.lost),
         f"{outcome.stop_seconds:.2f}",
     ]
 

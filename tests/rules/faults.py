@@ -104,32 +104,32 @@ class Down(OfHosts):
 
 
 @dataclass(frozen=True)
-class LeaseUnreadable(Fault):
-    """A poller cannot read the file with the name of the leader."""
+class OfPoller(Fault):
+    """A fault of one poller, by its number."""
 
     poller: int = 0
 
 
 @dataclass(frozen=True)
-class PollerDown(Fault):
+class LeaseUnreadable(OfPoller):
+    """A poller cannot read the file with the name of the leader."""
+
+
+@dataclass(frozen=True)
+class PollerDown(OfPoller):
     """A poller does not run."""
 
-    poller: int = 0
     is_listed: bool = True  # whether service discovery knows the target
 
 
 @dataclass(frozen=True)
-class Repeating(Fault):
+class Repeating(OfPoller):
     """A poller answers each scrape with what it said when the fault began, as behind a cache."""
-
-    poller: int = 0
 
 
 @dataclass(frozen=True)
-class PollerStalled(Fault):
+class PollerStalled(OfPoller):
     """The loops of a poller stand still, and the poller goes on answering scrapes."""
-
-    poller: int = 0
 
 
 @dataclass(frozen=True)
@@ -173,11 +173,10 @@ class HostClock(OfHosts):
 
 
 @dataclass(frozen=True)
-class Clock(Fault):
+class Clock(OfPoller):
     """The clock of a poller is wrong."""
 
     seconds: float = 600.0
-    poller: int = 0
 
 
 @dataclass(frozen=True)

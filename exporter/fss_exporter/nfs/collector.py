@@ -32,7 +32,8 @@ Key = TypeVar("Key", bound=Hashable)
 _NAMES: Final = (
     *(declared.name for declared in CLIENT),
     *(declared.name for declared in EXPORTER if declared.name.startswith("fss_nfs_")),
-    *("fss_expected", "fss_seen"),
+    "fss_expected",
+    "fss_seen",
 )
 
 _NEW_SECONDS: Final = 120.0

@@ -153,9 +153,10 @@ class _Layout:
 
 
 def _shape_of(network: str, mounts: Mapping[SeriesKey, MountTotals]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the facts that determine the series: the network, the totals of each mount, and the number of operations.
+    """Return what decides which series there are: the network, and for each mount its totals and how many operations they have.
 
-    A mount that was dropped and is back has new totals. The layout keeps the old totals, so no new totals have their `id`.
+    Totals are told apart by `id`, because a mount that was dropped and is back has new ones. The layout holds the old ones, so
+    no new ones can get their `id`.
     """
     return network, [(id(mount), len(mount.operations)) for mount in mounts.values()]
 

@@ -32,9 +32,9 @@ def check(settings: Settings, *, on_this_host: bool = True) -> Settings:
 
 
 def _mistakes(settings: Settings) -> Iterator[str]:
-    known = METRICS.keys() | SERVICE_METRICS.keys()
+    metrics = METRICS.keys() | SERVICE_METRICS.keys()
     for name, seconds in settings.oci.intervals.items():
-        if name not in known:
+        if name not in metrics:
             yield f"oci.intervals: {name} is no metric of the poller. docs/metrics.md has the names"
         elif name in BY_MINUTE and seconds > _LONGEST_OF_JUDGED:
             yield f"oci.intervals: {name} judges each minute. Give at most {_LONGEST_OF_JUDGED / 60:.0f}m"

@@ -79,7 +79,7 @@ class SnapshotBoard:
     def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:
         """Replace the inventory or the poll of a region. None keeps the present state."""
         with self._lock:
-            known = {region.region: region for region in self.regions}
-            before = known.get(region, RegionSnapshot(region))
-            known[region] = RegionSnapshot(region, inventory or before.inventory, poll or before.poll)
-            self.regions = tuple(known[name] for name in sorted(known))
+            snapshots = {snapshot.region: snapshot for snapshot in self.regions}
+            before = snapshots.get(region, RegionSnapshot(region))
+            snapshots[region] = RegionSnapshot(region, inventory or before.inventory, poll or before.poll)
+            self.regions = tuple(snapshots[name] for name in sorted(snapshots))

@@ -170,12 +170,13 @@ class _Connections:
     def close_longest_wait(self) -> None:
         """Close the connection that has waited for its client longest."""
         with self._lock:
-            for loser in list(self._waiting)[:1]:
-                self._close(loser)
+            longest = next(iter(self._waiting), None)
+            if longest is not None:
+                self._close(longest)
 
     @contextmanager
     def answering(self, connection: "_Connection") -> Iterator[None]:
-        """Keep a connection open for newcomers' sake no longer: its client waits for the exporter."""
+        """Spare a connection while an answer is made, so that a newcomer closes another one: here the exporter is waited for."""
         with self._lock:
             self._waiting.pop(connection, None)
         try:

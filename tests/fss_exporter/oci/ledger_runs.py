@@ -12,7 +12,7 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 from tests.fss_exporter.oci.test_minute_judge import FIGURES
 
 from fss_exporter.errors import Unreachable
-from fss_exporter.oci.ledger.ledger import MINUTE
+from fss_exporter.oci.ledger import MINUTE
 from fss_exporter.oci.ledger.ledger_file import dump, load
 from fss_exporter.oci.minute_metrics import BY_MINUTE
 

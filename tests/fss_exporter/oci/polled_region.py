@@ -10,7 +10,7 @@ from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.selection import InventorySelection
-from fss_exporter.oci.ledger.ledger import Ledger
+from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge

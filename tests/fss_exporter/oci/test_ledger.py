@@ -22,7 +22,7 @@ from tests.region import Region
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.oci import settings_checks
-from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, Ledger
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, Ledger
 from fss_exporter.oci.ledger.ledger_file import LedgerFile, dump, load
 
 
@@ -63,7 +63,7 @@ def test_a_mount_target_that_is_gone_for_three_hours_begins_again_at_zero() -> N
     both, run.cloud.targets = run.cloud.targets, run.cloud.targets[:1]
     for _ in range(20):
         run.poll.minute(10)
-    assert [key for _, page in run.poll.ledger.pages() for key in page if "b" in key[0].split("..")] == []
+    assert [key for _, tallies in run.poll.ledger.by_metric() for key in tallies if "b" in key[0].split("..")] == []
     run.cloud.targets = both
     run.poll.minute()
     assert run.poll.counted()["a"] == run.truth()
@@ -79,7 +79,7 @@ def test_a_ledger_from_the_future_counts_on_from_now(ahead_s: int) -> None:
     ledger = load(dump(run.poll.ledger, "eu"), "eu")
     ledger.start += ahead_s
     ledger.answered = {name: minute + ahead_s for name, minute in ledger.answered.items()}
-    for _, page in ledger.pages():
+    for _, page in ledger.by_metric():
         for tally in page.values():
             tally.minutes.floor += ahead_s
     run.start(PolledRegion(run.cloud, now=run.poll.now, ledger=ledger))
@@ -104,9 +104,9 @@ def test_a_clock_that_goes_back_some_minutes_counts_no_minute_again(back: int) -
 def test_a_row_of_the_ledger_with_too_short_a_key_costs_nothing() -> None:
     run = LedgerRun()
     run.poll.minute(5)
-    for page in (page for _, page in run.poll.ledger.pages()):
-        for tally in list(page.values()):
-            page["short",] = tally
+    for _, tallies in run.poll.ledger.by_metric():
+        for tally in list(tallies.values()):
+            tallies["short",] = tally
     ledger = load(dump(run.poll.ledger, "eu"), "eu")
     run.start(PolledRegion(run.cloud, now=run.poll.now, ledger=ledger))
     for _ in range(20):
@@ -221,15 +221,15 @@ class TestFile:
             "{",
             "[]",
             '{"version": 1}',
-            '{"version": 0, "place": "eu", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 1, "place": "other", "start": 0, "answered": {}, "pages": {}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 30, "0", {}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "x", {}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "0", {}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[[], 60, "0", {"": 1}, 0]]}}',
-            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "pages": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
+            '{"version": 0, "place": "eu", "start": 0, "answered": {}, "tallies": {}}',
+            '{"version": 1, "place": "other", "start": 0, "answered": {}, "tallies": {}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 30, "0", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "x", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "0", {"": -1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], -60, "0", {"": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "0", {}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[[], 60, "0", {"": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
             % ("f" * 46),
         ],
     )

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.clock import NOON
 
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.ledger.ledger import MINUTE
+from fss_exporter.oci.ledger import MINUTE
 from fss_exporter.oci.minutes.load_history import LoadHistory, ResourceLoad
 
 MT = "ocid1.mounttarget.oc1..a"

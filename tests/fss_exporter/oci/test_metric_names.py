@@ -4,7 +4,7 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.ledger.ledger import newest_complete
+from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames
 
 READS = METRICS["FileSystemReadRequestsbySize"]

@@ -14,7 +14,7 @@ from tests.processes import PROMPT_S
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
 from fss_exporter.oci.cloud_client import Scope, Stream
-from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, newest_complete
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, newest_complete
 from fss_exporter.oci.metric_table import METRICS
 
 

@@ -14,7 +14,7 @@ from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope, Stream
 from fss_exporter.oci.inventory.oci_inventory import Export, FileSystem, Inventory, MountTarget
-from fss_exporter.oci.ledger.ledger import Ledger
+from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metric_table import METRICS, MOST_POINTS, MOST_STREAMS
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.metrics.query_parts import QueryParts

@@ -10,7 +10,7 @@ from tests.clock import NOON
 
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.inventory.oci_inventory import Connector, Export, FileSystem, Inventory, MountTarget, Replication
-from fss_exporter.oci.ledger.ledger import MINUTE, Ledger
+from fss_exporter.oci.ledger import MINUTE, Ledger
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.answers import AnswerSummary
 from fss_exporter.oci.metrics.labels import RegionLabels

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from tests.clock import NOON
 
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.answers import MetricState
 from fss_exporter.oci.metrics.schedule import Schedule, Window, window

@@ -26,7 +26,8 @@ def with_bills(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, L
     shapes = prometheus.by(
         f"group by (mount_target_id, shape, {_IN_DOMAIN}) (last_over_time(fss_mount_target_info[10m]))",
         prometheus.now,
-        *("mount_target_id", "shape"),
+        "mount_target_id",
+        "shape",
         *_DOMAIN,
     )
     entitled: dict[_Domain, float] = defaultdict(float)

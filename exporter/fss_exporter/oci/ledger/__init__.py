@@ -1,2 +1,144 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is counted, and the file that keeps it over a restart."""
+"""The minutes that are counted already, and what they add up to, by OCID and metric. Pure.
+
+A ledger lives longer than inventories, labels and settings. A resource that is missing in one listing, or that gets another
+name, therefore counts each minute once. `ledger_file` keeps a ledger over a restart.
+
+The name of a minute is its end, in seconds since the epoch, a multiple of 60. The point stamped 12:05:00 is the minute from
+12:04 to 12:05. A minute is complete when the clock has reached the end.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+MINUTE: Final = 60  # seconds
+
+FURTHEST_MINUTES: Final = 180
+"""After an outage, the minutes of the last three hours are caught up on."""
+
+GIVE_UP_MINUTES: Final = 15
+"""A missing minute is asked for until it comes, or until OCI has answered for so long without it. A minute without all the
+figures of a verdict is judged after so long with the figures that came.
+"""
+
+Key = tuple[str, ...]
+"""OCIDs and dimension values of a series."""
+
+
+def newest_complete(now: float) -> int:
+    """Return end of the newest complete minute."""
+    return int(now // MINUTE) * MINUTE
+
+
+class Minutes:
+    """The counted minutes of one series. Minutes that end at or before `floor` are counted or too old to remember.
+
+    The newest minute, and not a clock, decides which minutes are too old, because a clock may jump ahead and back.
+
+    Attributes:
+        floor: end of a minute, epoch seconds. The minute behind it is not counted.
+        taken: bit n is set if the minute that ends n + 1 minutes after the floor is counted.
+    """
+
+    __slots__ = ("floor", "taken")
+
+    def __init__(self, floor: int, taken: int = 0) -> None:
+        self.floor = floor
+        self.taken = taken
+
+    @property
+    def newest(self) -> int:
+        """End of the newest counted minute, or the floor."""
+        return self.floor + self.taken.bit_length() * MINUTE
+
+    @property
+    def first_missing(self) -> int:
+        """End of the oldest minute that is not counted."""
+        return self.floor + MINUTE
+
+    def has(self, minute: int) -> bool:
+        """Return whether a minute is counted or too old."""
+        place = (minute - self.floor) // MINUTE - 1
+        return place < 0 or bool(self.taken >> place & 1)
+
+    def take(self, minute: int) -> bool:
+        """Count a minute. Return False if the minute was counted before or is too old."""
+        place = (minute - self.floor) // MINUTE - 1
+        if place < 0 or self.taken >> place & 1:
+            return False
+        taken = self.taken | 1 << place
+        self._raise_floor(taken, max(0, taken.bit_length() - FURTHEST_MINUTES))
+        return True
+
+    def give_up(self, until: int) -> None:
+        """Count no minute any more that ends at or before `until`, epoch seconds."""
+        self._raise_floor(self.taken, max(0, (until - self.floor) // MINUTE))
+
+    def _raise_floor(self, taken: int, minutes: int) -> None:
+        """Raise the floor by some minutes, and then by those that are counted without a gap."""
+        taken >>= minutes
+        lowest_zero = ~taken & taken + 1  # adding 1 turns the 1s at the low end into 0s, and the 0 above them into a 1
+        without_gap = lowest_zero.bit_length() - 1
+        self.floor += (minutes + without_gap) * MINUTE
+        self.taken = taken >> without_gap
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the counted minutes of one series add up to, by kind of minute. A plain counter has the single kind "".
+
+    The first amount of a new counter is held back for one poll, so that Prometheus sees 0 first.
+    """
+
+    minutes: Minutes
+    totals: dict[str, float] = field(default_factory=dict)
+    held_back: float = 0.0
+
+    def add(self, amount: float) -> None:
+        """Add an amount to a plain counter."""
+        if "" in self.totals:
+            self.totals[""] += amount
+        else:
+            self.totals[""] = 0.0
+            self.held_back = amount
+
+    def release(self) -> None:
+        """Add the amount that was held back."""
+        if self.held_back:
+            self.totals[""] += self.held_back
+            self.held_back = 0.0
+
+
+Tallies = dict[Key, Tally]
+"""The tallies of one metric, by series."""
+
+
+class Ledger:
+    """What is counted in one region: a tally of each series, by name of the metric.
+
+    Attributes:
+        start: minutes that end at or before this, epoch seconds, are in no tally.
+        answered: newest minute of the last answered query by name of the OCI metric, epoch seconds.
+    """
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.answered: dict[str, int] = {}
+        self._tallies: dict[str, Tallies] = {}
+
+    def forget_after(self, now_minute: int) -> None:
+        """Count on from `now_minute` where minutes far after it are counted: the clock was ahead, or the file is of another time."""
+        self.start = min(self.start, now_minute)
+        for tallies in self._tallies.values():
+            for tally in tallies.values():
+                if tally.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
+                    tally.minutes = Minutes(now_minute)
+
+    def tallies(self, name: str) -> Tallies:
+        """Return the tallies of one metric. They are the ledger's own."""
+        return self._tallies.setdefault(name, {})
+
+    def by_metric(self) -> Iterator[tuple[str, Tallies]]:
+        """Yield the name of each metric with the tallies."""
+        yield from self._tallies.items()

@@ -18,7 +18,7 @@ import msgspec
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, Minutes, Tally
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, Minutes, Tally
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
@@ -28,8 +28,8 @@ _ANSWER_SECONDS: Final = 10.0  # a file system answers within milliseconds
 log = logging.getLogger(__name__)
 
 
-class _Row(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """One tally. `taken` is hexadecimal, because it has up to 180 bits."""
+class _Tally(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """The tally of one series. `taken` is hexadecimal, because it has up to 180 bits."""
 
     key: tuple[str, ...]
     floor: int
@@ -43,43 +43,45 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     place: str
     start: int
     answered: dict[str, int]
-    pages: dict[str, list[_Row]]
+    tallies: dict[str, list[_Tally]]
 
 
 def dump(ledger: Ledger, place: str) -> bytes:
     """Return a ledger as JSON. `place` names region and tenancy."""
-    pages = {
+    tallies = {
         name: [
-            _Row(key, account.minutes.floor, f"{account.minutes.taken:x}", account.totals, account.held_back)
-            for key, account in page.items()
+            _Tally(key, tally.minutes.floor, f"{tally.minutes.taken:x}", tally.totals, tally.held_back)
+            for key, tally in of_metric.items()
         ]
-        for name, page in ledger.pages()
+        for name, of_metric in ledger.by_metric()
     }
-    return msgspec.json.encode(_Document(_VERSION, place, ledger.start, ledger.answered, pages))
+    return msgspec.json.encode(_Document(_VERSION, place, ledger.start, ledger.answered, tallies))
 
 
 def load(content: bytes, place: str) -> Ledger:
     """Return the ledger of a region and tenancy from JSON.
 
     Raises:
-        ValueError: this is no ledger of the place, a number is impossible, or a row names no resource.
+        ValueError: this is no ledger of the place, a number is impossible, or a tally names no resource.
     """
     document = msgspec.json.decode(content, type=_Document)  # its errors are ValueErrors
     if (document.version, document.place) != (_VERSION, place):
         raise ValueError(f"a ledger of version {document.version} and {document.place}")
     ledger = Ledger(document.start)
     ledger.answered = document.answered
-    for name, rows in document.pages.items():
-        page = ledger.page(name)
-        for row in rows:
-            taken = int(row.taken, 16)
-            are_minutes = row.floor >= 0 and row.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
-            are_sums = row.totals and all(0 <= total < _LARGEST for total in (*row.totals.values(), row.held_back))
+    for name, kept in document.tallies.items():
+        tallies = ledger.tallies(name)
+        for tally in kept:
+            taken = int(tally.taken, 16)
+            are_minutes = tally.floor >= 0 and tally.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
+            are_sums = tally.totals and all(
+                0 <= total < _LARGEST for total in (*tally.totals.values(), tally.held_back)
+            )
             if not (are_minutes and are_sums):
                 raise ValueError(f"an impossible number in {name}")
-            if not row.key:
-                raise ValueError(f"a row of no resource in {name}")
-            page[row.key] = Tally(Minutes(row.floor, taken), row.totals, row.held_back)
+            if not tally.key:
+                raise ValueError(f"a tally of no resource in {name}")
+            tallies[tally.key] = Tally(Minutes(tally.floor, taken), tally.totals, tally.held_back)
     return ledger
 
 

@@ -8,7 +8,7 @@ from sys import intern
 from typing import NamedTuple
 
 from fss_exporter.catalogue import Declaration, Series
-from fss_exporter.oci.ledger.ledger import Key
+from fss_exporter.oci.ledger import Key
 
 _BETWEEN = ","
 
@@ -52,9 +52,13 @@ class MetricState:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSummary(MetricState):
+class AnswerSummary:
     """The answer to the query of one metric: in one part, in one scope, or in all scopes."""
 
+    success: bool = True  # whether every query was answered
+    streams: int = 0  # metric streams
+    newest: int | None = None  # end of the newest minute, epoch seconds; None without a point
+    query_bytes: int = 0  # length of the longest query
     skipped: Mapping[str, int] = field(default_factory=dict)  # streams that were left out, by reason
     taken: AbstractSet[Key] = frozenset()  # streams that were taken
 
@@ -71,7 +75,6 @@ class AnswerSummary(MetricState):
             self.streams + other.streams,
             max(filter(None, (self.newest, other.newest)), default=None),
             max(self.query_bytes, other.query_bytes),
-            0,  # known of all scopes together only
             Counter(self.skipped) + Counter(other.skipped),
             self.taken | other.taken,
         )

@@ -12,7 +12,7 @@ from sys import intern
 from typing import Any, Final
 
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.ledger.ledger import Key
+from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.metric_table import OciMetric, Owner
 
 Labels = tuple[str, ...]

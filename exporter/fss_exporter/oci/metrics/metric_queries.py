@@ -20,7 +20,7 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
 from fss_exporter.oci.metrics.answers import AnswerSummary, MetricState
 from fss_exporter.oci.metrics.labels import RegionLabels

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.oci.cloud_client import Scope
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, newest_complete
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import OciMetric
 from fss_exporter.oci.metrics.answers import MetricState
 from fss_exporter.oci.metrics.query_parts import QueryParts

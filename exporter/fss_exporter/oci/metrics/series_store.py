@@ -14,7 +14,7 @@ from typing import Final
 
 from fss_exporter.catalogue import Declaration, Series
 from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
 from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.metrics.answers import AnswerSummary, SeriesColumn, SharedSeries
 from fss_exporter.oci.metrics.labels import LabelledStream, Labels, RegionLabels
@@ -58,7 +58,7 @@ class SeriesStore:
     """One metric of one region. The labels need an inventory before the first answer. All stores share the time
     stamps.
 
-    `receive` gets the points of known resources, for calculations over several metrics.
+    `receive` gets the points of resources in the inventory, for calculations over several metrics.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SeriesStore:
         self.metric = metric
         self._labels = labels.of(metric)
         self._ledger = ledger
-        self._accounts = ledger.page(metric.name)
+        self._tallies = ledger.tallies(metric.name)
         self._stamps = stamps
         self._receive = receive
         self._has_successes = "errorType" in metric.dimensions
@@ -98,14 +98,14 @@ class SeriesStore:
         A series without a minute from `alive` on, epoch seconds, is silent and lacks nothing.
         """
         lacking = [point.minute + MINUTE for point in self._points.values() if point.minute >= alive]
-        counted = [self._accounts[key].minutes for key in self._counters]
-        lacking += [account.first_missing for account in counted if account.newest >= alive]
+        counted = [self._tallies[key].minutes for key in self._counters]
+        lacking += [minutes.first_missing for minutes in counted if minutes.newest >= alive]
         return min(lacking, default=None)
 
     @property
     def sums(self) -> SeriesColumn:
         """Every counter of a resource in the inventory."""
-        values = (self._accounts[key].totals[""] for key in self._counters)
+        values = (self._tallies[key].totals[""] for key in self._counters)
         return SeriesColumn(tuple(self._counters.values()), tuple(values))
 
     @property
@@ -124,17 +124,17 @@ class SeriesStore:
                 elif labels != point.series.labels:
                     point.series = SharedSeries(gauge, labels)
         if counter is not None:
-            named = [(key, self._labels.labels(key)) for key in self._accounts]
+            named = [(key, self._labels.labels(key)) for key in self._tallies]
             self._counters = {key: self._counter(counter, key, labels) for key, labels in named if labels is not None}
 
     def _counter(self, counter: Declaration, key: Key, labels: Labels) -> SharedSeries:
-        known = self._counters.get(key)
-        return known if known is not None and known.labels == labels else SharedSeries(counter, labels)
+        series = self._counters.get(key)
+        return series if series is not None and series.labels == labels else SharedSeries(counter, labels)
 
     def release_held_back(self) -> None:
         """Add the first increases of the last poll."""
-        for account in self._accounts.values():
-            account.release()
+        for tally in self._tallies.values():
+            tally.release()
 
     def take(self, streams: Sequence[Stream | None], now_minute: int, before: AnswerSummary) -> AnswerSummary:
         """Take one part of an answer, and return the summary of this part and of all parts `before`.
@@ -147,17 +147,17 @@ class SeriesStore:
         newest = 0
         for stream in streams:
             try:
-                known = self._labels.find(stream.dimensions) if stream else None
+                labelled = self._labels.find(stream.dimensions) if stream else None
             except (KeyError, TypeError, ValueError):
-                known = None
-            if stream is None or known is None:
+                labelled = None
+            if stream is None or labelled is None:
                 skipped["broken"] += 1
                 continue
-            key = known.key
-            reason = self._refusal(known, key in taken or key in before.taken)
+            key = labelled.key
+            reason = self._refusal(labelled, key in taken or key in before.taken)
             if reason is not None:
                 skipped[reason] += 1
-                if reason == "unknown_resource" and key in self._accounts:  # missing in one listing
+                if reason == "unknown_resource" and key in self._tallies:  # missing in one listing
                     self._count(key, self._read(stream, now_minute)[0])
                 continue
             points, broken = self._read(stream, now_minute)
@@ -165,19 +165,19 @@ class SeriesStore:
                 skipped["broken_point"] += 1
             taken.add(key)
             if points:
-                self._enter(known, points)
+                self._enter(labelled, points)
                 newest = max(newest, *points)
         return before.plus(AnswerSummary(streams=len(streams), newest=newest or None, skipped=skipped, taken=taken))
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
-        """Drop points above the maximum age, and accounts of deleted resources whose minutes cannot come again."""
+        """Drop points above the maximum age, and tallies of deleted resources whose minutes cannot come again."""
         oldest = now_minute - stale_seconds
         for key in [key for key, point in self._points.items() if point.minute < oldest]:
             del self._points[key]
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
-        gone = self._accounts.keys() - self._counters.keys()
-        for key in [key for key in gone if self._accounts[key].minutes.newest < furthest]:
-            del self._accounts[key]
+        gone = self._tallies.keys() - self._counters.keys()
+        for key in [key for key in gone if self._tallies[key].minutes.newest < furthest]:
+            del self._tallies[key]
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
         """Return the complete minutes of a stream, and the number of damaged points."""
@@ -197,15 +197,15 @@ class SeriesStore:
                 points[minute] = value
         return points, broken
 
-    def _refusal(self, known: LabelledStream, is_repeated: bool) -> str | None:
+    def _refusal(self, stream: LabelledStream, is_repeated: bool) -> str | None:
         """Return the reason to leave out a stream. None for a stream to take.
 
         A renamed replication has a stream for each name, and LDAP metrics have a second stream for the connector. The counters
         take each minute once.
         """
-        if known.labels is None:
+        if stream.labels is None:
             return "unknown_resource"
-        if self._has_successes and is_success(known.key[-1]):
+        if self._has_successes and is_success(stream.key[-1]):
             return "success_event"
         return "duplicate" if is_repeated and self.metric.owner not in {"replication", "ldap"} else None
 
@@ -216,19 +216,19 @@ class SeriesStore:
         if gauge is not None:
             latest = max(points)
             value = points[latest] * self.metric.scale
-            known = self._points.get(key)
-            if known is None:
+            point = self._points.get(key)
+            if point is None:
                 self._points[key] = _NewestPoint(SharedSeries(gauge, stream.labels or ()), latest, value)
-            elif latest >= known.minute:
-                known.minute, known.value = latest, value
+            elif latest >= point.minute:
+                point.minute, point.value = latest, value
         if self.metric.counter is not None:
             if key not in self._counters:
                 self._counters[key] = SharedSeries(self.metric.counter, stream.labels or ())
             self._count(key, points)
 
     def _count(self, key: Key, points: Points) -> None:
-        account = self._accounts.get(key)
-        if account is None:
-            account = self._accounts[key] = Tally(Minutes(self._ledger.start))
-        take = account.minutes.take
-        account.add(sum(points[minute] for minute in sorted(points) if take(minute)) * self.metric.per_minute)
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = Tally(Minutes(self._ledger.start))
+        take = tally.minutes.take
+        tally.add(sum(points[minute] for minute in sorted(points) if take(minute)) * self.metric.per_minute)

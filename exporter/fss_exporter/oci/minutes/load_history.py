@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, MINUTE
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE
 
 Resource = Literal["iops", "read_bandwidth", "write_bandwidth", "connections"]
 Source = Literal["measured", "oci"]

@@ -17,7 +17,7 @@ from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, Reque
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.ledger.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Page, Tally
+from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Tallies, Tally
 from fss_exporter.oci.minute_metrics import (
     CONNECTIONS,
     ESTIMATED_FROM,
@@ -109,8 +109,8 @@ class MinuteJudge:
         self._awaited: Mapping[str, int] = {}
         self._history = LoadHistory()
         self._targets: dict[str, _TargetState] = {}
-        self._verdicts: Page = self._ledger.page("verdicts")
-        self._operations: Page = self._ledger.page("estimated operations")
+        self._verdicts: Tallies = self._ledger.tallies("verdicts")
+        self._operations: Tallies = self._ledger.tallies("estimated operations")
         self._open = OpenMinutes()
 
     def receiver(self, metric: str) -> Callable[[Key, Points], None]:
@@ -129,8 +129,8 @@ class MinuteJudge:
         systems: dict[str, set[str]] = {target: set() for target in inventory.mount_targets}
         for export in inventory.exports:
             systems[export.mount_target_id].add(export.file_system_id)
-        for account in self._operations.values():
-            account.release()
+        for tally in self._operations.values():
+            tally.release()
         waits: dict[str, int] = {}
         for target in inventory.mount_targets.values():
             state = self._targets.setdefault(target.id, _TargetState())
@@ -183,19 +183,19 @@ class MinuteJudge:
             if state.estimate is None or state.estimate.minute < minute:
                 state.estimate = Estimate(minute, iops)
             self._history.add(target, "iops", "oci", {minute: iops.point})
-            account = self._operations.setdefault((target,), Tally(Minutes(self._ledger.start)))
-            account.add(iops.point * MINUTE if account.minutes.take(minute) else 0.0)
+            tally = self._operations.setdefault((target,), Tally(Minutes(self._ledger.start)))
+            tally.add(iops.point * MINUTE if tally.minutes.take(minute) else 0.0)
 
     def _unjudged(self, target: str, now_minute: int) -> Iterator[int]:
         """Yield the minutes of a mount target that are not judged. The first sight of the mount target is the begin."""
-        account = self._verdicts.get((target,))
-        if account is None:
+        tally = self._verdicts.get((target,))
+        if tally is None:
             totals = dict.fromkeys(
                 (_joined(objective, verdict) for objective in OBJECTIVES for verdict in VERDICTS), 0.0
             )
-            account = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
+            tally = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
         furthest = now_minute - (FURTHEST_MINUTES - 1) * MINUTE
-        minutes = account.minutes
+        minutes = tally.minutes
         for minute in range(max(minutes.first_missing, furthest), now_minute + MINUTE, MINUTE):
             if not minutes.has(minute):
                 yield minute
@@ -229,11 +229,11 @@ class MinuteJudge:
         return MountTargetMinute(requests, success)
 
     def _judge(self, target: str, state: _TargetState, minute: int, known: MountTargetMinute) -> None:
-        account = self._verdicts[target,]
-        if not account.minutes.take(minute):
+        tally = self._verdicts[target,]
+        if not tally.minutes.take(minute):
             return
         for objective, verdict_of in OBJECTIVES.items():
-            account.totals[_joined(objective, verdict_of(known))] += 1
+            tally.totals[_joined(objective, verdict_of(known))] += 1
         if known.requests is not None:
             state.latencies[minute] = minute_verdict.by_kind(known)
         if state.judged is None or state.judged.minute < minute:
@@ -260,9 +260,11 @@ class MinuteJudge:
             estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
             self._open.close(target, self._verdicts[target,].minutes, estimated, now_minute)
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
-        for page in (self._verdicts, self._operations):
-            for key in [key for key, held in page.items() if key[0] not in targets and held.minutes.newest < furthest]:
-                del page[key]
+        for tallies in (self._verdicts, self._operations):
+            for key in [
+                key for key, tally in tallies.items() if key[0] not in targets and tally.minutes.newest < furthest
+            ]:
+                del tallies[key]
 
 
 def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], float]) -> Iterator[RequestStream]:

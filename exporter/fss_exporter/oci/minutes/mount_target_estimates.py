@@ -18,7 +18,7 @@ from fss_exporter.model.server_estimate import (
     estimate_reads_by_size,
     estimate_writes_by_size,
 )
-from fss_exporter.oci.ledger.ledger import Key
+from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.minute_metrics import ESTIMATED_FROM, METADATA, READ_BYTES, READS, WRITE_BYTES, WRITES
 
 _READS_BY_SIZE: Final = tuple((READS, bucket.name) for bucket in BUCKETS)

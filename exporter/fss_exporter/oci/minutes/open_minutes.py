@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.ledger.ledger import GIVE_UP_MINUTES, MINUTE, Key, Minutes
+from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE, Key, Minutes
 from fss_exporter.oci.minute_metrics import ESTIMATED_FROM, HEALTH, LATENCY_OF, OWN
 
 _ALONE_SECONDS: Final = 4 * MINUTE

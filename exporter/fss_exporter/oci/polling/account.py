@@ -15,7 +15,7 @@ from fss_exporter.oci.client import Credentials, SdkClient, Session, read_creden
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.selection import InventorySelection
-from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.ledger.ledger_file import LedgerFile
 from fss_exporter.oci.metric_table import METRICS, metrics_of
 from fss_exporter.oci.metrics.metric_queries import MetricQueries

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.inventory.inventory_state import InventoryState
-from fss_exporter.oci.ledger.ledger import Ledger, newest_complete
+from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
@@ -167,5 +167,9 @@ class RegionPolls:
         streams = sum(metric.streams for metric in poll.metrics.values())
         log.info(
             "%s: first poll ended after %.0f s: %d of %d metrics answered, %d streams",
-            *(self._queries.client.region, poll.duration_seconds, answered, len(poll.metrics), streams),
+            self._queries.client.region,
+            poll.duration_seconds,
+            answered,
+            len(poll.metrics),
+            streams,
         )

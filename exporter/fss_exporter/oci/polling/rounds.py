@@ -151,8 +151,8 @@ class InventoryRounds:
             nonlocal shown
             if is_first and self._clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
                 shown = self._clock()
-                known = inventory.state.inventory
-                count = f", {len(known.mount_targets)} mount targets found" if known else ""
+                listed = inventory.state.inventory
+                count = f", {len(listed.mount_targets)} mount targets found" if listed else ""
                 log.info(
                     "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, count
                 )
@@ -167,7 +167,10 @@ class InventoryRounds:
             listed = inventory.state.inventory
             log.info(
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
-                *(region.name, self._clock() - began, len(listed.mount_targets), len(listed.file_systems)),
+                region.name,
+                self._clock() - began,
+                len(listed.mount_targets),
+                len(listed.file_systems),
             )
 
 

@@ -7,7 +7,7 @@ Waits are posted only for a minute in which requests waited, so a healthy fleet 
 from collections.abc import Iterator, Mapping
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.oci.ledger.ledger import newest_complete
+from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.publish.published_metrics import AGENT_POSTS, CLIENT_WAITING, PublishedPoint
 
 

@@ -16,7 +16,7 @@ from fss_exporter.oci.cloud_client import time_stamp
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
-from fss_exporter.oci.ledger.ledger import newest_complete
+from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.minutes.load_history import CEILINGS, Resource
 from fss_exporter.oci.rows.mount_target_states import judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot

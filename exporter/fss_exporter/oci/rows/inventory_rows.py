@@ -110,9 +110,14 @@ def _infos(region: str, inventory: Inventory, places: Mapping[str, NetworkAddres
     )
     exports = {
         (
-            *(region, export.mount_target_id, targets[export.mount_target_id].name),
-            *(export.file_system_id, systems[export.file_system_id].name),
-            *(export.path, *places[export.mount_target_id], export.state),
+            region,
+            export.mount_target_id,
+            targets[export.mount_target_id].name,
+            export.file_system_id,
+            systems[export.file_system_id].name,
+            export.path,
+            *places[export.mount_target_id],
+            export.state,
         )
         for export in inventory.exports
         if export.mount_target_id in looked_up

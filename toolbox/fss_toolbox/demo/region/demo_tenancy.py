@@ -234,8 +234,12 @@ class Tenancy:
     def named(self, name: str) -> str:
         """Return the OCID of a resource, by display name or OCID. LookupError for no resource or several."""
         listed: Iterator[DemoResource] = chain(
-            *(self.mount_targets, self.file_systems, self.replications, self.connectors),
-            *(self.lustre_file_systems, self.volumes),
+            self.mount_targets,
+            self.file_systems,
+            self.replications,
+            self.connectors,
+            self.lustre_file_systems,
+            self.volumes,
         )
         ids = [resource.id for resource in listed if name in (resource.name, resource.id)]
         if len(ids) != 1:

@@ -24,7 +24,7 @@ from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.cli.demo import NAS_SETTINGS

@@ -18,7 +18,7 @@ from pathlib import Path
 import circuitbreaker
 from fss_exporter.oci.polling.account import Account
 from fss_exporter.settings import load
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.oci.calls import SelfMetrics
 
 now, samples = 0.0, int(sys.argv[3])

@@ -15,7 +15,7 @@ from tests.region import Region, small
 from fss_exporter.errors import FssError
 from fss_exporter.oci.calls import SelfMetrics
 from fss_exporter.oci.polling.account import Account
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 

@@ -27,7 +27,7 @@ from tests.rules.hosts import ALL_DEFAULTS, TICK_S, Host, HostSettings
 from tests.rules.pack import RULES
 
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
 

@@ -9,7 +9,7 @@ from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR
 from fss_exporter.cli.allocator import give_large_blocks_back
 from fss_exporter.cli.runtime import Part
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Settings
 
 

@@ -14,7 +14,7 @@ from fss_exporter.catalogue import CLOUD
 from fss_exporter.client_scrape import Scraped
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Settings, load
 from fss_exporter.web.collecting import Collectors
 from fss_exporter.web.status.overview import Look, status_page

@@ -14,7 +14,7 @@ from tools import left_out_page
 from fss_exporter.oci.client import SdkClient
 from fss_exporter.oci.cloud_client import Listing, MetricRequest, Stream
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.samples import Samples
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors

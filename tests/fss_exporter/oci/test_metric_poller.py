@@ -25,8 +25,8 @@ from fss_exporter.oci.metrics.answers import MetricState
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
 from fss_exporter.oci.polling.rounds import PollRounds
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
 from fss_exporter.oci.snapshot import PollState, SnapshotBoard
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.publish.client_waits import ClientWaits
 from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, STATE, metric_data, points_of
 from fss_exporter.oci.publish.publisher import Publisher
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, Settings, load
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.alarms import pack

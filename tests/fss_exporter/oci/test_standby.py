@@ -14,7 +14,7 @@ from tests.region import Region, small
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.polling.lease import LOOK_SECONDS
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors
 

@@ -22,7 +22,7 @@ from tests.region import Region
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.polling.account import Account
-from fss_exporter.oci.rows.snapshot_collector import OciCollector
+from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Endpoints, Settings
 from fss_toolbox.plan import prometheus_api
 

@@ -14,6 +14,7 @@ from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.ocid import OCID, pattern
 from fss_exporter.shard import Shard as _Shard
 
 
@@ -97,8 +98,8 @@ Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, le=LONGEST_SE
 Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
 Address = Annotated[str, AfterValidator(_address)]
 JoinedAddress = Annotated[str, Field(min_length=1), AfterValidator(_joined_address)]
-Ocid = Annotated[str, _matching(r"ocid1\.[a-z0-9]+\.[A-Za-z0-9._-]+", "an OCID (ocid1.<type>....)")]
-Vcn = Annotated[str, _matching(r"ocid1\.vcn\.[A-Za-z0-9._-]+", "the OCID of a VCN (ocid1.vcn....)")]
+Ocid = Annotated[str, _matching(OCID.pattern, "an OCID (ocid1.<type>....)")]
+Vcn = Annotated[str, _matching(pattern("vcn"), "the OCID of a VCN (ocid1.vcn....)")]
 Network = Annotated[str, AfterValidator(network_name)]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[

@@ -320,3 +320,20 @@ def test_no_text_crashes_the_parser(text: str) -> None:
     except MqlError as error:
         column = error.column
     assert 1 <= column <= len(text) + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "reason"),
+    [
+        ("M[5m]{resourceId = 'ocid1.x'}.max() >= 1", 20, "expected a value in double quotes: single quotes"),
+        ("(M[5m].groupby(resourceId).max()) >= 1", 8, "no such statistic. Did you mean groupBy?"),
+        ("M[5m].Mean() > 1", 7, "no such statistic. Did you mean mean?"),
+    ],
+)
+def test_what_the_service_would_take_for_something_else_is_refused_with_what_was_meant(
+    text: str, column: int, reason: str
+) -> None:
+    with pytest.raises(MqlError) as refused:
+        parse(text)
+    assert refused.value.column == column
+    assert reason in str(refused.value)

@@ -46,6 +46,9 @@ _STATISTICS: Final = frozenset(
     {"absent", "avg", "count", "first", "increment", "last", "max", "mean", "min", "percentile", "rate", "sum"}
 )
 
+_GROUPINGS: Final = ("groupBy", "grouping")
+_MEANT: Final = {word.lower(): word for word in (*_STATISTICS, *_GROUPINGS)}
+
 _SPACE: Final = re.compile(r"\s*")
 _NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?![\w.])", re.ASCII)
 _HOURS: Final = re.compile(r"([0-9]{1,3})(?=\s*\))", re.ASCII)
@@ -352,6 +355,10 @@ class _Reader:
         if sign is None:
             self.fail("expected = or =~ (dimensions have no other operator)")
         start = self.skip_space()
+        if self.text.startswith("'", start):
+            self.fail(
+                "expected a value in double quotes: single quotes would be a part of the value, and nothing matches it"
+            )
         if self.text.startswith('"', start):
             value = self.match(_STRING, "a value in double quotes")[1]
         elif sign == "=":
@@ -369,7 +376,7 @@ class _Reader:
         return self.several(self.stage, ".")
 
     def stage(self) -> Stage:
-        word = self.take("groupBy", "grouping")
+        word = self.take(*_GROUPINGS)
         if word is None:
             return Stage(self.statistic())
         self.need("(", word)
@@ -379,8 +386,11 @@ class _Reader:
         return Stage(self.statistic(), dimensions)
 
     def statistic(self) -> Statistic:
+        """Read a statistic. Names have the case of the reference."""
         start = self.skip_space()
         name = self.match(NAME, "a statistic").group()
+        if name not in _STATISTICS and (meant := _MEANT.get(name.lower())):
+            self.fail(f"no such statistic. Did you mean {meant}?", start)
         if name not in _STATISTICS:
             self.fail(f"no such statistic. Known are {', '.join(sorted(_STATISTICS))}", start)
         self.need("(", name)

@@ -18,6 +18,7 @@ from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.publish.client_waits import ClientWaits
 from fss_exporter.oci.publish.publisher import Poster
+from fss_exporter.ocid import looks_like_ocid
 from fss_exporter.settings import Settings
 
 _INTERVAL_SECONDS: Final = 60.0
@@ -67,7 +68,7 @@ class ClientPublishing:
             FssError: there are no credentials, or OCI did not take all points.
         """
         session = self._connected()
-        named = [compartment for compartment in self._settings.oci.compartments if compartment.startswith("ocid1.")]
+        named = [compartment for compartment in self._settings.oci.compartments if looks_like_ocid(compartment)]
         compartment, now = named[0] if named else session.tenancy_id, self._now()
         points = list(self._waits.points(self._waited(), now, compartment))
         if not points and 0 <= now - self._posted_at < _TRIAL_SECONDS:

@@ -8,6 +8,8 @@ permission" and for "does not exist". So the message names a statement that may 
 from dataclasses import dataclass
 from typing import Final
 
+from fss_exporter.ocid import kind_of
+
 NAMESPACE: Final = "oci_filestorage"  # Namespace of File Storage's metrics
 
 PUBLISHED_NAMESPACE: Final = "fss_exporter"
@@ -96,6 +98,6 @@ def statement(operation: str, auth: str, compartment_id: str = "", namespace: st
 
 
 def _place(compartment_id: str) -> str:
-    if compartment_id.startswith("ocid1.tenancy."):
+    if kind_of(compartment_id) == "tenancy":
         return "tenancy"
     return f"compartment id {compartment_id}" if compartment_id else "compartment <compartment>"

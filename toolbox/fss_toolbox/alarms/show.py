@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from fss_exporter.ocid import OCID
 from fss_exporter.terminal_text import printable
 from fss_toolbox.alarms.alarm_plan import FieldChange, Plan, Step, StepKind
 from fss_toolbox.alarms.apply import StepOutcome
 
 SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
-_OCIDS: Final = re.compile(r"ocid1\.[\w.-]+(?:\|ocid1\.[\w.-]+)*")
+_OCIDS: Final = re.compile(rf"{OCID.pattern}(?:\|{OCID.pattern})*")
 _TELLING: Final = 6  # The last characters of an OCID tell resources apart
 _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
 

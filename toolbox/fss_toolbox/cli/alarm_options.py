@@ -21,6 +21,7 @@ from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import NAMESPACES
+from fss_exporter.ocid import kind_of, looks_like_ocid
 from fss_exporter.settings import Settings
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
@@ -83,10 +84,10 @@ class AlarmFlags(AccountFlags, FactsFlags):
         """Return the place of the alarms, with a ${PLACEHOLDER} for each flag that is not given. UsageError for a wrong OCID."""
         check_ocid("--compartment", self.compartment)
         check_ocid("--alarm-compartment", self.alarm_compartment)
-        if self.in_subtree and self.compartment and not self.compartment.startswith("ocid1.tenancy."):
+        if self.in_subtree and self.compartment and kind_of(self.compartment) != "tenancy":
             raise UsageError("--in-subtree works for the tenancy only. Give the OCID of the tenancy as --compartment")
         for name, kind, ocid in (("topic", "onstopic", self.topic), ("stream", "stream", self.stream)):
-            if ocid is not None and not ocid.startswith(f"ocid1.{kind}."):
+            if ocid is not None and kind_of(ocid) != kind:
                 raise UsageError(f"--{name}: {ocid} is not the OCID of a {name}")
         compartment = self.compartment or "${METRIC_COMPARTMENT_OCID}"
         alarms_in = self.alarm_compartment or self.compartment or "${ALARM_COMPARTMENT_OCID}"
@@ -146,7 +147,7 @@ def session_of(settings: Settings) -> Session:
 
 def check_ocid(flag: str, value: str | None) -> None:
     """Refuse a name in place of an OCID with a UsageError, because OCI would answer 404."""
-    if value is not None and not value.startswith("ocid1."):
+    if value is not None and not looks_like_ocid(value):
         raise UsageError(f"{flag}={value}: give the OCID (ocid1....). The Console shows the OCID of each compartment")
 
 
@@ -157,7 +158,7 @@ def stated_targets(stated: tuple[str, ...], settings: Settings) -> tuple[Target,
         ocid, _, name = text.partition("=")
         if name not in SHAPES:
             raise UsageError(f"--mount-target={text}: no shape {name!r}. Known are {', '.join(SHAPES)}")
-        if not ocid.startswith("ocid1.mounttarget."):
+        if kind_of(ocid) != "mounttarget":
             raise UsageError(
                 f"--mount-target={text}: {ocid!r} is not the OCID of a mount target (ocid1.mounttarget....)"
             )

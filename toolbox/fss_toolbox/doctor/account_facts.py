@@ -9,8 +9,8 @@ from typing import Final, Literal, Self
 
 from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
+from fss_exporter.ocid import OCID
 
-OCID: Final = re.compile(r"ocid1\.([a-z0-9]+)(?:\.+[A-Za-z0-9_-]+)+")  # without the full stop of a sentence
 NAMES: Final = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
 
 _YOUNG_SECONDS: Final = 55.0

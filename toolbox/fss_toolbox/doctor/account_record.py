@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from fss_exporter.errors import UsageError
-from fss_toolbox.doctor.account_facts import NAMES, OCID, RegionFacts
+from fss_exporter.ocid import OCID, kind_of
+from fss_toolbox.doctor.account_facts import NAMES, RegionFacts
 from fss_toolbox.mql import JoinOrder
 
 
@@ -114,8 +115,8 @@ class _Scrubber:
         return value
 
     def _ocid(self, match: re.Match[str]) -> str:
-        kind = match[1]
-        return self._known.setdefault(f"ocid {match[0]}", f"<{kind} {self._count(f'ocid ocid1.{kind}.') + 1}>")
+        kind = kind_of(match[0])
+        return self._known.setdefault(f"{kind} {match[0]}", f"<{kind} {self._count(f'{kind} ocid') + 1}>")
 
     def _count(self, prefix: str) -> int:
         return sum(1 for known in self._known if known.startswith(prefix))

@@ -1,24 +1,52 @@
 # SPDX-License-Identifier: Apache-2.0
 """Credentials for signing requests: an API key, a session token, or a principal of the platform."""
 
+import base64
 import configparser
+import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import oci
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from oci.exceptions import ClientError
-from oci.regions import REGIONS_SHORT_NAMES
+from oci.regions import get_region_from_short_name, is_region
 
 from fss_exporter.errors import Unreachable, UsageError
+from fss_exporter.ocid import parts_of
 from fss_exporter.settings import Oci
+
+_FULL_REGION: Final = re.compile(r"[a-z]+(-[a-z]+)+-\d+")
+
+_VERSION, _REGION = "OCI_RESOURCE_PRINCIPAL_VERSION", "OCI_RESOURCE_PRINCIPAL_REGION"
 
 FileState = tuple[int, ...]
 """Time of change, size and inode of a file. Empty for a missing file. Another value means other content."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionToken:
+    """What is known of a session token of the OCI CLI."""
+
+    profile: str  # in the configuration file
+    ends: float | None  # epoch seconds. None if the token does not say
+
+    def advice(self, now: float) -> str:
+        """Return what to do after a refused signature, if the token has ended at `now`. Else an empty text."""
+        if self.ends is None or now < self.ends:
+            return ""
+        ended = f"{datetime.fromtimestamp(self.ends, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        return (
+            f"The session token ended at {ended}. Sign in again: oci session authenticate --profile-name {self.profile}. "
+            f"As long as a token is valid, oci session refresh --profile {self.profile} is enough."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +60,7 @@ class Credentials:
     auth: str  # one of `AUTH_KINDS`
     # files of the credentials, each with the identity of the content at the reading
     files: Mapping[Path, FileState] = field(default_factory=dict)
+    token: SessionToken | None = None  # None without a session token
 
     @property
     def are_outdated(self) -> bool:
@@ -47,18 +76,24 @@ def read_credentials(account: Oci) -> Credentials:
         Unreachable: no service gives a token.
     """
     files: dict[Path, FileState] = {}
+    token = None
     if account.auth == "config_file":
         files = {
             path: _state_of(path) for path in _files_of(account)
         }  # before they are read: a change in between shows
         config, signer = _from_file(account)
+        if isinstance(signer, oci.auth.signers.SecurityTokenSigner):
+            token = SessionToken(account.profile, _end_of(signer.api_key.removeprefix("ST$")))
     else:
+        _check_region_variable(account)
         config, signer = {}, _principal(account.auth)
     tenancy_id = account.tenancy or config.get("tenancy") or getattr(signer, "tenancy_id", None)
     region = config.get("region") or getattr(signer, "region", None)
     if not tenancy_id:
         raise UsageError(f"oci.tenancy: the credentials ({account.auth}) do not name the tenancy. Set the OCID")
-    return Credentials(MappingProxyType(config), signer, tenancy_id, region or "", account.auth, files)
+    return Credentials(
+        MappingProxyType(config), signer, tenancy_id, full_region(region or ""), account.auth, files, token
+    )
 
 
 def regions_of(account: Oci, held: Credentials) -> tuple[str, ...]:
@@ -73,16 +108,27 @@ def regions_of(account: Oci, held: Credentials) -> tuple[str, ...]:
     return regions
 
 
+def _check_region_variable(account: Oci) -> None:
+    """Raise UsageError if nothing names the region, before the SDK fails at another place for it."""
+    needs = account.auth in {"resource_principal", "workload_identity"} and not account.regions
+    # Other versions get the region with the token.
+    if needs and os.environ.get(_VERSION) == "2.2" and not os.environ.get(_REGION):
+        raise UsageError(
+            f"oci.auth {account.auth}: the environment has no {_REGION}. Set it, as in eu-frankfurt-1, or set oci.regions"
+        )
+
+
 def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
     place = f"oci.config_file {account.config_file}, profile {account.profile}"
     try:
         config = oci.config.from_file(str(account.config_file), account.profile)
         if not re.fullmatch("[A-Za-z0-9-]*", region := config.get("region", "")):  # the SDK takes any text
             raise UsageError(f"{place}: region {region!r} is not a region. Write it like eu-frankfurt-1")
+        config["region"] = full_region(region)
         if "security_token_file" in config:
-            return config, _session_token(config)
+            return config, _with_rsa_key(_session_token(config))
         oci.config.validate_config(config)
-        return config, _key(config)
+        return config, _with_rsa_key(_key(config))
     except configparser.Error as error:  # whose text repeats lines of the file, perhaps with a secret
         line = getattr(error, "lineno", None) or error.errors[0][0]  # type: ignore[attr-defined]  # of a ParsingError
         raise UsageError(f"{place}: {type(error).__name__} in line {line}") from error
@@ -93,7 +139,8 @@ def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
 
 def _files_of(account: Oci) -> list[Path]:
     """Return the configuration file with the key and token files in it, or only an unreadable configuration file."""
-    files = [account.config_file.expanduser()]
+    # Without ~/.oci/config the SDK reads the file that OCI_CONFIG_FILE names.
+    files = [Path(oci.config._get_config_path_with_fallback(str(account.config_file)))]  # noqa: SLF001  # it has no public name
     try:
         config = oci.config.from_file(str(account.config_file), account.profile)
     except (ClientError, OSError, ValueError, configparser.Error):  # reported by `_from_file`
@@ -119,6 +166,23 @@ def _key(config: Mapping[str, Any]) -> Any:
         pass_phrase=config.get("pass_phrase"),
         private_key_content=config.get("key_content"),
     )
+
+
+def _with_rsa_key(signer: Any) -> Any:
+    if not isinstance(signer.private_key, RSAPrivateKey):
+        kind = type(signer.private_key).__name__.removesuffix("PrivateKey")
+        raise ValueError(f"key_file has a key of the type {kind}, and OCI takes RSA only")  # noqa: TRY004  # of the operator
+    return signer
+
+
+def _end_of(token: str) -> float | None:
+    """Return when a JSON Web Token ends, epoch seconds. None for a text without a readable end."""
+    try:
+        payload = token.split(".")[1]
+        end = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["exp"]
+        return float(end)
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
 
 
 def _session_token(config: Mapping[str, Any]) -> Any:
@@ -178,7 +242,12 @@ def _cause(error: BaseException) -> str:
 
 
 def region_of(ocid: str) -> str:
-    """Return the full region name in an OCID (`eu-frankfurt-1`), or an empty text."""
-    parts = ocid.split(".")
-    code = parts[3].lower().replace("_", "-") if len(parts) > 4 else ""
-    return str(REGIONS_SHORT_NAMES.get(code, code))
+    """Return the full region name in an OCID (`eu-frankfurt-1`). Empty for an OCID without one, or with an unknown code."""
+    parts = parts_of(ocid)
+    name = full_region(parts[3].replace("_", "-")) if len(parts) > 4 and parts[3] else ""
+    return name if _FULL_REGION.fullmatch(name) or (name and is_region(name)) else ""
+
+
+def full_region(name: str) -> str:
+    """Return the full name of a region for a full name or a short code such as FRA. Also of regions that OCI_REGION_METADATA names."""
+    return str(get_region_from_short_name(name)) if name else ""

@@ -22,15 +22,16 @@ _LATE = {"ReadTimeout", "ReadTimeoutError"}
 _LONGEST_DETAIL = 300  # characters
 
 
-def translate(error: Exception, operation: str, region: str, *, needed: str) -> CloudError | None:
+def translate(error: Exception, operation: str, region: str, *, needed: str, ended: str = "") -> CloudError | None:
     """Return this project's error for an error of the SDK. None for a mistake in the exporter.
 
-    The message names the API operation, the region, and the policy statement that the call needs.
+    The message names the API operation, the region, and the policy statement that the call needs. `ended` says that the
+    session token has ended. Empty if it has not.
     """
     kind: type[CloudError]
     match error:
         case ServiceError():
-            return _refused(error, operation, region, needed)
+            return _refused(error, operation, region, needed, ended)
         case CircuitBreakerError():
             return _not_asked(error, operation, region)
         case OSError() if _wraps_one_of(_CUT_OFF, error):
@@ -64,14 +65,14 @@ def broken(what: str, operation: str, region: str) -> BrokenAnswer:
     return BrokenAnswer(f"{operation} in {region}: {what}", operation=operation)
 
 
-def _refused(error: ServiceError, operation: str, region: str, needed: str) -> CloudError:
+def _refused(error: ServiceError, operation: str, region: str, needed: str, ended: str) -> CloudError:
     said = _short(str(error.message or ""))
     message = f"{operation} in {region}: HTTP {error.status} {error.code or ''}: {said}"
     about: dict[str, Any] = {"operation": operation, "status": error.status, "request_id": error.request_id or ""}
     if error.status == 429:
         return Throttled(message, **about)
     if error.status == 401:
-        return NotAuthorized(f"{message} {_why_unauthenticated(said, error.headers)}", **about)
+        return NotAuthorized(f"{message} {ended or _why_unauthenticated(said, error.headers)}", **about)
     if error.status in {403, 404} and error.code is not None:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
     if error.status == 413 or (error.status == 400 and _TOO_MUCH.search(said)):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, epoch_seconds
 from fss_exporter.oci.inventory import oci_inventory as records
+from fss_exporter.oci.inventory.selection import defined_tag
 
 Row = Mapping[str, Any]
 
@@ -136,11 +137,15 @@ def _resource(row: Row) -> dict[str, Any]:
 
 
 def _tags(row: Row) -> Mapping[str, str]:
-    """Return tags in one mapping. A freeform tag wins over a defined tag of equal name."""
+    """Return tags in one mapping. Keys of defined tags are in small letters, because OCI compares them without case."""
     freeform, defined = row.get("freeformTags") or {}, row.get("definedTags") or {}
     if not freeform and not defined:
         return _NO_TAGS
-    tags = {f"{space}.{key}": str(value) for space, pairs in defined.items() for key, value in (pairs or {}).items()}
+    tags = {
+        defined_tag(f"{space}.{key}"): str(value)
+        for space, pairs in defined.items()
+        for key, value in (pairs or {}).items()
+    }
     return {**tags, **{key: str(value) for key, value in freeform.items()}}
 
 

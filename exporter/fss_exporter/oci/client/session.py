@@ -27,6 +27,7 @@ from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
 from fss_exporter.oci.client.service_clients import ServiceClient
 from fss_exporter.oci.iam import statement
+from fss_exporter.ocid import kind_of
 from fss_exporter.settings import Oci
 
 _ATTEMPTS: Final = 3
@@ -34,7 +35,7 @@ _FIRST_PAUSE_SECONDS: Final = 1.0
 _LONGEST_PAUSE_SECONDS: Final = 4.0
 _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side has closed fails at once
 
-_COMPARTMENTS: Final = ("ocid1.compartment.", "ocid1.tenancy.")  # beginning of their OCIDs
+_COMPARTMENTS: Final = frozenset(("compartment", "tenancy"))  # types in their OCIDs
 
 _MOST_PAGES: Final = 1000  # most pages of one listing. A page has up to 1,000 rows
 _MOST_WITHOUT_NEWS = 10  # pages in a row. OCI may send a few empty ones
@@ -130,7 +131,7 @@ class Session:
         """
         client = self._client(service)
         given = str(options.get("compartment_id") or ocid)
-        asked = (given if given.startswith(_COMPARTMENTS) else "", str((body or {}).get("namespace") or ""))
+        asked = (given if kind_of(given) in _COMPARTMENTS else "", str((body or {}).get("namespace") or ""))
 
         def send() -> CloudAnswer:
             response = client.call(operation, ocid, body=body, **options)
@@ -201,7 +202,8 @@ class Session:
         except Exception as error:
             if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, with its own clock
                 self._note_clock(error.headers)
-            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked))
+            ended = self._held.token.advice(self._now()) if self._held.token else ""
+            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked), ended=ended)
             if known is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Unreachable, UsageError
+from fss_exporter.log_once import LogOnce
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
@@ -127,6 +128,7 @@ class InventoryRefresh:
         self._rounds = 0
         self._failed_before: set[str] = set()  # compartments of the last round
         self._shown_at = 0.0  # epoch seconds of the last part of the first inventory
+        self._log_once = LogOnce(log)
 
     def run(
         self, progress: Callable[[], None] = lambda: None, *, mount_targets_first: bool = False, everywhere: bool = True
@@ -165,6 +167,7 @@ class InventoryRefresh:
         listed = self._list_all(domains, tuple(names), show_part)
         self._last = {key: self._last[key] for key in self._round.used if key in self._last}
         self._failed_before = set(self._round.failed_compartments)
+        self._check_tags(listed)
         limits = self._mount_target_limits()
         inventory = records.join(
             listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
@@ -186,6 +189,12 @@ class InventoryRefresh:
                 show_part(targets)
         inventory = records.join(targets, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, self.state.scopes, lambda: show_part(targets), is_whole=False)
+
+    def _check_tags(self, listed: Iterable[Any]) -> None:
+        """Log the tags of the settings that match nothing. An `exclude` with a mistake would watch everything."""
+        targets = [record for record in listed if isinstance(record, records.MountTarget)]
+        for line in self.selection.tags.without_match([target.tags for target in targets]):
+            self._log_once.failed(line, f"{self.client.region}: {line}")
 
     def _list_all(
         self, domains: Sequence[str], compartments: Sequence[str], show_part: Callable[[Sequence[Any]], None]

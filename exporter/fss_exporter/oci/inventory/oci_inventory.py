@@ -2,7 +2,7 @@
 """Frozen records of the resources in one region, and their join to an inventory. Pure.
 
 Every record of a listed resource begins with six equal fields: OCID, display name (the OCID without a name), OCID of the
-compartment, availability domain, lifecycle state, and tags (`key` is a freeform tag, `namespace.key` a defined tag).
+compartment, availability domain, lifecycle state, and tags (`selection.py` has their keys).
 """
 
 from collections import Counter

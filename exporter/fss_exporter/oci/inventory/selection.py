@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Select the compartments, tags and services that the poller watches, and the scopes of the queries. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
@@ -26,9 +26,25 @@ class TagFilter:
         """Return whether a resource with these tags is excluded."""
         return any(_has(tags, key, value) for key, value in self.exclude.items())
 
+    def without_match(self, every: Collection[Mapping[str, str]]) -> list[str]:
+        """Return a line for each tag that none of the listed resources has. Empty without a resource."""
+        return [
+            f"oci.{name}.tags: none of {len(every)} mount targets has {key}: {value}"
+            for name, wanted in (("include", self.include), ("exclude", self.exclude))
+            for key, value in wanted.items()
+            if every and not any(_has(tags, key, value) for tags in every)
+        ]
+
+
+def defined_tag(key: str) -> str:
+    """Return the key of a defined tag `namespace.key` among the tags of a resource. OCI compares it without case, and freeform keys with case."""
+    return f"defined tag {key.lower()}"
+
 
 def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
     value = tags.get(key)
+    if value is None:
+        value = tags.get(defined_tag(key))
     if value is None:
         return False
     return value.startswith(wanted[:-1]) if wanted.endswith("*") else value == wanted

@@ -14,6 +14,7 @@ from typing import Any, Final
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.ledger import Key
 from fss_exporter.oci.metric_table import OciMetric, Owner
+from fss_exporter.ocid import kind_of
 
 Labels = tuple[str, ...]
 
@@ -60,7 +61,7 @@ def _replication_identity(key: Key) -> Key:
 
 
 def _is_target(key: Key) -> bool:
-    return key[0].startswith("ocid1.replicationtarget.")
+    return kind_of(key[0]) == "replicationtarget"
 
 
 def _replication(inventory: Inventory, key: Key) -> Labels | None:

@@ -26,6 +26,7 @@ from fss_exporter.model.state import (
 )
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
+from fss_exporter.ocid import looks_like_ocid
 
 _TRANSFERS = {READ: READ_CLASS, WRITE: WRITE_CLASS}
 
@@ -149,7 +150,7 @@ def with_places(rows: Iterable[MountTargetRow]) -> tuple[MountTargetRow, ...]:
 
 def short_tenancy(tenancy: str) -> str:
     """Return the name of a tenancy, or the tail of its OCID."""
-    return f"...{tenancy[-6:]}" if tenancy.startswith("ocid1.") else tenancy
+    return f"...{tenancy[-6:]}" if looks_like_ocid(tenancy) else tenancy
 
 
 @dataclass(frozen=True, slots=True)

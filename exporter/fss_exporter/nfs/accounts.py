@@ -144,7 +144,7 @@ class Accounts:
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
-        mounted = {known.superblock.key.address for known in self._baselines.values()}
+        mounted = {baseline.superblock.key.address for baseline in self._baselines.values()}
         self.states.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
         self.last_at = at
 
@@ -199,9 +199,9 @@ class Accounts:
 
     def _tick_costs(self, changes: Sequence[TransferChange], at: float) -> TickCosts:
         mounts = {
-            number: known.superblock.key
-            for number, known in self._baselines.items()
-            if known.superblock.known.cost == "weighted"
+            number: baseline.superblock.key
+            for number, baseline in self._baselines.items()
+            if baseline.superblock.known.cost == "weighted"
         }
         seconds = 0.0 if self.last_at is None else at - self.last_at
         return self.costs.tick_costs(Tick(changes, mounts, seconds, self.mounts.keys()))
@@ -223,8 +223,8 @@ class Accounts:
 
     def _drop_unmounted(self, at: float) -> None:
         """Drop totals of mounts that are unmounted for longer than the retention, and the oldest above the limit."""
-        for known in self._baselines.values():
-            self.mounts[known.superblock.key].last_seen_at = at
+        for baseline in self._baselines.values():
+            self.mounts[baseline.superblock.key].last_seen_at = at
         gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
         too_many = 0 if self._most_mounts is None else len(self.mounts) - self._most_mounts
         dropped = [
@@ -249,16 +249,16 @@ class Accounts:
             longest[address] = max(longest[address], passed)
         for address, passed in longest.items():
             iops[address] += lock_costs.get(address, 0.0) / passed if passed > 0 else 0.0
-        for known in self._baselines.values():
+        for baseline in self._baselines.values():
             # A mount whose record could not be read once is still there.
-            iops.setdefault(known.superblock.key.address, 0.0)
+            iops.setdefault(baseline.superblock.key.address, 0.0)
         return iops
 
     def _start(self, superblock: Superblock, at: float) -> _Start:
-        known = self._baselines.get(superblock.number)
-        if known is not None and _same_life(known, superblock, at):
+        baseline = self._baselines.get(superblock.number)
+        if baseline is not None and _same_life(baseline, superblock, at):
             # The mounts that name an export come and go, and the series keep the first name.
-            return _Start(known.superblock.record, known.at, known.superblock.key)
+            return _Start(baseline.superblock.record, baseline.at, baseline.superblock.key)
         if self.last_at is not None:
             unread_s = max(at - self.last_at, superblock.unread_s)
             if superblock.record.age_s <= unread_s:
@@ -293,13 +293,13 @@ def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> S
     return replace(superblock, record=record._replace(operations={**before.operations, **record.operations}))
 
 
-def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
+def _same_life(baseline: _Baseline, new: Superblock, at: float) -> bool:
     """Whether two readings of a device number belong to one life of a superblock.
 
     The kernel uses a number again after an umount. So the address, the device text and the age must fit as well. The age must
     have grown by the time between the readings, even if the process was stopped for a while. For a young mount the kernel knows better.
     """
-    old = known.superblock
+    old = baseline.superblock
     if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
         return False
     if new.mounts is not old.mounts and {mount.device for mount in old.mounts}.isdisjoint(
@@ -308,8 +308,8 @@ def _same_life(known: _Baseline, new: Superblock, at: float) -> bool:
         return False
     if old.life is not None and new.life is not None:
         return old.life == new.life
-    slack_s = _AGE_ERROR_S if new.record.age_s <= at - known.at else _AGE_SLACK_S
-    if new.record.age_s < old.record.age_s + (at - known.until) - slack_s:
+    slack_s = _AGE_ERROR_S if new.record.age_s <= at - baseline.at else _AGE_SLACK_S
+    if new.record.age_s < old.record.age_s + (at - baseline.until) - slack_s:
         return False
     return new.record.operations is old.record.operations or not _has_fallen(old.record, new.record)
 

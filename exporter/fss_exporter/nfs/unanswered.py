@@ -73,32 +73,32 @@ class Unanswered:
         return silence.gave_up_at is not None and self._at - silence.gave_up_at > MEMORY_OF_LAST_TRY_SECONDS
 
     def _silence(self, server: tuple[str, str], records: _Records) -> _Silence:
-        known = self._silences.get(server)
-        if known is None or known.records.keys() != records.keys() or self._is_forgotten(known):
+        silence = self._silences.get(server)
+        if silence is None or silence.records.keys() != records.keys() or self._is_forgotten(silence):
             return _Silence(records)
-        if all(_is_idle(known.records[number], record) for number, record in records.items()):
-            return known
+        if all(_is_idle(silence.records[number], record) for number, record in records.items()):
+            return silence
         # All superblocks of a server share the connections, so one record has all of them.
         first = next(iter(records))
-        before, now = _connections(known.records[first]), _connections(records[first])
+        before, now = _connections(silence.records[first]), _connections(records[first])
         if now.receives != before.receives:
             return _Silence(records)
         return self._without_reply(
-            known, records, now.sends - before.sends, has_connected=now.connects > before.connects
+            silence, records, now.sends - before.sends, has_connected=now.connects > before.connects
         )
 
-    def _without_reply(self, known: _Silence, records: _Records, sent: int, *, has_connected: bool) -> _Silence:
+    def _without_reply(self, silence: _Silence, records: _Records, sent: int, *, has_connected: bool) -> _Silence:
         """Return the silence after calls or connections without a reply. `sent` calls were sent since the earlier records."""
-        since = self._at if known.since is None else known.since
-        tries = _tries(known.records, records)
+        since = self._at if silence.since is None else silence.since
+        tries = _tries(silence.records, records)
         if tries.wanted > 0 or sent > tries.ended or (has_connected and not tries.ended):
-            return replace(known, since=since)
+            return replace(silence, since=since)
         if tries.timed_out:
             return _Silence(records, since, gave_up_at=self._at)
         if not tries.ended:
-            return known
+            return silence
         # The waiting request was killed, and leaves the wait of an earlier try that timed out.
-        return _Silence(records) if known.gave_up_at is None else replace(known, records=records)
+        return _Silence(records) if silence.gave_up_at is None else replace(silence, records=records)
 
 
 def _is_idle(before: NfsRecord, now: NfsRecord) -> bool:

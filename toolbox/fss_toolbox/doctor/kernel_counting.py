@@ -50,30 +50,30 @@ def _latency_reason(tracefs: Tracefs) -> str:
 
 def check_exact(facts: ClientFacts) -> Iterator[Finding]:
     """Yield missing requirements of exact mode on this client, or the way to turn exact mode on."""
-    known = facts.exactness
-    if known is None:
+    exactness = facts.exactness
+    if exactness is None:
         return
-    if known.reason and not known.waits:
-        yield finding_of("exact-mode.impossible", reason=known.reason)
+    if exactness.reason and not exactness.waits:
+        yield finding_of("exact-mode.impossible", reason=exactness.reason)
         return
-    if known.instances:
+    if exactness.instances:
         yield finding_of(
-            "exact-mode.running", places=" ".join(f"{known.root}/instances/{name}" for name in known.instances)
+            "exact-mode.running", places=" ".join(f"{exactness.root}/instances/{name}" for name in exactness.instances)
         )
     else:
-        begin = "From the first NFS mount on the kernel" if known.waits else "The kernel"
+        begin = "From the first NFS mount on the kernel" if exactness.waits else "The kernel"
         yield finding_of("exact-mode.possible", begin=begin)
-    if known.latency_reason:
-        yield finding_of("exact-mode.no-durations", reason=known.latency_reason)
-    if known.selinux:
+    if exactness.latency_reason:
+        yield finding_of("exact-mode.no-durations", reason=exactness.latency_reason)
+    if exactness.selinux:
         yield finding_of("exact-mode.selinux")
 
 
 def check_load_by_process(facts: ClientFacts) -> Iterator[Finding]:
     """Yield the command that shows the load by process, and the parts that this kernel cannot count."""
-    known = facts.exactness
-    if known is None or known.waits or (known.reason and not known.instances):
+    exactness = facts.exactness
+    if exactness is None or exactness.waits or (exactness.reason and not exactness.instances):
         return
-    for part, reason in known.missing_parts.items():
+    for part, reason in exactness.missing_parts.items():
         yield finding_of("load-by-process.part", part, part=part, reason=reason)
     yield finding_of("load-by-process.possible")

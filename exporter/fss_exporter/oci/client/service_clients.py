@@ -62,17 +62,17 @@ class ServiceClient:
     """The operations of one service. `options` are those of the SDK's `BaseClient`."""
 
     def __init__(self, service: str, config: Mapping[str, Any], *, signer: Any, **options: Any) -> None:
-        known = _SERVICES[service]
-        if known.endpoint_name:
-            options["endpoint_service_name"] = known.endpoint_name
+        service_facts = _SERVICES[service]
+        if service_facts.endpoint_name:
+            options["endpoint_service_name"] = service_facts.endpoint_name
         self.base_client = BaseClient(
             service,
             config,
             signer,
             {},
             regional_client=True,
-            base_path=known.base_path,
-            service_endpoint_template=known.endpoint,
+            base_path=service_facts.base_path,
+            service_endpoint_template=service_facts.endpoint,
             service_endpoint_template_per_realm={},
             **options,
         )

@@ -58,20 +58,20 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> t
 
     Return names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
     """
-    known = {tenancy_id: ROOT, **tree}
+    names_by_id = {tenancy_id: ROOT, **tree}
     chosen: dict[str, str] = {}
     mistakes: list[str] = []
     for name in wanted:
-        meant = [name] if name.startswith("ocid1.") else [key for key, called in known.items() if called == name]
+        meant = [name] if name.startswith("ocid1.") else [key for key, called in names_by_id.items() if called == name]
         if len(meant) == 1:
-            chosen[meant[0]] = known.get(meant[0], meant[0])
+            chosen[meant[0]] = names_by_id.get(meant[0], meant[0])
         elif meant:
             mistakes.append(f"oci.compartments: {len(meant)} compartments are called {name!r}. Give the OCID")
         else:
             mistakes.append(
                 f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
             )
-    return chosen or ({} if mistakes else known), mistakes
+    return chosen or ({} if mistakes else names_by_id), mistakes
 
 
 @dataclass(frozen=True, slots=True)

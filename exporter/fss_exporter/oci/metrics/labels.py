@@ -67,8 +67,8 @@ def _is_target(key: Key) -> bool:
 def _replication(inventory: Inventory, key: Key) -> Labels | None:
     if _is_target(key):
         return key[0], key[1] or key[0], "target"
-    known = inventory.replications.get(key[0])
-    return None if known is None else (known.id, known.name, "source")
+    replication = inventory.replications.get(key[0])
+    return None if replication is None else (replication.id, replication.name, "source")
 
 
 def _service(inventory: Inventory, key: Key) -> Labels | None:

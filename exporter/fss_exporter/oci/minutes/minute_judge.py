@@ -228,26 +228,26 @@ class MinuteJudge:
         requests = tuple(_requests(values, objectives))
         return MountTargetMinute(requests, success)
 
-    def _judge(self, target: str, state: _TargetState, minute: int, known: MountTargetMinute) -> None:
+    def _judge(self, target: str, state: _TargetState, minute: int, judged: MountTargetMinute) -> None:
         tally = self._verdicts[target,]
         if not tally.minutes.take(minute):
             return
         for objective, verdict_of in OBJECTIVES.items():
-            tally.totals[_joined(objective, verdict_of(known))] += 1
-        if known.requests is not None:
-            state.latencies[minute] = minute_verdict.by_kind(known)
+            tally.totals[_joined(objective, verdict_of(judged))] += 1
+        if judged.requests is not None:
+            state.latencies[minute] = minute_verdict.by_kind(judged)
         if state.judged is None or state.judged.minute < minute:
             oldest = minute - LOAD_MINUTES * MINUTE
             state.latencies = {end: kinds for end, kinds in state.latencies.items() if end > oldest}
-            busy = known.requests is not None and not known.is_idle
+            busy = judged.requests is not None and not judged.is_idle
             ratios = minute_verdict.mean_ratios(tuple(state.latencies.values())) if busy else {}
             state.judged = Judged(
                 minute,
-                minute_verdict.latency_ratio(known),
+                minute_verdict.latency_ratio(judged),
                 minute_verdict.worst_kinds(ratios),
-                known.success if busy else None,
-                known.requests is not None,
-                known.is_idle,
+                judged.success if busy else None,
+                judged.requests is not None,
+                judged.is_idle,
             )
 
     def _forget(self, targets: Collection[str], now_minute: int) -> None:

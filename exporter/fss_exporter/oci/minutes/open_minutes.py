@@ -30,52 +30,52 @@ class OpenMinutes:
 
     def add(self, metric: str, key: Key, points: Points) -> None:
         """Add points of one stream, whose key begins with the OCID of the mount target."""
-        known = self._targets.get(key[0])
-        if known is None:
-            known = self._targets[key[0]] = _TargetMinutes()
+        held = self._targets.get(key[0])
+        if held is None:
+            held = self._targets[key[0]] = _TargetMinutes()
         place = (metric, *key[1:])
         newest = max(points)
-        if known.newest.get(place, 0) < newest:
-            known.newest[place] = newest
-        until = known.judged_until
+        if held.newest.get(place, 0) < newest:
+            held.newest[place] = newest
+        until = held.judged_until
         if metric in ESTIMATED_FROM:
-            until = known.estimated_until
+            until = held.estimated_until
         if until is None:
             return
         for minute, value in points.items():
             if minute > until:
-                values = known.values.get(minute)
+                values = held.values.get(minute)
                 if values is None:
-                    values = known.values[minute] = {}
+                    values = held.values[minute] = {}
                 values[place] = value
 
     def minutes(self, target: str) -> list[int]:
         """Return the ends of all minutes with points, oldest first."""
-        known = self._targets.get(target)
-        return sorted(known.values) if known else []
+        held = self._targets.get(target)
+        return sorted(held.values) if held else []
 
     def values(self, target: str, minute: int) -> Mapping[Key, float]:
         """Return the values of one minute by place."""
-        known = self._targets.get(target)
-        return known.values.get(minute, {}) if known else {}
+        held = self._targets.get(target)
+        return held.values.get(minute, {}) if held else {}
 
     def close(self, target: str, judged: Minutes, estimated: Minutes, now_minute: int) -> None:
         """Drop the points of minutes that are judged and estimated or too old, and streams that ended."""
-        known = self._targets.get(target)
-        if known is None:
+        held = self._targets.get(target)
+        if held is None:
             return
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE
-        known.judged_until = judged.floor
-        known.estimated_until = min(judged.floor, estimated.floor)
-        for minute in list(known.values):
+        held.judged_until = judged.floor
+        held.estimated_until = min(judged.floor, estimated.floor)
+        for minute in list(held.values):
             if minute < oldest or (judged.has(minute) and estimated.has(minute)):
-                del known.values[minute]
-        if any(newest < oldest for newest in known.newest.values()):
-            known.newest = {place: newest for place, newest in known.newest.items() if newest >= oldest}
+                del held.values[minute]
+        if any(newest < oldest for newest in held.newest.values()):
+            held.newest = {place: newest for place, newest in held.newest.items() if newest >= oldest}
 
     def forget(self, targets: Container[str]) -> None:
         """Drop mount targets that are not among `targets`."""
-        self._targets = {target: known for target, known in self._targets.items() if target in targets}
+        self._targets = {target: held for target, held in self._targets.items() if target in targets}
 
     def late(
         self, target: str, minute: int, systems: Container[str], metrics: Container[str], now_minute: int
@@ -85,14 +85,14 @@ class OpenMinutes:
         `systems` are the file systems behind the mount target. The wait for one stream beside others of the metric and file system
         ends after four minutes, because OCI may have stopped it. Times are epoch seconds.
         """
-        known = self._targets.get(target)
-        if known is None:
+        held = self._targets.get(target)
+        if held is None:
             return frozenset()
-        values, since = known.values.get(minute, {}), minute - GIVE_UP_MINUTES * MINUTE
+        values, since = held.values.get(minute, {}), minute - GIVE_UP_MINUTES * MINUTE
         sent = {place[:2] for place in values} if minute < now_minute - _ALONE_SECONDS else ()
         return {
             place[0]
-            for place, newest in known.newest.items()
+            for place, newest in held.newest.items()
             if newest >= since and place[0] in metrics and place[1] in systems
             if place not in values and place[:2] not in sent
         }

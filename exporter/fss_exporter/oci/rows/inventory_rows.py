@@ -157,11 +157,11 @@ def service_rows(
 
     A ceiling that OCI publishes (`measured`, labels by exported name) replaces the formula.
     """
-    known = [
+    placed_resources = [
         ((region, resource.service, resource.id, resource.name), resource)
         for resource in inventory.service_resources.values()
     ]
-    if not known:
+    if not placed_resources:
         return
     infos = [
         (
@@ -174,13 +174,13 @@ def service_rows(
             ),
             _INFO,
         )
-        for labels, resource in known
+        for labels, resource in placed_resources
     ]
     yield "fss_service_resource_info", infos
-    yield "fss_service_capacity_bytes", [(labels, resource.capacity_bytes) for labels, resource in known]
+    yield "fss_service_capacity_bytes", [(labels, resource.capacity_bytes) for labels, resource in placed_resources]
     ceilings = [
         (labels, SERVICES[resource.service].ceilings(resource.kind, resource.capacity_bytes))
-        for labels, resource in known
+        for labels, resource in placed_resources
     ]
     for name, values in (
         ("fss_service_iops_limit", [(labels, ceiling.iops) for labels, ceiling in ceilings]),

@@ -13,7 +13,7 @@ from fss_exporter.oci.rows.mount_target_states import StateTimes, judged_mount_t
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
-_Known = tuple[tuple[str, ...], MountTarget, TargetFigures]
+_Polled = tuple[tuple[str, ...], MountTarget, TargetFigures]
 """First labels of a mount target, its record and its figures."""
 
 
@@ -22,34 +22,34 @@ def minute_rows(
 ) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of verdicts, loads and estimates, by exported name."""
     figures = region.poll.targets if region.poll else {}
-    known: list[_Known] = [
+    polled: list[_Polled] = [
         ((region.region, target.id, target.name), target, figures[key])
         for key, target in inventory.mount_targets.items()
         if key in figures
     ]
     yield (
         "fss_mount_target_minutes_total",
-        [((*labels, *kind), number) for labels, _, figures in known for kind, number in figures.minutes.items()],
+        [((*labels, *kind), number) for labels, _, figures in polled for kind, number in figures.minutes.items()],
     )
     oldest = now - settings.oci.stale_after
     yield (
         "fss_mount_target_latency_objective_ratio",
         [
             ((*labels, kind.name, kind.size, kind.file_system, _name(inventory, kind.file_system)), ratio)
-            for labels, _, figures in known
+            for labels, _, figures in polled
             if figures.judged and figures.judged.minute >= oldest
             for kind, ratio in figures.judged.latency_ratios.items()
         ],
     )
-    yield from _load_rows(known, settings, now)
+    yield from _load_rows(polled, settings, now)
     yield from _state_rows(region, settings, now, times)
     yield (
         "fss_mount_target_estimated_io_operations_total",
-        [(labels, figures.estimated_operations) for labels, _, figures in known],
+        [(labels, figures.estimated_operations) for labels, _, figures in polled],
     )
     estimates = [
         (labels, figures.estimate.iops)
-        for labels, _, figures in known
+        for labels, _, figures in polled
         if figures.estimate and figures.estimate.minute >= oldest
     ]
     yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in estimates]
@@ -58,8 +58,8 @@ def minute_rows(
 
 
 def _name(inventory: Inventory, file_system: str) -> str:
-    known = inventory.file_systems.get(file_system)
-    return known.name if known else ""
+    file_system_record = inventory.file_systems.get(file_system)
+    return file_system_record.name if file_system_record else ""
 
 
 def _state_rows(
@@ -83,10 +83,10 @@ def _state_rows(
     yield "fss_mount_target_state_evidence_ratio", reasons
 
 
-def _load_rows(known: Iterable[_Known], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
+def _load_rows(polled: Iterable[_Polled], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of the newest loads with a ceiling, and of their ages."""
     ratios, ages = [], []
-    for labels, target, figures in known:
+    for labels, target, figures in polled:
         limits = limits_of(target, settings)
         for load in figures.loads:
             limit = getattr(limits, CEILINGS[load.resource])

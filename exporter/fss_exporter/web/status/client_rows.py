@@ -57,18 +57,18 @@ def address_rows(
     """
     rows = []
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
-        known = ceilings.get(address)
+        served = ceilings.get(address)
         usage = Usage(
             Quantity.IOPS,
             KnownFigure(peak, FigureSource.HOST),
-            known.limits.iops if known else STANDARD.limits.iops,
-            note="" if known else "if it is a standard mount target",
+            served.limits.iops if served else STANDARD.limits.iops,
+            note="" if served else "if it is a standard mount target",
         )
         counts = durations.get(address, {})
         rows.append(
             AddressRow(
                 address,
-                known.name if known else "",
+                served.name if served else "",
                 usage,
                 states.get(address, NOT_KNOWN),
                 quantile_edge(counts, 0.5),

@@ -72,9 +72,15 @@ class Throttled(CloudError):
 
 
 class NotAuthorized(CloudError):
-    """401, 403 or 404: OCI answers 404 for "no permission" and for "does not exist" alike."""
+    """403 or 404: OCI answers 404 for "no permission" and for "does not exist" alike."""
 
     outcome = "not_authorized"
+
+
+class CredentialsRefused(NotAuthorized):
+    """401: OCI does not accept the key, the token or the clock of the signature."""
+
+    outcome = "credentials_refused"
 
 
 class Unreachable(CloudError):

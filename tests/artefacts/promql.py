@@ -113,6 +113,7 @@ class Names:
             "up": Series(TARGET_LABELS),
             "scrape_duration_seconds": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "scrape_samples_scraped": Series(TARGET_LABELS, _dimension(n=1)),
+            "process_start_time_seconds": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "process_cpu_seconds_total": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
             "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource", "resource_kind"}),

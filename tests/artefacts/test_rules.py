@@ -139,7 +139,10 @@ def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None
     }
 
     assert {number for _, number in shares if number} == {WARNING_RATIO, CRITICAL_RATIO}
-    assert {name for name, number in shares if number == CRITICAL_RATIO} == {"FssAddressUtilisationHigh"}
+    assert {name for name, number in shares if number == CRITICAL_RATIO} == {
+        "FssAddressUtilisationHigh",
+        "FssServiceUtilisationHigh",
+    }
 
 
 def constants(name: str) -> dict[tuple[str, ...], float]:

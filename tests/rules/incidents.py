@@ -393,12 +393,7 @@ LOAD_AND_CEILINGS = (
             }
         ),
         (PollerDown(), Work(15, times=72)),
-        (
-            page("FssOciPollerDown", 15),
-            ticket("FssMountTargetIopsHigh", 30, since=15),
-            ticket("FssMountTargetReadBandwidthHigh", 30, since=15),
-            ticket("FssMountTargetWriteBandwidthHigh", 30, since=15),
-        ),
+        (page("FssOciPollerDown", 15), ticket("FssMountTargetReadBandwidthHigh", 30, since=15)),
     ),
     Incident(
         "OCI publishes 20 minutes late, and clients fill the mount target",
@@ -454,6 +449,20 @@ LOAD_AND_CEILINGS = (
         Site(),
         (Published(metric="MountTargetWriteThroughput", value=0.95e9),),
         (ticket("FssMountTargetWriteBandwidthHigh", 15),),
+    ),
+    Incident(
+        "IOPS and bandwidth are full, and requests are slow",
+        Site(minutes=120),
+        (
+            Work(times=9.6, side="oci"),
+            Published(metric="MountTargetReadThroughput", value=0.95e9),
+            Published(metric="MountTargetWriteThroughput", value=0.95e9),
+            Slow(0, 60),
+        ),
+        (
+            ticket("FssMountTargetReadBandwidthHigh", 15, "of its read bandwidth", "96% of its IOPS"),
+            page("FssMountTargetSlow", 12),
+        ),
     ),
     Incident(
         "95 % of the connections",
@@ -525,7 +534,10 @@ RESOURCES = (
         (ticket("FssFileSystemQuotaExceeded", 15),),
     ),
     Incident(
-        "writes pass a soft quota", Site(has_extras=True), (Published(metric="UserSoftQuotaViolations", value=60),)
+        "writes pass a soft quota",
+        Site(has_extras=True),
+        (Published(metric="UserSoftQuotaViolations", value=60),),
+        (ticket("FssFileSystemSoftQuotaExceeded", 15, "writes to file system"),),
     ),
     Incident(
         "a replication is three intervals behind",
@@ -616,11 +628,11 @@ MONITORING = (
         "the poller dies, and there are no agents", Site(hosts=0), (PollerDown(),), (page("FssMonitoringBlind", 12),)
     ),
     Incident(
-        "a roll-out replaces 25 pods of agents, one a minute",
-        Site(hosts=50),
+        "a roll-out replaces 40 pods of agents, one a minute",
+        Site(hosts=80),
         (
-            *(Down(pod, first=pod, hosts=1, is_listed=False) for pod in range(25)),
-            *(Down(-30, pod + 1, first=25 + pod, hosts=1, is_listed=False) for pod in range(25)),
+            *(Down(pod, first=pod, hosts=1, is_listed=False) for pod in range(40)),
+            *(Down(-30, pod + 1, first=40 + pod, hosts=1, is_listed=False) for pod in range(40)),
         ),
     ),
     Incident(
@@ -638,6 +650,30 @@ MONITORING = (
             Slow(10, 50, side="clients"),
         ),
         (ticket("FssCoverageIncomplete|FssCollectorFailing", 20), page("FssMountTargetSlow", 25)),
+    ),
+    Incident(
+        "OCI refuses the credentials of the poller, and agents cover everything",
+        Site(minutes=90),
+        (Work(-30, times=4.4, side="clients"), Answer(0, 60, fault="401:")),
+        (ticket("FssOciCredentialsRefused", 15, "is not accepted"),),
+    ),
+    Incident(
+        "OCI refuses the credentials of the poller, and there are no agents",
+        Site(hosts=0, minutes=60),
+        (Answer(fault="401:"),),
+        (ticket("FssOciCredentialsRefused", 15), page("FssOciDataLate|FssMonitoringBlind", 30)),
+    ),
+    Incident(
+        "the poller dies every two minutes while 10 % of the requests fail, as OCI alone sees",
+        Site(hosts=0, has_state_directory=True, minutes=90),
+        (Failing(0, 60, share=0.1), PollerDown(0.2, every=2, lasting=0.5)),
+        (page("FssMountTargetFailing", 15), ticket("FssExporterRestarting", 30, "for example poller-0:10949")),
+    ),
+    Incident(
+        "the poller dies every two minutes",
+        Site(minutes=60),
+        (PollerDown(0.2, every=2, lasting=0.5),),
+        (ticket("FssExporterRestarting", 30),),
     ),
     Incident(
         "everything is scraped every five minutes from the first start on",

@@ -56,6 +56,7 @@ class Site:
         node_exporters: the last hosts, which run node_exporter in place of the agent.
         settings: of the pollers, by dotted place.
         has_shards: whether the pollers divide the mount targets.
+        has_state_directory: whether each poller keeps its counts.
         standby: whether one poller leads and the others stand by, with one directory or, by mistake, with one each.
     """
 
@@ -74,6 +75,7 @@ class Site:
     node_exporters: int = 0
     settings: Mapping[str, object] = field(default_factory=dict)
     has_shards: bool = False
+    has_state_directory: bool = False
     standby: Literal["no", "shared", "apart"] = "no"
 
 
@@ -156,6 +158,8 @@ class _Poller:
         }
         if site.has_shards:
             flags["oci.shard"] = f"{number + 1}/{site.pollers}"
+        if site.has_state_directory:
+            flags["oci.ledger_directory"] = str(folder)
         if site.standby != "no":
             directory = shared if site.standby == "shared" else folder
             flags |= {"oci.standby": True, "oci.ledger_directory": str(directory)}
@@ -163,6 +167,7 @@ class _Poller:
         self._poller: Poller | None = None
         self._collect: Collectors | None = None
         self._minute = -math.inf
+        self._started = 0.0
         self._body = ""
 
     def _wall(self) -> float:
@@ -186,6 +191,7 @@ class _Poller:
             self._poller = self._collect = None
             return
         if self._poller is None:
+            self._started = self._clock.now
             self._poller = Poller(lambda: self._settings, now=self._wall, clock=self._clock, wait=self._clock.wait)
             sources: dict[str, Source] = {
                 "oci": OciCollector(self._poller.accounts, now=self._wall, lease=self._poller.lease)
@@ -216,7 +222,7 @@ class _Poller:
         if self._collect is None or self._down(minute):
             return None
         if not (self._body and self._has(faults.Repeating, minute)):
-            self._body = written(self._collect.collect())
+            self._body = f"{written(self._collect.collect())}process_start_time_seconds {self._started}\n"
         return self._body
 
     def is_listed(self, minute: float) -> bool:

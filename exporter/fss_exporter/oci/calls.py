@@ -53,7 +53,16 @@ class CallBudget:
 
 Labels = tuple[str, ...]
 
-OUTCOMES: Final = ("ok", "throttled", "not_authorized", "unreachable", "too_much_data", "broken_answer", "error")
+OUTCOMES: Final = (
+    "ok",
+    "throttled",
+    "not_authorized",
+    "credentials_refused",
+    "unreachable",
+    "too_much_data",
+    "broken_answer",
+    "error",
+)
 """Values of the label `outcome`: the outcome of each error, and `ok`."""
 
 

@@ -22,6 +22,7 @@ from fss_exporter.background import EndLoop
 from fss_exporter.errors import (
     BrokenAnswer,
     CloudError,
+    CredentialsRefused,
     NotAuthorized,
     Throttled,
     TooMuchData,
@@ -117,7 +118,7 @@ def test_answers_are_plain_json_of_all_pages(make: Make, region: Region) -> None
         ("cut-off", BrokenAnswer, 3),
         ("not-json", BrokenAnswer, 3),
         ("deny", NotAuthorized, 1),
-        ("clock-skew", NotAuthorized, 1),
+        ("clock-skew", CredentialsRefused, 1),
     ],
 )
 def test_each_fault_is_one_of_our_errors_after_a_bounded_number_of_attempts(

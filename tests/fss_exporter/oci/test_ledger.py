@@ -156,6 +156,23 @@ def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
     assert after["mt-home"] > before["mt-home"]
 
 
+def test_the_first_poll_after_a_restart_judges_the_minutes_of_the_stop(
+    worlds: Callable[..., World], tmp_path: Path
+) -> None:
+    world = worlds(ledger_directory=str(tmp_path))
+    for _ in range(4):
+        world.poll()
+        world.pass_minutes()
+    judged = "fss_mount_target_minutes_total"
+    before = world.values(judged, "mount_target", "objective", "verdict")
+    world.pass_minutes(5)
+    again = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path))
+    again.poll()
+    after = again.values(judged, "mount_target", "objective", "verdict")
+    good = ("mt-home", "availability", "good")
+    assert after[good] >= before[good] + 5
+
+
 def test_a_ledger_of_another_tenancy_is_told_and_counting_begins_at_zero(
     worlds: Callable[..., World], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

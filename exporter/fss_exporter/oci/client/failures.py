@@ -13,7 +13,16 @@ from circuitbreaker import CircuitBreakerError
 from oci._vendor.requests.utils import get_environ_proxies, select_proxy
 from oci.exceptions import ServiceError
 
-from fss_exporter.errors import BrokenAnswer, CloudError, LateAnswer, NotAuthorized, Throttled, TooMuchData, Unreachable
+from fss_exporter.errors import (
+    BrokenAnswer,
+    CloudError,
+    CredentialsRefused,
+    LateAnswer,
+    NotAuthorized,
+    Throttled,
+    TooMuchData,
+    Unreachable,
+)
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
 _TOO_MUCH = re.compile(r"stream|data ?points|too many|too large|too long|length", re.IGNORECASE)
@@ -72,7 +81,7 @@ def _refused(error: ServiceError, operation: str, region: str, needed: str, ende
     if error.status == 429:
         return Throttled(message, **about)
     if error.status == 401:
-        return NotAuthorized(f"{message} {ended or _why_unauthenticated(said, error.headers)}", **about)
+        return CredentialsRefused(f"{message} {ended or _why_unauthenticated(said, error.headers)}", **about)
     if error.status in {403, 404} and error.code is not None:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
     if error.status == 413 or (error.status == 400 and _TOO_MUCH.search(said)):

@@ -111,11 +111,15 @@ class MinuteJudge:
         self._targets: dict[str, _TargetState] = {}
         self._verdicts: Tallies = self._ledger.tallies("verdicts")
         self._operations: Tallies = self._ledger.tallies("estimated operations")
-        self._open = OpenMinutes()
+        self._open = OpenMinutes(self._judged_before)
 
     def receiver(self, metric: str) -> Callable[[Key, Points], None]:
         """Return the function that takes the points of a metric in `BY_MINUTE`."""
         return partial(self._receive_load, metric) if metric in _MEASURED else partial(self._open.add, metric)
+
+    def _judged_before(self, target: str) -> int | None:
+        tally = self._verdicts.get((target,))
+        return tally.minutes.floor if tally else None
 
     def awaited(self, metric: str) -> int | None:
         """Return the end of the oldest minute that still lacks a metric, epoch seconds. None if no minute does."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The points of each mount target in the minutes that are not judged, and what is missing in a minute. Pure."""
 
-from collections.abc import Container, Mapping, Set as AbstractSet
+from collections.abc import Callable, Container, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,16 +23,22 @@ class _TargetMinutes:
 
 
 class OpenMinutes:
-    """The points of all mount targets of a region. A place is metric, then file system and further dimensions."""
+    """The points of all mount targets of a region. A place is metric, then file system and further dimensions.
 
-    def __init__(self) -> None:
+    Args:
+        judged_before: returns the end of the newest minute of a mount target that was judged before a restart, epoch seconds. None for
+            a mount target that was never seen: no minute of its first poll is judged.
+    """
+
+    def __init__(self, judged_before: Callable[[str], int | None] = lambda _: None) -> None:
+        self._judged_before = judged_before
         self._targets: dict[str, _TargetMinutes] = {}
 
     def add(self, metric: str, key: Key, points: Points) -> None:
         """Add points of one stream, whose key begins with the OCID of the mount target."""
         held = self._targets.get(key[0])
         if held is None:
-            held = self._targets[key[0]] = _TargetMinutes()
+            held = self._targets[key[0]] = _TargetMinutes(judged_until=self._judged_before(key[0]))
         place = (metric, *key[1:])
         newest = max(points)
         if held.newest.get(place, 0) < newest:

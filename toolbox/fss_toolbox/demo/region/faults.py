@@ -84,6 +84,7 @@ DEMO_KINDS = FaultKinds(
         "429": "too many requests",
         "500": "internal server error",
         "503": "service unavailable",
+        "401": "the credentials are refused: NotAuthenticated",
         "deny": "a permission is missing: 404 NotAuthorizedOrNotFound",
         "slow": "the answer takes `seconds` (30)",
     },

@@ -46,6 +46,7 @@ _FAILURES: Mapping[str, Callable[[], Refusal]] = {
     "429": refusal.throttled,
     "500": refusal.internal_error,
     "503": refusal.unavailable,
+    "401": partial(refusal.not_authenticated, "The key of the request is not known."),
     "deny": refusal.not_authorized_or_not_found,
 }
 

@@ -23,7 +23,6 @@ Json = dict[str, Any]
 _TABLE = "Mount targets: how close, who, what now"
 _YOUNG = "the recording has less than an hour of history"
 _GOOD = "nothing of the kind goes wrong in the demo"
-_PLAYED = "the played hosts and pollers are no processes of their own, so none has metrics of its process"
 _OFF = "no kernel counts for the clients of the demo, so there is no exact mode"
 _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-clients", "Retransmissions: top $top"): _GOOD,
@@ -34,8 +33,6 @@ _EMPTY: Mapping[tuple[str, str], str] = {
     ("fss-clients", "WRITE sizes"): _OFF,
     ("fss-clients", "Processes by cost: top $top"): _OFF,
     ("fss-clients", "Batch jobs by cost: top $top"): _OFF,
-    ("fss-exporter", "Processor: top $top"): _PLAYED,
-    ("fss-exporter", "Memory: top $top"): _PLAYED,
     ("fss-exporter", "Alerts of the monitoring"): _GOOD,
     ("fss-exporter", "Collectors that fail or stall"): _GOOD,
     ("fss-exporter", "Less seen than expected"): _GOOD,

@@ -70,6 +70,7 @@ function Stat({ panel, data, replaceVariables, width, height }) {
 
 /** Lines of annotations, which are part of Grafana's application and not of its libraries: a stand-in. */
 const annotationLines = (annotations, color) => (builder) => {
+  builder.setPadding([8, 20, 0, 0]); // top, right, bottom, left: Grafana's own 8 at the right cut a label at the end of the range
   builder.addHook('draw', (plot) => {
     plot.ctx.save();
     plot.ctx.strokeStyle = color;

@@ -24,6 +24,8 @@ _PATIENCE_S = 300
 _YOUNG = "the prometheus is younger than the rule needs"
 _GOOD = "nothing of the kind goes wrong in the demo"
 _FRESH = "the figure of OCI is fresh, so the last known one and the lower bound of clients stay away"
+_ALL_CLIENTS = "split by class only while one client is chosen, and all are"
+_POLLED = "only where no poller runs"
 _EXACT = "no kernel counts for the clients of the demo"
 
 # What has no data in the first minutes of a demo that works, by dashboard, panel and reference of the query, and why.
@@ -89,6 +91,21 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
     ("fss-mount-target", "Write", "B"): _FRESH,
     ("fss-mount-target", "Write", "C"): _FRESH,
     ("fss-mount-target", "Which shape carries this load", "G"): _YOUNG,
+    **{("fss-clients", "Mount options with a finding", ref): _GOOD for ref in "BCDEF"},
+    ("fss-clients", "Queue: slowest clients, top $top", "B"): _ALL_CLIENTS,
+    ("fss-clients", "RTT: slowest clients, top $top", "B"): _ALL_CLIENTS,
+    ("fss-clients", "Top clients now", "F"): _GOOD,
+    ("fss-exporter", "Alerts of the monitoring", "B"): _GOOD,
+    ("fss-file-systems", "Alerts of file systems", "B"): _GOOD,
+    ("fss-fleet", "All ceilings of each mount target", "H"): _YOUNG,
+    ("fss-fleet", "Fullest", "D"): _POLLED,
+    ("fss-fleet", "Mount targets: how close, who, what now", "F"): _FRESH,
+    ("fss-fleet", "Mount targets: how close, who, what now", "G"): _FRESH,
+    ("fss-fleet", "Mount targets: how close, who, what now", "I"): _GOOD,
+    ("fss-fleet", "Over 80 %", "C"): _POLLED,
+    ("fss-mount-target", "Alerts of this mount target", "B"): _GOOD,
+    ("fss-mount-target", "Alerts of this mount target", "C"): _GOOD,
+    ("fss-mount-target", "Coverage", "B"): _GOOD,
     ("fss-mount-target", "Write bandwidth", "B"): _YOUNG,
 }
 

@@ -123,7 +123,7 @@ _STATS = [
         Query(f"count({_UNKNOWN}) unless on () {_OVER}", "not known"),
         Query(
             f"count({_ADDRESSES}) unless on () mount_target:fss_mount_target:info",
-            "addresses, no poller",
+            "not judged: no poller",
         ),
         steps=NOT_ZERO_STEPS,
         width=4,

@@ -13,7 +13,7 @@ checks {
 # Constants are joined with `or`, and all differ in a label that label_replace gives, which pint does not follow.
 rule {
   match {
-    name = "fss_operation_io_operations|fss_default_latency_objective_seconds"
+    name = "fss_operation_io_operations|fss_default_latency_objective_seconds|shape_resource:fss_ceiling:limit"
   }
   disable = ["promql/impossible"]
 }

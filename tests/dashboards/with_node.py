@@ -6,12 +6,13 @@ every 60 s. The data source of Grafana says 15 s for all.
 
 import copy
 import json
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.pictures.drawing import Drawing, draw
+from lab.pictures.drawing import Drawing, draw, program
 from lab.pictures.recording import EXACT_MODE, WHOLE, dashboards, recorded
 from lab.pictures.scenes import panels_of
 from lab.pictures.schema_types import VERSIONS, complaints
@@ -136,6 +137,29 @@ def test_every_panel_of_exact_mode_has_data_in_order_and_few_lines(tmp_path: Pat
         "WRITE sizes": _SIZE_EDGES,
     }
     assert [len(panel["lines"]) for panel in exact if panel["type"] == "timeseries"] == [12, 10, 2]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("style", "is_refused"),
+    [
+        ('[role="grid"] { visibility: hidden }', True),
+        ('[role="row"]:has([role="gridcell"]) { visibility: hidden }', True),  # the headings are there
+        ("p { color: red }", False),
+    ],
+)
+def test_a_picture_is_refused_where_a_table_that_has_data_shows_no_row(
+    style: str, is_refused: bool, tmp_path: Path
+) -> None:
+    fleet = [scene for scene in recorded("normal") if scene["dashboard"]["uid"] == "fss-fleet"]
+    scenes = tmp_path / "scenes.json"
+    scenes.write_text(json.dumps(fleet))
+    script = Path(__file__).with_name("hidden_rows.mjs")
+    command = [program("node"), str(script), str(scenes), program("chromium"), style]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode != 0) == is_refused, done.stderr
+    assert (f"the picture shows no row of Firing alerts, {_TABLE}" in done.stderr) == is_refused
 
 
 @pytest.mark.timeout(600)

@@ -60,7 +60,7 @@ async function serve(folder) {
 const TRIES = 5;
 
 /** A picture of the page in which every table with rows shows some. */
-async function picture(page, name, height, { width, kind, scale }) {
+export async function picture(page, name, height, { width, kind, scale }) {
   const quality = kind === 'webp' ? { quality: 85 } : {};
   const clip = { x: 0, y: 0, width, height, scale };
   let blank;
@@ -74,7 +74,8 @@ async function picture(page, name, height, { width, kind, scale }) {
   throw new Error(`${name}: the picture shows no row of ${blank.join(', ')}`);
 }
 
-async function drawn(browser, url, scene, choice, out) {
+/** A page with a dashboard before it is drawn: its height and name, and what it complains of from now on. */
+export async function placed(browser, url, scene, choice) {
   const page = await browser.newPage();
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
@@ -85,24 +86,25 @@ async function drawn(browser, url, scene, choice, out) {
   const how = { width: choice.width, dark: choice.theme === 'dark', open: choice.open };
   const height = await page.evaluate((what, how) => window.place(what, how), scene, how);
   await page.setViewport({ width: choice.width, height }); // before the drawing: tables draw themselves again in a new height
+  return { page, name, height, complaints };
+}
+
+async function drawn(browser, url, scene, choice, out) {
+  const { page, name, height, complaints } = await placed(browser, url, scene, choice);
   const report = await page.evaluate(() => window.draw());
   if (choice.pictures) await writeFile(join(out, `${name}.${choice.kind}`), await picture(page, name, height, choice));
   await writeFile(join(out, `${name}.json`), `${JSON.stringify({ ...report, ...choice, uid: scene.dashboard.uid, complaints }, null, 1)}\n`);
   await page.close();
 }
 
-async function main([scenesFile, out, options]) {
-  const { widths, themes, open, chromium, ...picture } = JSON.parse(options);
-  const scenes = JSON.parse(await readFile(scenesFile, 'utf8'));
+/** Calls `use` with a browser and the address of the page. */
+export async function browsing(chromium, use) {
   const folder = await mkdtemp(join(tmpdir(), 'dashboard-pictures-'));
-  await mkdir(out, { recursive: true });
   await bundle(folder);
   const server = await serve(folder);
   const browser = await puppeteer.launch({ executablePath: chromium, args: FLAGS, userDataDir: join(folder, 'profile') });
   try {
-    for (const scene of scenes) for (const width of widths) for (const theme of themes) for (const one of open) {
-      await drawn(browser, `http://127.0.0.1:${server.address().port}/`, scene, { width, theme, open: one, ...picture }, out);
-    }
+    await use(browser, `http://127.0.0.1:${server.address().port}/`);
   } finally {
     await browser.close();
     server.close();
@@ -110,4 +112,15 @@ async function main([scenesFile, out, options]) {
   }
 }
 
-await main(process.argv.slice(2));
+async function main([scenesFile, out, options]) {
+  const { widths, themes, open, chromium, ...picture } = JSON.parse(options);
+  const scenes = JSON.parse(await readFile(scenesFile, 'utf8'));
+  await mkdir(out, { recursive: true });
+  await browsing(chromium, async (browser, url) => {
+    for (const scene of scenes) for (const width of widths) for (const theme of themes) for (const one of open) {
+      await drawn(browser, url, scene, { width, theme, open: one, ...picture }, out);
+    }
+  });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

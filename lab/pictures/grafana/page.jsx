@@ -214,9 +214,7 @@ window.draw = async () => {
 
 window.settle = () => settled(asked.placed, asked.data);
 
-const TITLE_BAR = 40;
-
-/** Tables with rows of which a picture of the page shows none: below the title every point has the same colour. */
+/** Tables with rows of which a picture of the page shows none: from the first cell down every point has the same colour. */
 window.blankTables = async (address) => {
   const picture = new Image();
   picture.src = address;
@@ -226,8 +224,10 @@ window.blankTables = async (address) => {
   const scale = picture.width / asked.width;
   return asked.placed.filter(({ panel }, at) => {
     if (panel.type !== 'table' || !asked.data[at].frames[0]?.length) return false;
-    const { left, top, right, bottom } = document.querySelector(`[data-panel="${at}"]`).getBoundingClientRect();
-    const inside = [left + 4, top + TITLE_BAR, right - left - 8, bottom - top - TITLE_BAR - 4].map((edge) => Math.round(edge * scale));
+    const holder = document.querySelector(`[data-panel="${at}"]`);
+    const { left, right, bottom } = holder.getBoundingClientRect();
+    const top = holder.querySelector('[role="gridcell"]').getBoundingClientRect().top + 2; // below the line of the headings
+    const inside = [left + 4, top, right - left - 8, bottom - top - 4].map((edge) => Math.round(edge * scale));
     const points = new Uint32Array(context.getImageData(...inside).data.buffer);
     return points.every((point) => point === points[0]);
   }).map(({ panel }) => panel.title);

@@ -78,12 +78,12 @@ def show_advice(out: Console, advice: Sequence[Advice], fullest_case: Case) -> N
         say(out, f"   computed: {change.computed}", hanging=3)
     if not advice:
         first = fullest(fullest_case.scenario.answer().mount_target)
-        full = (
-            f"{fullest_case.address} is at {printed.percent(first.ratio)} of {first.resource}"
+        nearest = (
+            f"{fullest_case.address} is nearest to a known ceiling, at {printed.percent(first.ratio)} of {first.resource}"
             if first
-            else "all are idle"
+            else "no load is known against a ceiling"
         )
-        say(out, f"nothing: {full}, none is fuller, and no change saves {LEAST_IOPS:,.0f} IOPS", hanging=2)
+        say(out, f"nothing: no change saves {LEAST_IOPS:,.0f} IOPS, and {nearest}", hanging=2)
 
 
 def _effect(change: Advice) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from fss_exporter.oci.metric_table import DISCOVERED
+from fss_exporter.ocid import looks_like_ocid
 from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE, Shard
 
@@ -62,7 +63,7 @@ def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> t
     chosen: dict[str, str] = {}
     mistakes: list[str] = []
     for name in wanted:
-        meant = [name] if name.startswith("ocid1.") else [key for key, called in names_by_id.items() if called == name]
+        meant = [name] if looks_like_ocid(name) else [key for key, called in names_by_id.items() if called == name]
         if len(meant) == 1:
             chosen[meant[0]] = names_by_id.get(meant[0], meant[0])
         elif meant:

@@ -223,7 +223,7 @@ def _operation_traffic(
     """Return the traffic of one operation. READ and WRITE are their whole class. Metadata has number and cost only."""
     if name in (READ, WRITE) or name not in overrides.weights:
         return replace(of_class, operations=rate) if rate == of_class.operations else OperationTraffic(rate)
-    known = SERVICES.get(service)
-    if of_class.iops is None or known is None or known.cost != "weighted":
+    named = SERVICES.get(service)
+    if of_class.iops is None or named is None or named.cost != "weighted":
         return OperationTraffic(rate)
     return OperationTraffic(rate, Bounds.exact(rate * overrides.weights[name]))

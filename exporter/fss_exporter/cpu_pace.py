@@ -4,7 +4,7 @@
 from collections import deque
 from typing import Final
 
-_KNOWN_ROUNDS: Final = 3
+_COUNTED_ROUNDS: Final = 3
 
 
 class CpuPace:
@@ -21,7 +21,7 @@ class CpuPace:
     def __init__(self, interval_s: float, largest_share: float) -> None:
         self._interval_s = interval_s
         self._largest_share = largest_share
-        self._cpu_s: deque[float] = deque(maxlen=_KNOWN_ROUNDS)
+        self._cpu_s: deque[float] = deque(maxlen=_COUNTED_ROUNDS)
 
     def add(self, cpu_s: float) -> None:
         """Note the CPU time of a round, seconds."""
@@ -30,6 +30,6 @@ class CpuPace:
     @property
     def interval_s(self) -> float:
         """The time from the start of one round to the start of the next, seconds."""
-        if len(self._cpu_s) < _KNOWN_ROUNDS:
+        if len(self._cpu_s) < _COUNTED_ROUNDS:
             return self._interval_s
-        return max(self._interval_s, sorted(self._cpu_s)[_KNOWN_ROUNDS // 2] / self._largest_share)
+        return max(self._interval_s, sorted(self._cpu_s)[_COUNTED_ROUNDS // 2] / self._largest_share)

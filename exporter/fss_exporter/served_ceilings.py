@@ -49,9 +49,9 @@ def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
 
 def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
     ceilings = _limits(samples, CEILINGS_OF_SERVICES, "address")
-    known = {labels["address"]: labels for labels, _ in samples.all("fss_client_service_info")}
-    for address in {*ceilings, *known}:
-        service, kind = (known.get(address, {}).get(name, "") for name in ("service", "kind"))
+    infos = {labels["address"]: labels for labels, _ in samples.all("fss_client_service_info")}
+    for address in {*ceilings, *infos}:
+        service, kind = (infos.get(address, {}).get(name, "") for name in ("service", "kind"))
         limits = ceilings.get(address, Limits())
         yield address, ServedCeilings(limits, service, kind, service or OCI_FSS.name)
 

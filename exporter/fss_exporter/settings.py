@@ -275,11 +275,13 @@ class Settings(_Section):
         """
         if not names:
             return self
-        known = {account.name: account for account in self.oci.accounts}
+        accounts = {account.name: account for account in self.oci.accounts}
         for name in names:
-            if name not in known:
-                raise UsageError(f"--oci.account={name}: the accounts are {', '.join(map(str, known)) or 'not named'}")
-        chosen = tuple(account for name, account in known.items() if name in names)
+            if name not in accounts:
+                raise UsageError(
+                    f"--oci.account={name}: the accounts are {', '.join(map(str, accounts)) or 'not named'}"
+                )
+        chosen = tuple(account for name, account in accounts.items() if name in names)
         return self.model_copy(update={"oci": self.oci.model_copy(update={"accounts": chosen})})
 
 

@@ -24,7 +24,7 @@ class ClientAddresses:
     def __init__(self, sysfs: Path, address_map: AddressMap) -> None:
         self._clients = sysfs / "kernel" / "sunrpc" / "rpc-clients"
         self._address_map = address_map
-        self._known: dict[str, str] = {}
+        self._addresses: dict[str, str] = {}
 
     def learn(self, births: Iterable[tuple[Key, HistRow]]) -> Mapping[str, frozenset[str]]:
         """Learn of new RPC clients from the growth of their table. Return the addresses of the clients by number.
@@ -37,9 +37,9 @@ class ClientAddresses:
             client, address = parts(key, 2)
             born[client].add(self._address_map.mount_target(address))
         for client, addresses in born.items():
-            self._known.pop(client, None)
+            self._addresses.pop(client, None)
             if not self.of(client) and len(addresses) == 1:
-                self._known[client] = next(iter(addresses))
+                self._addresses[client] = next(iter(addresses))
         return {client: frozenset(addresses) for client, addresses in born.items()}
 
     def learn_all(self) -> None:
@@ -53,12 +53,12 @@ class ClientAddresses:
 
     def of(self, client: str) -> str:
         """Return the address of the server. Empty if unknown."""
-        if client not in self._known:
+        if client not in self._addresses:
             address = self._looked_up(client)
             if not address:
                 return ""
-            self._known[client] = self._address_map.mount_target(address)
-        return self._known[client]
+            self._addresses[client] = self._address_map.mount_target(address)
+        return self._addresses[client]
 
     def _looked_up(self, client: str) -> str:
         try:

@@ -102,7 +102,7 @@ class HistParser:
     def __init__(self) -> None:
         self._raw = b""
         self._tables: tuple[Table, ...] = ()
-        self._known: dict[bytes, tuple[Key, HistRow]] = {}
+        self._rows_by_line: dict[bytes, tuple[Key, HistRow]] = {}
 
     def parse(self, raw: bytes) -> tuple[Table, ...]:
         """Return every table of a `hist` file, in the order of the file.
@@ -125,7 +125,7 @@ class HistParser:
             condition = (head["condition"] or b"").decode(errors="replace")
             tables.append(Table(condition, head["state"] == b"active", rows, int(foot[1]), int(head["size"])))
             at = foot.end()
-        self._raw, self._tables, self._known = raw, tuple(tables), seen
+        self._raw, self._tables, self._rows_by_line = raw, tuple(tables), seen
         return self._tables
 
     def _rows(
@@ -135,8 +135,8 @@ class HistParser:
         rows: dict[Key, HistRow] = {}
         while match := pattern.match(raw, at):
             line = match[0]
-            known = seen[line] = self._known.get(line) or _row(match)
-            rows[known[0]] = known[1]
+            entry = seen[line] = self._rows_by_line.get(line) or _row(match)
+            rows[entry[0]] = entry[1]
             at = match.end()
         return rows, at
 

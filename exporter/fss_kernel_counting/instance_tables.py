@@ -204,13 +204,13 @@ class TriggerSetUp(Generic[Session]):
         self.refusal = None
         if rows and self.session is None and not self._closed.is_set() and self._clock() >= self._next_try:
             self._make_room(rows)
-            known = self._last_refusal
+            before = self._last_refusal
             try:
                 self.begin()
             except Unavailable as reason:
                 self.refusal = reason
                 self._next_try = self._clock() + RETRY_SECONDS
-                if str(reason) != known:
+                if str(reason) != before:
                     level = logging.INFO if isinstance(reason, NotYet) else logging.WARNING
                     log.log(level, "%s: %s", self._otherwise, reason)
         return self.session

@@ -141,9 +141,9 @@ class RecordedEvents:
                 begin, length = place + 4, length - 4
             raw = page[begin : begin + length]
             place = begin + length
-            known = self._fields.get(int.from_bytes(raw[:2], "little"))
-            if known is not None:
-                event, fields = known
+            layout = self._fields.get(int.from_bytes(raw[:2], "little"))
+            if layout is not None:
+                event, fields = layout
                 yield Record(at, event, _values(fields, raw))
 
     def end(self) -> None:

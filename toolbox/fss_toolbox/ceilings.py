@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
 from fss_exporter.model.traffic import Traffic
-from fss_exporter.nfs.mount_services import KnownService
+from fss_exporter.nfs.mount_services import MountStorage
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings, mount_settings
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_toolbox.sizing.uses import Use, known_uses, uses
@@ -50,12 +50,12 @@ class Judge:
             return JudgedBy.CONFIGURATION
         if mount.address in self.served:
             return JudgedBy.PAGE
-        known = self._known(mount)
-        if known.service is OCI_FSS:
+        storage = self._storage(mount)
+        if storage.service is OCI_FSS:
             return JudgedBy.SHAPE
-        return JudgedBy.CONFIGURATION if known.stated else JudgedBy.NOTHING
+        return JudgedBy.CONFIGURATION if storage.stated else JudgedBy.NOTHING
 
-    def _known(self, mount: SeriesKey) -> KnownService:
+    def _storage(self, mount: SeriesKey) -> MountStorage:
         """Return the service of a mount. An NFSv4 mount of no known service is not of OCI File Storage."""
         return self.mounts.services.of(mount, "nfs" if mount.service == OCI_FSS.name else "nfs4")
 
@@ -64,10 +64,10 @@ class Judge:
         served = self.served.get(mount.address)
         if served is not None and self.source(mount) is JudgedBy.PAGE:
             return partial(uses if served.service == OCI_FSS.name else known_uses, limits=served.limits)
-        known = self._known(mount)
-        if known.service is OCI_FSS:
+        storage = self._storage(mount)
+        if storage.service is OCI_FSS:
             return partial(uses, limits=self.at(mount.address))
-        return partial(known_uses if known.stated else uses, limits=known.ceilings)
+        return partial(known_uses if storage.stated else uses, limits=storage.ceilings)
 
 
 def judge(shape: str, settings: "Settings | None") -> Judge:

@@ -134,8 +134,8 @@ class _Run:
             network=InstanceNetwork("", self._network or None),
         )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
-        known = [*(family for family in families if family.name not in _NEED_SECONDS), *PROCESS_COLLECTOR.collect()]
-        return generate_latest(Held(known)).decode()
+        at_once = [*(family for family in families if family.name not in _NEED_SECONDS), *PROCESS_COLLECTOR.collect()]
+        return generate_latest(Held(at_once)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)

@@ -79,5 +79,5 @@ def shape_of(observed_throughput_gbps: int | None) -> Shape:
     An unknown throughput makes a new shape, `hpmt-<Gbit/s>`, with the bandwidth as the only ceiling.
     """
     gbps = observed_throughput_gbps or STANDARD.observed_throughput_gbps
-    known = _BY_THROUGHPUT.get(gbps)
-    return known or Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))
+    published = _BY_THROUGHPUT.get(gbps)
+    return published or Shape(f"hpmt-{gbps}", gbps, Limits(read_bytes_per_second=gbps * 1e9 / 8))

@@ -65,9 +65,9 @@ def estimate_metadata(rates: Mapping[str, float], weights: Mapping[str, float] |
     costs = [cost for cost in table.values() if cost]
     lower = upper = 0.0
     for name, rate in rates.items():
-        known = table.get(name.upper())
-        lower += rate * (min(costs) if known is None else known)
-        upper += rate * (max(costs) if known is None else known)
+        cost = table.get(name.upper())
+        lower += rate * (min(costs) if cost is None else cost)
+        upper += rate * (max(costs) if cost is None else cost)
     return Bounds(lower, lower, upper)
 
 

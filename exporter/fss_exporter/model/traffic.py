@@ -99,8 +99,8 @@ def added(rates: Iterable[OperationTraffic]) -> OperationTraffic:
     costs = [rate.iops for rate in rates if rate.iops is not None]
     figures = {}
     for name in _FIGURES:
-        known = [value for rate in rates if (value := getattr(rate, name)) is not None]
-        figures[name] = sum(known) if known else None
+        values = [value for rate in rates if (value := getattr(rate, name)) is not None]
+        figures[name] = sum(values) if values else None
     iops = Bounds.total(costs) if costs else None
     return OperationTraffic(sum(rate.operations for rate in rates), iops, **figures)
 

@@ -162,7 +162,7 @@ class Accounts:
         }
         totals.read_bytes += payload[READ]
         totals.written_bytes += payload[WRITE]
-        if superblock.known.cost == "weighted":
+        if superblock.storage.cost == "weighted":
             _add_locks(totals, before, now, self.overrides.lock_io_operations)
         if totals.has_cost and address.io_operations is None:
             address.io_operations = 0.0
@@ -201,7 +201,7 @@ class Accounts:
         mounts = {
             number: baseline.superblock.key
             for number, baseline in self._baselines.items()
-            if baseline.superblock.known.cost == "weighted"
+            if baseline.superblock.storage.cost == "weighted"
         }
         seconds = 0.0 if self.last_at is None else at - self.last_at
         return self.costs.tick_costs(Tick(changes, mounts, seconds, self.mounts.keys()))

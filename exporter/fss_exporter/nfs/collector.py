@@ -156,8 +156,10 @@ class NfsCollector(Collector):
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
             self._answered_at = accounts.last_at or 0.0
-            mounts, known = frozenset(accounts.mounts), frozenset(accounts.addresses)
-            self.answer = Answer(network, mounts, known, new_addresses, new_mounts, is_for_server)
+            mounts = frozenset(accounts.mounts)
+            self.answer = Answer(
+                network, mounts, frozenset(accounts.addresses), new_addresses, new_mounts, is_for_server
+            )
             addresses = {
                 name: totals.at_zero if name in new_addresses else totals for name, totals in accounts.addresses.items()
             }

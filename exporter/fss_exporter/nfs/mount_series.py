@@ -17,7 +17,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
 from fss_exporter.model.service_table import OneClient, SeriesKey
-from fss_exporter.nfs.mount_services import KnownService
+from fss_exporter.nfs.mount_services import MountStorage
 from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
@@ -109,7 +109,7 @@ _Texts = Mapping[str, Mapping[tuple[str, ...], Series]]  # series by metric and 
 
 class _Layout:
     def __init__(
-        self, network: str, mounts: Mapping[SeriesKey, MountTotals], known: _Texts, *, by_operation: bool
+        self, network: str, mounts: Mapping[SeriesKey, MountTotals], earlier: _Texts, *, by_operation: bool
     ) -> None:
         self.shape = _shape_of(network, mounts)
         self._network = network
@@ -118,13 +118,13 @@ class _Layout:
             names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
             every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
             operations = [((*key, class_of(name), name), mount.operations[name]) for key, mount, name in every]
-            self._add({"fss_client_operations_total": attrgetter("operations")}, operations, known)
+            self._add({"fss_client_operations_total": attrgetter("operations")}, operations, earlier)
         keys = [(key, mount, work) for work in OPERATION_CLASSES for key, mount in mounts.items()]
         classes = [((*key, work), _work(mount, work)) for key, mount, work in keys]
-        self._add(_CLASS_VALUES, classes, known)
+        self._add(_CLASS_VALUES, classes, earlier)
         transfers = [(labels, work.transfer) for labels, work in classes if work.transfer is not None]
-        self._add(_TRANSFER_VALUES, transfers, known)
-        self._add(_MOUNT_VALUES, list(mounts.items()), known)
+        self._add(_TRANSFER_VALUES, transfers, earlier)
+        self._add(_MOUNT_VALUES, list(mounts.items()), earlier)
 
     def texts(self) -> _Texts:
         """Return the series that a later layout can take over."""
@@ -134,12 +134,12 @@ class _Layout:
         self,
         values: Mapping[str, Callable[[Any], _Value]],
         totals: Sequence[tuple[Sequence[str], object]],
-        known: _Texts,
+        earlier: _Texts,
     ) -> None:
         """Add a family for each of `values`, with a series for each of `totals` by labels, in this network."""
         sources = [source for _, source in totals]
         for name, value_of in values.items():
-            declared, texts = CATALOGUE[name], known.get(name, {})
+            declared, texts = CATALOGUE[name], earlier.get(name, {})
             names = [(self._network, *labels) for labels, _ in totals]
             series = [texts.get(labels) or Series(declared, labels) for labels in names]
             self._families.append((declared, series, value_of, sources))
@@ -232,16 +232,16 @@ _OBJECTIVES: dict[str, Callable[[OneClient], tuple[float, float]]] = {
 
 def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterator[Metric]:
     """Return the families of the services of these superblocks. Empty on a host without a stated service."""
-    stated = [superblock for superblock in superblocks if superblock.known.stated]
+    stated = [superblock for superblock in superblocks if superblock.storage.stated]
     if not stated:
         return
-    kinds = sorted({(network, *superblock.key, superblock.known.kind) for superblock in stated})
+    kinds = sorted({(network, *superblock.key, superblock.storage.kind) for superblock in stated})
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
     ceilings, clients = (_shared(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
         limits = ((address, value_of(ceiling)) for address, ceiling in ceilings.items())
-        if known := [((network, address), value) for address, value in limits if value is not None]:
-            yield family(name, known)
+        if present := [((network, address), value) for address, value in limits if value is not None]:
+            yield family(name, present)
     for name, values_of in _OBJECTIVES.items():
         objectives = [
             ((network, address, operation), value)
@@ -253,9 +253,9 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
             yield family(name, objectives)
 
 
-def _shared(stated: Iterable[Superblock], fact_of: Callable[[KnownService], Any]) -> dict[str, Any]:
+def _shared(stated: Iterable[Superblock], fact_of: Callable[[MountStorage], Any]) -> dict[str, Any]:
     """Return a fact by address, without an address whose exports differ in the fact."""
     members: dict[str, set[Any]] = defaultdict(set)
     for superblock in stated:
-        members[superblock.key.address].add(fact_of(superblock.known))
+        members[superblock.key.address].add(fact_of(superblock.storage))
     return {address: facts.pop() for address, facts in members.items() if len(facts) == 1}

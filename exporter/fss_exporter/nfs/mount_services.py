@@ -41,14 +41,14 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownService:
-    """The known facts about the service behind a mount."""
+class MountStorage:
+    """The storage behind a mount."""
 
     service: Service  # row of the table
     cost: CostRule  # way of counting operations
     stated: bool = False  # True if the configuration or the server's name decides. False for the default
-    kind: str = ""  # type of the service. Empty if unknown
-    ceilings: Limits = field(default_factory=Limits)  # the known ceilings
+    kind: str = ""  # type of the service. Empty if not stated
+    ceilings: Limits = field(default_factory=Limits)  # without those that nobody states
 
     @property
     def one_client(self) -> OneClient | None:
@@ -57,8 +57,8 @@ class KnownService:
         return None if kind is None else kind.one_client
 
 
-ASSUMED_NFS3: Final = KnownService(OCI_FSS, OCI_FSS.cost)
-ASSUMED_OTHER: Final = KnownService(NONE, NONE.cost)
+ASSUMED_NFS3: Final = MountStorage(OCI_FSS, OCI_FSS.cost)
+ASSUMED_OTHER: Final = MountStorage(NONE, NONE.cost)
 
 
 class Services:
@@ -67,7 +67,7 @@ class Services:
     def __init__(self, claims: Sequence[Claim] = ()) -> None:
         self._claims = tuple(claims)
 
-    def of(self, key: SeriesKey, fstype: str, *, is_tcp: bool = True) -> KnownService:
+    def of(self, key: SeriesKey, fstype: str, *, is_tcp: bool = True) -> MountStorage:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
         claim = next((rule for rule in self._claims if rule.fits(key)), None)
         service = service_table.recognised(key.server) if claim is None else service_table.SERVICES[claim.service]
@@ -76,9 +76,9 @@ class Services:
         # OCI File Storage has weights for NFSv3 procedures only.
         cost = NONE.cost if service.cost == OCI_FSS.cost and fstype != _NFS3 else service.cost
         if claim is None:
-            return KnownService(service, cost, stated=True)
+            return MountStorage(service, cost, stated=True)
         ceilings = service.ceilings(claim.kind, claim.capacity_bytes)
-        return KnownService(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
+        return MountStorage(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
 
 
 BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount

@@ -64,11 +64,11 @@ class MountstatsParser:
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, NfsRecord] = {}  # by text without head, age and idle seconds
+        self._records: dict[str, NfsRecord] = {}  # by text without head, age and idle seconds
 
     def parse(self, text: str, is_wanted: IsWanted = lambda *_: True) -> Mountstats:
         """As `parse_mountstats`, without records that `is_wanted` refuses by mount point, device and file system type."""
-        known: dict[str, NfsRecord] = {}
+        records_now: dict[str, NfsRecord] = {}
         records: list[NfsRecord] = []
         skipped: list[str] = []
         cut_off = bool(text) and not text.endswith("\n")
@@ -80,19 +80,23 @@ class MountstatsParser:
                 head = chunk.partition("\n")[0]
                 device, mount_point, fstype = _head(head)
                 if is_wanted(mount_point, device, fstype):
-                    records.append(self._record(device, mount_point, fstype, chunk[len(head) :], known))
+                    records.append(self._record(device, mount_point, fstype, chunk[len(head) :], records_now))
             except RecordError as error:
                 skipped.append(error.reason)
-        self._known = known
+        self._records = records_now
         return Mountstats(tuple(records), tuple(skipped))
 
-    def _record(self, device: str, mount_point: str, fstype: str, text: str, known: dict[str, NfsRecord]) -> NfsRecord:
+    def _record(
+        self, device: str, mount_point: str, fstype: str, text: str, records_now: dict[str, NfsRecord]
+    ) -> NfsRecord:
         age = _AGE.search(text)
         if age is None:
             raise RecordError("malformed_age", f"{device} has no age line")
         rest = f"{text[: age.start()]}{text[age.end() :]}"
         counters = _without_idle_seconds(rest)
-        record = known[counters] = known.get(counters) or self._known.get(counters) or _record(device, rest)
+        record = records_now[counters] = (
+            records_now.get(counters) or self._records.get(counters) or _record(device, rest)
+        )
         return record._replace(device=device, mount_point=mount_point, fstype=fstype, age_s=_age(age[1]))
 
 

@@ -119,21 +119,21 @@ class EveryNamespace:
         began = self._cpu_clock()
         others: dict[str, Procfs] = {}
         hidden: dict[str, Procfs] = {}
-        known, unreadable = of_host, []
+        covered, unreadable = of_host, []
         for namespace in _namespaces(self._host.root).values():
-            if namespace.superblocks <= known:
+            if namespace.superblocks <= covered:
                 continue
             number = next((number for number in namespace.processes if self._may_read(number)), None)
             if number is None:
                 unreadable.append(namespace)
                 continue
             others[number] = self._others.get(number) or self._of_process(number)
-            known |= namespace.superblocks
+            covered |= namespace.superblocks
         for namespace in unreadable:
-            if not namespace.superblocks <= known:
+            if not namespace.superblocks <= covered:
                 number = namespace.processes[0]
                 hidden[number] = self._hidden.get(number) or self._of_process(number)
-                known |= namespace.superblocks
+                covered |= namespace.superblocks
         self._others, self._hidden, self._is_due = others, hidden, False
         self._search_s = self._cpu_clock() - began
 
@@ -164,17 +164,17 @@ def _namespaces(root: Path) -> Mapping[bytes, _Namespace]:
     return found
 
 
-def _look(folder: Path, known: Collection[bytes]) -> tuple[bytes, frozenset[str]]:
+def _look(folder: Path, seen_lines: Collection[bytes]) -> tuple[bytes, frozenset[str]]:
     """Return the first line of mountinfo of a process, and its NFS superblocks. Both are empty for an ended process.
 
-    The superblocks are empty if the line is known, because one page is then enough.
+    The superblocks are empty for a line that was seen, because one page is then enough.
     """
     try:
         descriptor = os.open(folder / "mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         try:
             pieces = [os.read(descriptor, _PAGE_BYTES)]
             first_line = pieces[0].partition(b"\n")[0]
-            if first_line in known:
+            if first_line in seen_lines:
                 return first_line, frozenset()
             while piece := os.read(descriptor, _PAGE_BYTES * 64):
                 pieces.append(piece)

@@ -83,14 +83,14 @@ class Procfs:
         self._mounts_hash = hash(b"")  # hash of mountinfo, because the text of 100,000 mounts has 30 MB
         self._table = MountTable(parse_mountinfo(""))
 
-    def read(self, known: Collection[str] = ()) -> Reading:
-        """Read the present state of the client, without the counters of `known` superblocks (`major:minor`).
+    def read(self, others: Collection[str] = ()) -> Reading:
+        """Read the present state of the client, without the counters of `others`, superblocks by `major:minor` that another reading has.
 
         Raises:
             SourceError: a file cannot be read. The message contains the remedy.
         """
         try:
-            reading = self._read(self._pid, known)
+            reading = self._read(self._pid, others)
         except OSError as error:
             if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
@@ -128,7 +128,7 @@ class Procfs:
             log.warning("reading the exporter's own mounts, other mount namespaces stay invisible: %s", _advice(reason))
         return reading
 
-    def _read(self, pid: str, known: Collection[str]) -> Reading:
+    def _read(self, pid: str, others: Collection[str]) -> Reading:
         folder = f"{self.root}/{pid}"
         mountinfo, mountstats = f"{folder}/mountinfo", f"{folder}/mountstats"
         mounts = _read(mountinfo)
@@ -136,7 +136,7 @@ class Procfs:
         self._see(mounts)
         if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
             raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
-        counters = self._parser.parse(text, self._table.wanted_besides(known))
+        counters = self._parser.parse(text, self._table.wanted_besides(others))
         reading = self._table.join(counters)
         if UNMATCHED in reading.skipped:
             # A mount came between the two files.

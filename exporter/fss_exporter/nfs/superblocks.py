@@ -13,7 +13,7 @@ from typing import Final
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model.service_table import SeriesKey
-from fss_exporter.nfs.mount_services import BY_NAME, KnownService, Services
+from fss_exporter.nfs.mount_services import BY_NAME, MountStorage, Services
 from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.mountstats import IsWanted
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord, is_tcp
@@ -30,7 +30,7 @@ class Superblock:
     key: SeriesKey  # labels of the series
     encrypted: bool  # True with in-transit TLS
     mounts: tuple[NfsMount, ...]  # every visible mount of the superblock
-    known: KnownService  # the service behind the superblock
+    storage: MountStorage  # the service behind the superblock
     record: NfsRecord  # the counters
     life: int | None = None  # number that the kernel gives no other life of this device number. None if unknown, or old
     unread_s: float = 0.0  # seconds for which nobody could have read the superblock, if it is younger than these
@@ -82,8 +82,8 @@ class MountTable:
         self._identities = {number: _identity(tuple(group), address_map, services) for number, group in mounts.items()}
         self.mountinfo = mountinfo
         self._present = frozenset(self._identities)
-        self._known: Collection[str] = ()
-        self._names_of_known: frozenset[tuple[str, str, str]] = frozenset()
+        self._others: Collection[str] = ()
+        self._names_of_others: frozenset[tuple[str, str, str]] = frozenset()
         self._unresolved = frozenset(
             mount.address for mount in mountinfo.mounts if address_map.is_unresolved(mount.address)
         )
@@ -93,13 +93,13 @@ class MountTable:
         unwanted = self.mountinfo.unwanted
         return not unwanted or hash((mount_point, device, fstype)) not in unwanted
 
-    def wanted_besides(self, known: Collection[str]) -> IsWanted:
-        """Return the test of records of selected mounts whose superblocks (`major:minor`) are not all known."""
-        if known is not self._known:
-            unknown = {name for (name, _), number in self._numbers.items() if number not in known}
-            self._known = known
-            self._names_of_known = frozenset(name for name, _ in self._numbers) - unknown
-        names = self._names_of_known
+    def wanted_besides(self, others: Collection[str]) -> IsWanted:
+        """Return the test of records of selected mounts whose superblocks (`major:minor`) are not all among the others."""
+        if others is not self._others:
+            unknown = {name for (name, _), number in self._numbers.items() if number not in others}
+            self._others = others
+            self._names_of_others = frozenset(name for name, _ in self._numbers) - unknown
+        names = self._names_of_others
         if not names:
             return self.is_wanted
         return lambda *name: name not in names and self.is_wanted(*name)
@@ -139,13 +139,13 @@ def _ordinals(names: Iterable[tuple[str, str, str]]) -> list[tuple[tuple[str, st
 
 def _identity(
     mounts: tuple[NfsMount, ...], address_map: AddressMap, services: Services
-) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], KnownService]:
-    """Return the fields `key` to `known` of a superblock."""
+) -> tuple[SeriesKey, bool, tuple[NfsMount, ...], MountStorage]:
+    """Return the fields `key` to `storage` of a superblock."""
     address = mounts[0].address
     # A bind mount of a sub-directory names the sub-directory; the export itself is the shortest name around.
     device = min((mount.device for mount in mounts), key=lambda name: (len(name), name))
     server, export = split_device(device)
     key = SeriesKey(address_map.mount_target(address) or server, server, export)
-    known = services.of(key, mounts[0].fstype, is_tcp=is_tcp(mounts[0].options))
+    storage = services.of(key, mounts[0].fstype, is_tcp=is_tcp(mounts[0].options))
     encrypted = is_forwarder(address) or mounts[0].options.get("xprtsec", "none") != "none"
-    return key._replace(service=known.service.name), encrypted, mounts, known
+    return key._replace(service=storage.service.name), encrypted, mounts, storage

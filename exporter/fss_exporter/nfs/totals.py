@@ -92,7 +92,7 @@ class MountTotals:
 
     def include(self, superblock: Superblock, weights: Mapping[str, float] = FIXED_COSTS) -> None:
         """Add totals at zero for every operation of a superblock. `weights` are costs by operation."""
-        rule = superblock.known.cost
+        rule = superblock.storage.cost
         self.has_cost |= rule != "unknown"
         for name, counters in superblock.record.operations.items():
             if name not in self.operations and len(self.operations) < MOST_OPERATIONS:

@@ -140,9 +140,9 @@ class Collectors(Collector):
             for collected in source.collect():
                 families.append(collected)  # noqa: PERF402  # list() would lose all families to the last one's failure
         except BaseException as failure:  # noqa: BLE001  # any error costs this collector only, SystemExit too
-            known = isinstance(failure, FssError)
-            message = f"collector {name} failed: {failure if known else repr(failure)}"
-            self._log_once.failed(name, message, level=logging.ERROR, error=None if known else failure)
+            is_expected = isinstance(failure, FssError)
+            message = f"collector {name} failed: {failure if is_expected else repr(failure)}"
+            self._log_once.failed(name, message, level=logging.ERROR, error=None if is_expected else failure)
             return families, False
         self._log_once.works(name, f"collector {name} works again")
         return families, True
@@ -150,6 +150,6 @@ class Collectors(Collector):
 
 def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Metric]:
     yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
-    known = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
-    last = ((labels, timestamp) for labels, timestamp in known if timestamp is not None)
+    times = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
+    last = ((labels, timestamp) for labels, timestamp in times if timestamp is not None)
     yield family("fss_collector_last_success_timestamp_seconds", last)

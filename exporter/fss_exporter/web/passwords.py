@@ -45,12 +45,12 @@ class Passwords:
             return False
         user, password = given
         proof = self._proof(user, users.get(user, ""), password)
-        known = self._recall(proof)
-        if known is None:
+        is_right = self._recall(proof)
+        if is_right is None:
             with self._one_at_a_time.turn():
-                known = _matches(users, user, password[:_BCRYPT_BYTES])
-            self._remember(proof, known=known)
-        return known
+                is_right = _matches(users, user, password[:_BCRYPT_BYTES])
+            self._remember(proof, is_right=is_right)
+        return is_right
 
     def _proof(self, user: str, stored: str, password: bytes) -> bytes:
         """Return the keyed hash that stands for a password. A user with a new hash has another proof."""
@@ -60,16 +60,16 @@ class Passwords:
 
     def _recall(self, proof: bytes) -> bool | None:
         with self._lock:
-            for known, remembered in self._remembered.items():
+            for is_right, remembered in self._remembered.items():
                 if proof in remembered:
                     remembered.move_to_end(proof)
-                    return known
+                    return is_right
         return None
 
-    def _remember(self, proof: bytes, *, known: bool) -> None:
+    def _remember(self, proof: bytes, *, is_right: bool) -> None:
         """Remember a result in place of the longest unused result of the same kind."""
         with self._lock:
-            remembered = self._remembered[known]
+            remembered = self._remembered[is_right]
             remembered[proof] = None
             if len(remembered) > _REMEMBERED:
                 remembered.popitem(last=False)

@@ -66,11 +66,11 @@ def attributed(requests: ByClient, before: Owners, now: Owners, born: Mapping[st
     `born` has the addresses of the clients born in the interval by number.
     """
     result = Attributed()
-    known: dict[str, tuple[Owner | None, frozenset[str]]] = {}
+    owners_of: dict[str, tuple[Owner | None, frozenset[str]]] = {}
     for (client, procedure), own in requests.items():
-        if client not in known:
-            known[client] = possible_owners(client, before, now, born.get(client, frozenset()))
-        owner, several = known[client]
+        if client not in owners_of:
+            owners_of[client] = possible_owners(client, before, now, born.get(client, frozenset()))
+        owner, several = owners_of[client]
         result.ambiguous |= several
         if owner is not None:
             place = (owner.address, class_of(procedure))
@@ -91,8 +91,8 @@ def with_earlier(requests: ByClient, earlier: ByClient, born: Container[str]) ->
 
 
 @dataclass(slots=True)
-class _KnownCalls:
-    """The known calls of an owner."""
+class _OwnerCalls:
+    """The calls of an owner by mountstats and by the tables."""
 
     clients: frozenset[str]  # numbers of the RPC clients
     superblocks: frozenset[str]  # `major:minor`
@@ -118,7 +118,7 @@ class CallAgreement:
     """The counts of every owner up to the last look."""
 
     def __init__(self) -> None:
-        self._known: dict[Owner, _KnownCalls] = {}
+        self._by_owner: dict[Owner, _OwnerCalls] = {}
 
     def check(
         self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
@@ -131,22 +131,22 @@ class CallAgreement:
         numbered = tuple(
             {superblock.number: superblock.record for superblock in reading.superblocks} for reading in readings
         )
-        clients, known, failed = owners.clients, {}, set()
+        clients, calls, failed = owners.clients, {}, set()
         for owner, numbers in owners.superblocks.items():
             before, after = (
                 _calls([records[number].operations for number in numbers if number in records]) for records in numbered
             )
-            old = self._known.get(owner)
-            now = _KnownCalls(clients.get(owner, frozenset()), numbers, before)
+            old = self._by_owner.get(owner)
+            now = _OwnerCalls(clients.get(owner, frozenset()), numbers, before)
             if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
                 now.counted, now.ranges = old.counted, old.ranges
                 now.counted.update(counted.get(owner, {}))
             if not now.holds(before, after):
                 failed.add(owner)
-                now = _KnownCalls(now.clients, numbers, before)
+                now = _OwnerCalls(now.clients, numbers, before)
                 now.holds(before, after)
-            known[owner] = now
-        self._known = known
+            calls[owner] = now
+        self._by_owner = calls
         return frozenset(failed)
 
 

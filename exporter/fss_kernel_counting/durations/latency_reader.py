@@ -152,9 +152,9 @@ class LatencyReader:
         interval = attributed(with_earlier(requests, self._hidden, born), previous, self._owners, born)
         self._hidden = interval.hidden
         failed = self._agreement.check(self._owners, interval.calls, (reading, after))
-        known = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
-        paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & known
-        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & known)
+        present = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
+        paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & present
+        checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & present)
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
         self.totals = self.totals.plus(interval.places, paused, checks)

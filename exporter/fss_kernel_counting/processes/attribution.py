@@ -57,7 +57,7 @@ class Places:
         self._by_address: dict[tuple[str, int], Place] = {}
         for superblock in superblocks:
             version = 4 if superblock.mounts and superblock.mounts[0].fstype == _NFS4 else 3
-            place = Place(superblock.key.address, version, superblock.known.cost)
+            place = Place(superblock.key.address, version, superblock.storage.cost)
             self._by_device[device_of(superblock.number)] = place
             self._by_address.setdefault((place.address, version), place)
 

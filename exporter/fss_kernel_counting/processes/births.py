@@ -77,19 +77,19 @@ class FamilyTree:
             else:
                 self._moved(int(values["pid"]), int(values["dst_root"]), str(values["dst_path"]))
                 filled.pop(int(values["common_pid"]), None)
-        for known in (self._lineages, self._leaders, self._names, self._groups):
-            for oldest in list(known)[: max(0, len(known) - _MOST_KEPT)]:
-                del known[oldest]
+        for of_process in (self._lineages, self._leaders, self._names, self._groups):
+            for oldest in list(of_process)[: max(0, len(of_process) - _MOST_KEPT)]:
+                del of_process[oldest]
 
     def forget(self) -> None:
         """Drop what is known, because births were lost: a number may belong to another process by now."""
-        for known in (self._lineages, self._leaders, self._names, self._groups):
-            known.clear()
+        for of_process in (self._lineages, self._leaders, self._names, self._groups):
+            of_process.clear()
 
     def _born(self, values: Mapping[str, int | str], filled: tuple[int, str] | None) -> None:
         child, parent, flags = int(values["pid"]), int(values["common_pid"]), int(values["clone_flags"])
-        for known in (self._lineages, self._leaders, self._names):
-            known.pop(child, None)  # entry of a process that had the number before
+        for of_process in (self._lineages, self._leaders, self._names):
+            of_process.pop(child, None)  # entry of a process that had the number before
         if flags & _CLONE_THREAD:
             self._leaders[child] = self._leader(parent)
             return

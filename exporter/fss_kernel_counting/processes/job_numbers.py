@@ -21,11 +21,11 @@ class JobNumbers:
 
     def __init__(self, procfs: Path) -> None:
         self._procfs = procfs
-        self._known: dict[str, str] = {}
+        self._numbers: dict[str, str] = {}
 
     def learn(self, process: str, job: str) -> None:
         """Look into the environment of a process of the job, if its number is not known."""
-        if not is_sluid(job) or job in self._known or len(self._known) >= _MOST_KEPT:
+        if not is_sluid(job) or job in self._numbers or len(self._numbers) >= _MOST_KEPT:
             return
         try:
             with (self._procfs / process / "environ").open("rb") as file:
@@ -33,8 +33,8 @@ class JobNumbers:
         except OSError:
             return
         if match:
-            self._known[job] = match[1].decode()
+            self._numbers[job] = match[1].decode()
 
     def named(self, job: str) -> str:
         """Return the job with its number in front, if the number is known."""
-        return f"{self._known[job]} ({job})" if job in self._known else job
+        return f"{self._numbers[job]} ({job})" if job in self._numbers else job

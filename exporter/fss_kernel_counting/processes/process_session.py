@@ -236,13 +236,13 @@ def missing(tracefs: Tracefs) -> dict[str, str]:
     needed_of_parts = [(part, event, needed) for part, (event, _, _, needed) in _TABLES.items()]
     for part, event, needed in (*needed_of_parts, *((BIRTHS, event, wanted) for event, wanted in EVENTS.items())):
         try:
-            known = tracefs.event(event).fields
+            fields = tracefs.event(event).fields
         except Unavailable as reason:
             reasons[part] = str(reason)
             continue
-        if not known:
+        if not fields:
             reasons[part] = _NO_EVENT.format(event)
-        elif lacking := needed - known.keys():
+        elif lacking := needed - fields.keys():
             reasons[part] = f"{event} has no field {', '.join(sorted(lacking))}"
     try:
         if not any(tracefs.has(f"events/{event}") for event in thread_tables.DIRTIED):

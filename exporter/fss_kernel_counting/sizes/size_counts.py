@@ -78,7 +78,9 @@ class Counts:
 
 def weighted(reading: Reading) -> dict[str, Superblock]:
     """Return the superblocks whose service counts READs and WRITEs by size (cost rule `weighted`), by `major:minor`."""
-    return {superblock.number: superblock for superblock in reading.superblocks if superblock.known.cost == "weighted"}
+    return {
+        superblock.number: superblock for superblock in reading.superblocks if superblock.storage.cost == "weighted"
+    }
 
 
 def by_superblock(
@@ -89,7 +91,7 @@ def by_superblock(
     `transfers` are by operation and device number. `present` is the `major:minor` of every visible mount.
     """
     names = {device_of(number): number for number in {*numbers, *present}} if any(transfers.values()) else {}
-    known: dict[str, dict[str, CountedTransfers]] = {operation: {} for operation in transfers}
+    visible: dict[str, dict[str, CountedTransfers]] = {operation: {} for operation in transfers}
     invisible = dict.fromkeys(transfers, NO_TRANSFERS)
     for operation, by_device in transfers.items():
         for device, added in by_device.items():
@@ -97,8 +99,8 @@ def by_superblock(
             if number is None:
                 invisible[operation] = invisible[operation].plus(added)
             elif number in numbers:
-                known[operation][number] = added
-    return known, invisible
+                visible[operation][number] = added
+    return visible, invisible
 
 
 def device_of(number: str) -> int:

@@ -39,9 +39,9 @@ NAS_CAPACITY = Claim("apsara-nas", "capacity", 10_000 * 1024**3, server="*.nas.a
 def test_what_an_operator_says_counts_more_than_a_name_and_a_name_more_than_a_guess(
     claims: tuple[Claim, ...], server: str, fstype: str, service: str, cost: str, *, stated: bool
 ) -> None:
-    known = Services(claims).of(SeriesKey("10.0.0.3", server, "/a"), fstype)
+    storage = Services(claims).of(SeriesKey("10.0.0.3", server, "/a"), fstype)
 
-    assert (known.service.name, known.cost, known.stated) == (service, cost, stated)
+    assert (storage.service.name, storage.cost, storage.stated) == (service, cost, stated)
 
 
 def test_ceilings_are_known_where_kind_and_capacity_are() -> None:

@@ -196,7 +196,7 @@ def test_a_mount_over_another_transport_is_no_oci_file_storage_and_that_is_said(
     facts = client(("proto=tcp", f"proto={transport}"))
     assert facts.reading is not None
     (superblock,) = facts.reading.superblocks
-    assert superblock.known.service is NONE
+    assert superblock.storage.service is NONE
     (only,) = findings_of(facts, "transport")
     assert only.severity is Severity.WARNING
     assert only.message == f"proto={transport}: OCI File Storage speaks TCP only, nothing is estimated"

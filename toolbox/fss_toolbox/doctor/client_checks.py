@@ -60,9 +60,9 @@ def _readable(facts: ClientFacts) -> Iterator[Finding]:
 
 
 def _version(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
-    version, fstype, known = superblock.record.options.get("vers", ""), superblock.record.fstype, superblock.known
-    if known.stated and known.service is not NONE:
-        yield finding_of("service.stated", subject, service=known.service.title)
+    version, fstype, storage = superblock.record.options.get("vers", ""), superblock.record.fstype, superblock.storage
+    if storage.stated and storage.service is not NONE:
+        yield finding_of("service.stated", subject, service=storage.service.title)
     elif fstype != "nfs" or not version.startswith("3"):
         yield finding_of("version.other", subject, version=version or fstype)
     elif not is_tcp(superblock.record.options):
@@ -91,7 +91,7 @@ def _nconnect(superblock: Superblock, subject: str, facts: ClientFacts) -> Itera
     if superblock.record.fstype != "nfs" or not is_tcp(options):
         return
     count = whole_number(options.get("nconnect")) or len(superblock.record.transports) or 1
-    if count >= _NCONNECT or superblock.known.service is not OCI_FSS:
+    if count >= _NCONNECT or superblock.storage.service is not OCI_FSS:
         # The advice is Oracle's. The document of another service has no advice about nconnect.
         yield finding_of("nconnect.enough", subject, connections=f"{count} connection{'s' if count > 1 else ''}")
     elif count > 1:
@@ -142,7 +142,7 @@ def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator
     if most >= _SLOTS:
         return
     of_table = {"first": first, "most": most, "wanted": _SLOTS, "setting": _FIRST_SLOTS}
-    if superblock.known.service is APSARA_NAS:
+    if superblock.storage.service is APSARA_NAS:
         now, then = (slots / _NAS_SECONDS for slots in (most, _SLOTS))
         yield finding_of("slot-table.nas", subject, now=now, then=then, **of_table)
         return
@@ -154,7 +154,7 @@ def _slots(superblock: Superblock, subject: str, facts: ClientFacts) -> Iterator
 
 def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterator[Finding]:
     """Check READDIRPLUS for Apsara NAS, because listing a large directory with attributes is slow there."""
-    if superblock.known.service is not APSARA_NAS or "nordirplus" in superblock.record.options:
+    if superblock.storage.service is not APSARA_NAS or "nordirplus" in superblock.record.options:
         return
     many = superblock.record.operations.get("READDIRPLUS")
     if many is not None and many.operations:
@@ -185,7 +185,7 @@ def check_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
     A client can want the whole read bandwidth of a mount target's ceilings.
     """
     superblocks = facts.reading.superblocks if facts.reading else ()
-    others = {superblock.key.address for superblock in superblocks if superblock.known.service is not OCI_FSS}
+    others = {superblock.key.address for superblock in superblocks if superblock.storage.service is not OCI_FSS}
     connections: Counter[str] = Counter()
     for superblock in superblocks:
         connections |= Counter({superblock.mounts[0].address: len(superblock.record.transports)})

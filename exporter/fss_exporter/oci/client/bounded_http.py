@@ -107,9 +107,9 @@ class _BoundedAdapter(OCIHTTPAdapter):  # type: ignore[misc]
         _use_deadlines(self.poolmanager)
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
-        is_known = proxy in self.proxy_manager
+        has_manager = proxy in self.proxy_manager
         manager = super().proxy_manager_for(proxy, **options)
-        if not is_known:
+        if not has_manager:
             _use_deadlines(manager)
         return manager
 

@@ -203,11 +203,11 @@ class Session:
             if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, with its own clock
                 self._note_clock(error.headers)
             ended = self._held.token.advice(self._now()) if self._held.token else ""
-            known = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked), ended=ended)
-            if known is None:
+            failure = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked), ended=ended)
+            if failure is None:
                 raise
-            outcome = "" if isinstance(error, CircuitBreakerError) else known.outcome
-            raise known from error
+            outcome = "" if isinstance(error, CircuitBreakerError) else failure.outcome
+            raise failure from error
         else:
             outcome = "ok"
             return answer

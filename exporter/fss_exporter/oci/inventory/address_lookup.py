@@ -74,10 +74,10 @@ class AddressLookup:
             self._looked_for.add(target.id)
             progress()
 
-    def _look_up(self, operation: str, call: Callable[[str], _Answer], ocid: str, known: dict[str, _Answer]) -> bool:
+    def _look_up(self, operation: str, call: Callable[[str], _Answer], ocid: str, answers: dict[str, _Answer]) -> bool:
         """Look up one OCID. Return whether further lookups in the subnet make sense."""
         try:
-            known[ocid] = call(ocid)
+            answers[ocid] = call(ocid)
         except CloudError as error:
             self._report(operation, error)
             return not isinstance(error, NotAuthorized | Unreachable)

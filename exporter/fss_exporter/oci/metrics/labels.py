@@ -131,7 +131,7 @@ class StreamLabels:
         self._place = place
         self._rule = rule
         self._inventory = inventory
-        self._known: dict[Key, LabelledStream] = {}
+        self._streams: dict[Key, LabelledStream] = {}
         names = rule.dimensions + dimensions
         self._length = len(names)
         getter = itemgetter(*names)
@@ -142,17 +142,17 @@ class StreamLabels:
     @property
     def unknown(self) -> frozenset[Key]:
         """Keys of streams whose resource is not in the inventory."""
-        return frozenset(key for key, stream in self._known.items() if stream.labels is None)
+        return frozenset(key for key, stream in self._streams.items() if stream.labels is None)
 
     def use(self, inventory: Inventory) -> None:
         """Use another inventory from now on. Unchanged labels stay the same objects."""
         self._inventory = inventory
-        for key, stream in list(self._known.items()):
+        for key, stream in list(self._streams.items()):
             labels = self.labels(key)
             if labels is None:
-                del self._known[key]
+                del self._streams[key]
             elif labels != stream.labels:
-                self._known[key] = LabelledStream(stream.key, labels)
+                self._streams[key] = LabelledStream(stream.key, labels)
 
     def labels(self, key: Key) -> Labels | None:
         """Return the labels of a key, None for a resource missing in the inventory, and for a key of another metric."""
@@ -170,10 +170,10 @@ class StreamLabels:
             ValueError: UTF-8 cannot encode a value.
         """
         values = self._key_of(dimensions)
-        stream = self._known.get(values)
+        stream = self._streams.get(values)
         if stream is None:
             "".join(values).encode()  # refuses half a character, which `/metrics` could not show
             key = tuple(map(intern, self._rule.identity(values)))  # the same OCIDs come in every metric
-            stream = self._known.setdefault(key, LabelledStream(key, self.labels(key)))
-            self._known[values] = stream
+            stream = self._streams.setdefault(key, LabelledStream(key, self.labels(key)))
+            self._streams[values] = stream
         return stream

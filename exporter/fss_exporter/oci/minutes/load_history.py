@@ -60,9 +60,9 @@ class LoadHistory:
 
     def forget(self, targets: Iterable[str], oldest: int) -> None:
         """Drop mount targets that are not among `targets`, and loads whose newest minute ends before `oldest`."""
-        known = set(targets)
+        kept = set(targets)
         self._minutes = {
-            key: minutes for key, minutes in self._minutes.items() if key[0] in known and max(minutes) >= oldest
+            key: minutes for key, minutes in self._minutes.items() if key[0] in kept and max(minutes) >= oldest
         }
 
     def loads(self) -> Mapping[str, tuple[ResourceLoad, ...]]:

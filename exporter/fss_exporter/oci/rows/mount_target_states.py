@@ -46,8 +46,8 @@ def judged_mount_targets(
         return
 
     def name_of(ocid: str) -> str:
-        known = inventory.file_systems.get(ocid)
-        return known.name if known else ""
+        system = inventory.file_systems.get(ocid)
+        return system.name if system else ""
 
     for key, target in inventory.mount_targets.items():
         if key in poll.targets:
@@ -100,8 +100,8 @@ def _loads(figures: TargetFigures, limits: Limits, now: float) -> Iterator[Evide
     for resource, subject in _SUBJECTS.items():
         limit: float | None = getattr(limits, CEILINGS[resource])
         if limit:
-            known = loads.get(resource)
-            yield Evidence(subject, None if known is None else _share(known, limit, now))
+            newest = loads.get(resource)
+            yield Evidence(subject, None if newest is None else _share(newest, limit, now))
 
 
 def _share(load: ResourceLoad, limit: float, now: float) -> KnownFigure:

@@ -2,9 +2,10 @@
 
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Json, Panel, Query, graph, line
-from tools.dashboards.words import WEEK_AGO, ceiling
+from tools.dashboards.tables import Column, table
+from tools.dashboards.words import RESOURCE_WORDS, WEEK_AGO, ceiling
 
-from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.model.thresholds import CEILING_LEVELS, WARNING_RATIO
 
 THIS = 'mount_target_id="$mount_target", mount_target_id!=""'
 """Series of servers that are no mount target have no OCID, and an empty variable would find them."""
@@ -58,11 +59,38 @@ def _bandwidth(kind: str, advice: str) -> Panel:
     )
 
 
+def _heading(level: float) -> str:
+    return f"{100 * level:.0f} %"
+
+
+HOW_LONG = table(
+    "Minutes near each ceiling, 30 days",
+    "Minutes of the last 30 days in which the load was at or above a share of the ceiling. A minute that OCI did not tell is not counted. Hours at 98 %: "
+    "the mount target was full, and its clients waited.",
+    *(
+        Query(
+            f'max by (resource) (increase(fss_mount_target_near_ceiling_minutes_total{{level="{level:g}", {THIS}}}[30d]))',
+            _heading(level),
+        )
+        for level in CEILING_LEVELS
+    ),
+    columns={
+        "resource": Column("Ceiling", words=RESOURCE_WORDS, least=130),
+        **{_heading(level): Column(f"{_heading(level)} or more", unit="none", width=120) for level in CEILING_LEVELS},
+    },
+    sort_by=f"{_heading(WARNING_RATIO)} or more",
+    empty="No poller reports minutes near a ceiling.",
+    width=12,
+    height=9,
+)
+
+
 PEAKS_AND_BANDWIDTH = Section(
     "Peaks and bandwidth",
     [
         _PEAKS,
         _bandwidth("read", "Near the ceiling: spread readers over mount targets, or a shape with more bandwidth."),
         _bandwidth("write", "Near the ceiling: spread writers over mount targets."),
+        HOW_LONG,
     ],
 )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) for a warning
 CRITICAL_RATIO = 0.95  # Share of a ceiling for a critical alert
+CEILING_LEVELS = (WARNING_RATIO, CRITICAL_RATIO, 0.98)  # Shares of a ceiling whose minutes are counted
 LATENCY_WARNING_RATIO = 0.80  # Share of a latency objective for a warning
 LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical alert: the objective itself
 

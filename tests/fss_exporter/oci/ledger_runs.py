@@ -15,6 +15,7 @@ from fss_exporter.errors import Unreachable
 from fss_exporter.oci.ledger import MINUTE
 from fss_exporter.oci.ledger.ledger_file import dump, load
 from fss_exporter.oci.minute_metrics import BY_MINUTE
+from fss_exporter.settings import LimitSettings
 
 NAMES = ("a", "b")
 READ = "MountTargetReadThroughput"
@@ -28,6 +29,7 @@ class LedgerRun:
     cloud: FakeCloud = field(default_factory=lambda: FakeCloud([mount_target(name) for name in NAMES]))
     held_back: dict[int, int] = field(default_factory=dict)  # minutes that a minute comes late, by its number
     down: bool = False
+    limits: LimitSettings = field(default_factory=LimitSettings)
 
     def __post_init__(self) -> None:
         self.cloud.has_file_systems, self.cloud.names, self.cloud.figure = True, BY_MINUTE, self._figure
@@ -38,7 +40,7 @@ class LedgerRun:
         """Use a new exporter from now on, which lists resources in each minute."""
         self.poll = poll
         oci = poll.settings.oci.model_copy(update={"inventory_interval": 60.0})
-        poll.settings = poll.settings.model_copy(update={"oci": oci})
+        poll.settings = poll.settings.model_copy(update={"oci": oci, "limits": self.limits})
 
     def restart(self) -> None:
         """Begin a new exporter with what the old one kept."""
@@ -75,9 +77,9 @@ class Situation:
     events: tuple[str, ...] = ()  # of each poll: `flap`, `skip`, `down`, `restart`, `restart twice` or nothing
     held_back: Mapping[int, int] = field(default_factory=dict)
 
-    def played(self) -> LedgerRun:
+    def played(self, limits: LimitSettings | None = None) -> LedgerRun:
         """Play the events, and then half an hour in which all is well."""
-        run = LedgerRun(held_back=dict(self.held_back))
+        run = LedgerRun(held_back=dict(self.held_back), limits=limits or LimitSettings())
         run.poll.minute()
         for event in self.events:
             run.cloud.unlisted = ("a",) if event == "flap" else ()

@@ -8,7 +8,7 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 12:04 to 12:05. A minute is complete when the clock has reached the end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -112,6 +112,13 @@ class Tally:
 
 Tallies = dict[Key, Tally]
 """The tallies of one metric, by series."""
+
+
+def forget_gone(tallies: Tallies, known: Container[str], now_minute: int) -> None:
+    """Drop the tallies of resources that are not among the `known` OCIDs, and whose minutes cannot come again."""
+    furthest = now_minute - FURTHEST_MINUTES * MINUTE
+    for key in [key for key, tally in tallies.items() if key[0] not in known and tally.minutes.newest < furthest]:
+        del tallies[key]
 
 
 class Ledger:

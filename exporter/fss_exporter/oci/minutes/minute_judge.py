@@ -15,9 +15,19 @@ from fss_exporter.model import minute_verdict
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, RequestKind, RequestStream, Served
 from fss_exporter.oci.cloud_client import Points
-from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of
+from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of, limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Key, Ledger, Minutes, Tallies, Tally
+from fss_exporter.oci.ledger import (
+    FURTHEST_MINUTES,
+    GIVE_UP_MINUTES,
+    MINUTE,
+    Key,
+    Ledger,
+    Minutes,
+    Tallies,
+    Tally,
+    forget_gone,
+)
 from fss_exporter.oci.minute_metrics import (
     CONNECTIONS,
     ESTIMATED_FROM,
@@ -32,8 +42,16 @@ from fss_exporter.oci.minute_metrics import (
     WRITE_THROUGHPUT,
     WRITES,
 )
-from fss_exporter.oci.minutes.load_history import KEPT_SECONDS, LOAD_MINUTES, LoadHistory, Resource, ResourceLoad
+from fss_exporter.oci.minutes.load_history import (
+    KEPT_SECONDS,
+    LOAD_MINUTES,
+    LoadHistory,
+    Resource,
+    ResourceLoad,
+    Source,
+)
 from fss_exporter.oci.minutes.mount_target_estimates import estimate
+from fss_exporter.oci.minutes.near_ceiling_minutes import NearCeilingMinutes
 from fss_exporter.oci.minutes.open_minutes import OpenMinutes, is_reported, without_latency
 from fss_exporter.settings import Settings
 
@@ -80,6 +98,8 @@ class TargetFigures:
     loads: tuple[ResourceLoad, ...] = ()
     estimate: Estimate | None = None  # estimate of the newest minute
     estimated_operations: float | None = None  # estimated I/O operations of all counted minutes
+    # counted minutes at or above a level of a ceiling, by resource and level
+    near_ceiling_minutes: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -108,6 +128,7 @@ class MinuteJudge:
         self._settings = settings
         self._awaited: Mapping[str, int] = {}
         self._history = LoadHistory()
+        self._near_ceiling = NearCeilingMinutes(ledger)
         self._targets: dict[str, _TargetState] = {}
         self._verdicts: Tallies = self._ledger.tallies("verdicts")
         self._operations: Tallies = self._ledger.tallies("estimated operations")
@@ -147,6 +168,9 @@ class MinuteJudge:
                 else:
                     self._judge(target.id, state, minute, self._minute(target, minute, missing))
         self._awaited = waits
+        settings = self._settings()
+        limits = {target.id: limits_of(target, settings) for target in inventory.mount_targets.values()}
+        self._near_ceiling.count(limits, now_minute, has_measured_iops=IOPS in answered)
         self._forget(inventory.mount_targets, now_minute)
 
     def figures(self) -> Mapping[str, TargetFigures]:
@@ -161,12 +185,17 @@ class MinuteJudge:
                 loads.get(target, ()),
                 state.estimate,
                 operations.totals[""] if operations else None,
+                self._near_ceiling.of(target),
             )
         return figures
 
     def _receive_load(self, metric: str, key: Key, points: Points) -> None:
         self._open.add(metric, key, points)
-        self._history.add(key[0], _MEASURED[metric], "measured", points)
+        self._add_load(key[0], _MEASURED[metric], "measured", points)
+
+    def _add_load(self, target: str, resource: Resource, source: Source, points: Points) -> None:
+        self._history.add(target, resource, source, points)
+        self._near_ceiling.add(target, resource, source, points)
 
     def _estimate(self, target: str, state: _TargetState, answered: Mapping[str, int], now_minute: int) -> None:
         """Estimate the minutes in which all requests are known."""
@@ -186,7 +215,7 @@ class MinuteJudge:
             taken.take(minute)
             if state.estimate is None or state.estimate.minute < minute:
                 state.estimate = Estimate(minute, iops)
-            self._history.add(target, "iops", "oci", {minute: iops.point})
+            self._add_load(target, "iops", "oci", {minute: iops.point})
             tally = self._operations.setdefault((target,), Tally(Minutes(self._ledger.start)))
             tally.add(iops.point * MINUTE if tally.minutes.take(minute) else 0.0)
 
@@ -263,12 +292,8 @@ class MinuteJudge:
             estimated = state.estimated or Minutes(now_minute)
             estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
             self._open.close(target, self._verdicts[target,].minutes, estimated, now_minute)
-        furthest = now_minute - FURTHEST_MINUTES * MINUTE
         for tallies in (self._verdicts, self._operations):
-            for key in [
-                key for key, tally in tallies.items() if key[0] not in targets and tally.minutes.newest < furthest
-            ]:
-                del tallies[key]
+            forget_gone(tallies, targets, now_minute)
 
 
 def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], float]) -> Iterator[RequestStream]:

@@ -31,6 +31,14 @@ def minute_rows(
         "fss_mount_target_minutes_total",
         [((*labels, *kind), number) for labels, _, figures in polled for kind, number in figures.minutes.items()],
     )
+    yield (
+        "fss_mount_target_near_ceiling_minutes_total",
+        [
+            ((*labels, *at), number)
+            for labels, _, figures in polled
+            for at, number in figures.near_ceiling_minutes.items()
+        ],
+    )
     oldest = now - settings.oci.stale_after
     yield (
         "fss_mount_target_latency_objective_ratio",

@@ -23,7 +23,7 @@ from fss_toolbox.plan.comparison import shipped_prices
 _AT = "20m"
 _RECORDED = {
     rule.name: rule.expr
-    for path in (RULES / "load.yml", RULES / "service_level.yml")
+    for path in (RULES / "load.yml", RULES / "service_level.yml", RULES / "panels.yml")
     for rule in rules_of(path)
     if not rule.is_alert
 }
@@ -678,6 +678,40 @@ def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
     ask(tmp_path, series, [(f"count by (mount_target) ({listed})", named)])
 
 
+@pytest.mark.parametrize(
+    ("series", "key", "label"),
+    [
+        ("fss_file_system_info", "file_system_id", "file_system"),
+        ("fss_export_info", "file_system_id", "file_system"),
+        ("fss_replication_info", "replication_id", "replication"),
+        ("fss_service_resource_info", "resource_id", "resource"),
+    ],
+)
+def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_place_behind_it(
+    tmp_path: Path, series: str, key: str, label: str
+) -> None:
+    tail = "ocid1.tenancy.oc1..aaaabbbbcccc"
+    places = [
+        ("acme", "r1", "home", "home, r1"),
+        ("acme", "r2", "home", "home, acme"),
+        (tail, "r2", "home", "home, bbcccc"),
+        ("acme", "r1", "twin", "twin, 000004"),
+        ("acme", "r1", "twin", "twin, 000005"),
+        ("acme", "r1", "alone", "alone"),
+    ]
+    rows = {
+        f'{series}{{instance="{pod}", tenancy="{tenancy}", region="{region}", {key}="ocid1.x..{at + 1:06}", {label}="{name}"}}': "1x20"
+        for pod in "ab"
+        for at, (tenancy, region, name, _) in enumerate(places)
+    }
+    rows['fss_file_system_info{file_system_id="ocid1.f", file_system="other"}'] = "1x20"
+    rows['fss_replication_info{replication_id="ocid1.r", replication="other"}'] = "1x20"  # another kind of thing
+    listed = _computed(_RECORDED["resource:fss_name:info"], "resource:fss_name:last")
+    named = [(f'{{name="{name}"}}', 1) for *_, name in places]
+
+    ask(tmp_path, rows, [(f"count by (name) ({listed})", [*named, ('{name="other"}', 2)])])
+
+
 def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> None:
     client = _column("client")
     row = 'address="10.0.0.1", network="%s", region="%s", mount_target_id="%s", mount_target="mt"'
@@ -725,7 +759,7 @@ def test_the_subject_of_an_alert_is_what_people_call_it(tmp_path: Path, labels: 
     _, expr, _ = _expressions(_panel("fleet", "Firing alerts"))
     series = {
         f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
-        'fss_replication_info{region="r", replication_id="1", replication="to-zurich"}': "1x20",
+        'resource:fss_name:info{region="r", replication_id="1", name="to-zurich"}': "1x20",
         f'mount_target:fss_mount_target:info{{{_OF_NAMED}, mount_target="mt-home"}}': "1x20",
     }
 
@@ -797,7 +831,7 @@ def test_a_client_that_two_jobs_scrape_costs_once(tmp_path: Path, title: str) ->
     ],
 )
 def test_what_two_pollers_in_two_pods_say_of_a_file_system_counts_once(tmp_path: Path, file: str, title: str) -> None:
-    reads, *_ = _expressions(_panel(file, title))
+    _, reads, *_ = _expressions(_panel(file, title))
     labels = 'region="r", mount_target_id="ocid1.mt", file_system_id="f", file_system="f", size="0B_to_8KiB"'
     series = {
         f'fss_file_system_read_requests_per_second{{job="p", instance="{pod}", pod="{pod}", {labels}}}': "7x20"

@@ -10,14 +10,8 @@ _SEVERITIES = {"critical": ("critical", "red"), "warning": ("warning", "orange")
 _ALERT_WIDTH = 256
 """Pixels of the longest name of an alert."""
 
-_NAMED = (
-    ("mount_target_id", "mount_target", "mount_target:fss_mount_target:info"),
-    ("file_system_id", "file_system", "fss_file_system_info"),
-    ("replication_id", "replication", "fss_replication_info"),
-    ("resource_id", "resource", "fss_service_resource_info"),
-)
-"""Alerts have OCIDs: the label, and the source of its display name."""
-_RESOURCES = ", ".join(("tenancy", "region", *(key for key, _, _ in _NAMED)))
+_RESOURCES = "tenancy, region, mount_target_id, file_system_id, replication_id, resource_id"
+"""Alerts have OCIDs. Their display names stand in two recorded series."""
 
 _SUBJECTS = (
     ("$1 $2", "([^;]+);([^;]+);.*"),
@@ -65,9 +59,8 @@ def with_subject(*selectors: str, names_of: str = "6h") -> str:
         names_of: how long the name of a resource that a dead poller listed stays known.
     """
     alerts = _firing(selectors)
-    names = "\n  or ".join(
-        f'label_replace(last_over_time({info}[{names_of}]), "name", "$1", "{name}", "(.+)")' for _, name, info in _NAMED
-    )
+    mount_targets = f'label_replace(last_over_time(mount_target:fss_mount_target:info[{names_of}]), "name", "$1", "mount_target", "(.+)")'
+    names = f"{mount_targets}\n  or last_over_time(resource:fss_name:info[{names_of}])"
     expr = (
         f"{alerts} * on ({_RESOURCES}) group_left (name) topk by ({_RESOURCES}) (1,\n  {names}\n)\n"
         f'or ignoring (name) label_replace({alerts}, "name", "$1", "address", "(.+)")'

@@ -1,5 +1,8 @@
 """file-systems.json: which file system loads its mount targets, how much it holds, how its copies and quotas are."""
 
+from collections.abc import Callable
+from functools import partial
+
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.frame import Section, dashboard, query_variable
 from tools.dashboards.panels import NEUTRAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
@@ -11,12 +14,15 @@ from tools.dashboards.words import (
     SIZES,
     TO_MOUNT_TARGET,
     largest_now,
+    with_name,
 )
 
 _THESE = 'tenancy=~"$tenancy", region=~"$region", file_system_id=~"$file_system"'
-_FILE_SYSTEM = "region, file_system_id, file_system"
-_REPLICATION = "region, replication_id, replication"
+_FILE_SYSTEM = "tenancy, region, file_system_id"
+_REPLICATION = "tenancy, region, replication_id"
 _KINDS = (("read", "READ"), ("write", "WRITE"))
+_NAMES = Query(f"group by ({_FILE_SYSTEM}, name) (resource:fss_name:info{{{_THESE}}})", "info")
+"""The rows of a table, with the display name of each file system."""
 
 
 def _each(expr: str) -> str:
@@ -24,11 +30,7 @@ def _each(expr: str) -> str:
 
 
 def _named(expr: str) -> str:
-    """Series by OCID with the display name of the file system."""
-    names = f"group by ({_FILE_SYSTEM}) (fss_file_system_info{{{_THESE}}})"
-    return (
-        f"{expr} * on (region, file_system_id) group_left (file_system) topk by (region, file_system_id) (1, {names})"
-    )
+    return with_name(expr, "file_system_id")
 
 
 _EACH_PAIR = f"mount_target_id, {_FILE_SYSTEM}"
@@ -43,12 +45,17 @@ def _bytes(kind: str, at: str = "") -> str:
     return f"sum by ({_FILE_SYSTEM}) (max by ({_EACH_PAIR}) (fss_file_system_{kind}_bytes_per_second{{{_THESE}}}{at}))"
 
 
+def _busiest(expr: Callable[[str], str]) -> Query:
+    return Query(_named(f"({largest_now(expr, 'region, file_system_id')})"), "{{name}}")
+
+
 def _quota(kind: str) -> Query:
     def violations(at: str) -> str:
         counter = f"fss_file_system_{kind}_quota_violations_total{{{_THESE}}}"
         return f"sum by ({_FILE_SYSTEM}) (rate({counter}[$__rate_interval]{at}))"
 
-    return Query(largest_now(violations, "region, file_system_id", count=5), f"{{{{file_system}}}}, {kind} quota")
+    largest = largest_now(violations, "region, file_system_id", count=5)
+    return Query(_named(f"({largest})"), f"{{{{name}}}}, {kind} quota")
 
 
 def _recovery_point(at: str) -> str:
@@ -90,7 +97,7 @@ _STATS = [
     stat(
         "Imbalance",
         "The busiest mount target of a file system against the mean of its mount targets: 1 is even, 2 means that one of two does all the work.",
-        Query(f"topk(1, {_each(f'file_system:fss_utilisation_imbalance:ratio{{{_THESE}}}')})", "{{file_system}}"),
+        Query(_named(f"topk(1, {_each(f'file_system:fss_utilisation_imbalance:ratio{{{_THESE}}}')})"), "{{name}}"),
         unit="none",
         decimals=1,
         steps=IMBALANCE_STEPS,
@@ -102,6 +109,7 @@ _TABLE = table(
     "File systems: load, size and growth",
     "Requests and bytes of the newest minute, as OCI measures them, over all mount targets. Much more billed than used: old snapshots. "
     "Growth is that of the last week. The file system on top is the first to move to a mount target of its own.",
+    _NAMES,
     Query(_requests("fss_file_system_read_requests_per_second", "size"), "reads"),
     Query(_requests("fss_file_system_write_requests_per_second", "size"), "writes"),
     Query(_requests("fss_file_system_metadata_operations_per_second", "operation"), "metadata"),
@@ -111,7 +119,7 @@ _TABLE = table(
     Query(_each(f"fss_file_system_used_bytes{{{_THESE}}}"), "used"),
     Query(_GROWTH, "growth"),
     columns={
-        "file_system": Column("File system", url=FILE_SYSTEM_IN_CONSOLE, least=110),
+        "name": Column("File system", url=FILE_SYSTEM_IN_CONSOLE, least=110),
         "file_system_id": Column(None),
         "region": Column("Region", width=115),
         "reads": Column("READ", unit="ops", width=90),
@@ -131,7 +139,7 @@ _SPREAD = table(
     "File systems behind several mount targets",
     "Imbalance is the busiest mount target against the mean: 1 is even, 2 with two mount targets means that one does all the work. Remount "
     "clients from the busy address to an idle one before you add another.",
-    Query(_each(f"file_system:fss_mount_targets:count{{{_THESE}}} > 1"), "count"),
+    Query(_named(_each(f"file_system:fss_mount_targets:count{{{_THESE}}} > 1")), "count"),
     Query(_each(f"file_system:fss_utilisation_imbalance:ratio{{{_THESE}}}"), "imbalance"),
     Query(
         _each(
@@ -141,7 +149,7 @@ _SPREAD = table(
     ),
     empty="No poller reports one.",
     columns={
-        "file_system": Column("File system", least=110),
+        "name": Column("File system", least=110),
         "count": Column("Mount targets", unit="none", width=115),
         "imbalance": Column("Imbalance", unit="none", steps=IMBALANCE_STEPS, decimals=1, width=95),
         "sum": Column("Sum of shares", unit="percentunit", width=115),
@@ -155,13 +163,14 @@ _EXPORTS = table(
     "Exports and their mount targets",
     "Every export of the chosen file systems, with its mount target. In another state than ACTIVE it cannot be mounted.",
     Query(
-        "group by (region, mount_target_id, mount_target, file_system_id, file_system, export, state)"
-        f" (fss_export_info{{{_THESE}}})",
+        _named(
+            f"group by (mount_target_id, mount_target, {_FILE_SYSTEM}, export, state) (fss_export_info{{{_THESE}}})"
+        ),
         "info",
     ),
     empty="No poller reports one.",
     columns={
-        "file_system": Column("File system", least=100),
+        "name": Column("File system", least=100),
         "export": Column("Export", width=110),
         "mount_target": Column("Mount target", url=TO_MOUNT_TARGET, width=110),
         "mount_target_id": Column(None),
@@ -176,12 +185,12 @@ _EXPORTS = table(
 
 def _latency(kind: str, name: str) -> list[Query]:
     def value(at: str) -> str:
-        return f"max by (region, file_system_id, size) (fss_file_system_{kind}_latency_seconds{{{_THESE}}}{at})"
+        return f"max by ({_FILE_SYSTEM}, size) (fss_file_system_{kind}_latency_seconds{{{_THESE}}}{at})"
 
     return [
         Query(
             _named(f"({largest_now(value, 'region, file_system_id, size', count=5)})"),
-            f"{name} {{{{file_system}}}}, {{{{size}}}}",
+            f"{name} {{{{name}}}}, {{{{size}}}}",
         )
     ]
 
@@ -189,10 +198,10 @@ def _latency(kind: str, name: str) -> list[Query]:
 _QUOTA_SOFT = table(
     "Soft quotas that writes pass",
     "File systems with writes over a soft quota within the last hour. The writes work until the grace time of the quota ends.",
-    Query(f"{_each(f'increase(fss_file_system_soft_quota_violations_total{{{_THESE}}}[1h])')} > 0", "writes"),
+    Query(_named(f"({_each(f'increase(fss_file_system_soft_quota_violations_total{{{_THESE}}}[1h])')} > 0)"), "writes"),
     empty="No poller reports one.",
     columns={
-        "file_system": Column("File system", least=110),
+        "name": Column("File system", least=110),
         "region": Column("Region", width=120),
         "writes": Column("Writes", unit="none", width=90),
     },
@@ -218,9 +227,9 @@ def file_systems() -> Json:
             query_variable(
                 "file_system",
                 "File system",
-                'query_result(group by (file_system, file_system_id) (fss_file_system_info{tenancy=~"$tenancy", region=~"$region"}))',
-                description="The list shows display names and selects OCIDs, because names can repeat.",
-                regex='/file_system="(?<text>[^"]+)|file_system_id="(?<value>[^"]+)/g',
+                'query_result(group by (name, file_system_id) (resource:fss_name:info{tenancy=~"$tenancy", region=~"$region", file_system_id!=""}))',
+                description="The list shows display names, with a place behind those that repeat, and selects OCIDs.",
+                regex='/name="(?<text>[^"]+)|file_system_id="(?<value>[^"]+)/g',
             )
         ],
         alerts='alertname=~"Fss(FileSystem|Replication).+"',
@@ -233,14 +242,8 @@ def file_systems() -> Json:
                     graph(
                         "Requests: top $top",
                         "Requests per second of each file system, as OCI measures them: READ, WRITE and metadata together.",
-                        Query(
-                            largest_now(
-                                lambda at: _each(
-                                    f"file_system:fss_file_system_requests_per_second:sum{{{_THESE}}}{at}"
-                                ),
-                                "region, file_system_id",
-                            ),
-                            "{{file_system}}",
+                        _busiest(
+                            lambda at: _each(f"file_system:fss_file_system_requests_per_second:sum{{{_THESE}}}{at}")
                         ),
                         unit="ops",
                         width=10,
@@ -255,10 +258,7 @@ def file_systems() -> Json:
                         graph(
                             f"Bytes {done} a second: top $top",
                             f"Bytes {done} per second of each file system over all mount targets, as OCI measures them.",
-                            Query(
-                                largest_now(lambda at, kind=kind: _bytes(kind, at), "region, file_system_id"),  # type: ignore[misc]
-                                "{{file_system}}",
-                            ),
+                            _busiest(partial(_bytes, kind)),
                             unit="Bps",
                         )
                         for kind, done in (("read", "read"), ("write", "written"))
@@ -283,7 +283,10 @@ def file_systems() -> Json:
                         "Recovery points in intervals: top $top",
                         "Age of the last complete copy of each replication, in replication intervals. 1 is normal. Above 2 the copy falls behind, "
                         "and a disaster would lose that much work.",
-                        Query(largest_now(_recovery_point, "region, replication_id"), "{{replication}}"),
+                        Query(
+                            with_name(f"({largest_now(_recovery_point, 'region, replication_id')})", "replication_id"),
+                            "{{name}}",
+                        ),
                         unit="none",
                         decimals=1,
                         steps=REPLICATION_STEPS,

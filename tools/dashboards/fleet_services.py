@@ -3,12 +3,18 @@
 from tools.dashboards.frame import Section
 from tools.dashboards.panels import CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import IN_REGION, RESOURCES, largest_now, nearest
+from tools.dashboards.words import IN_REGION, RESOURCES, largest_now, nearest, with_name
 
 
 def _throttled(at: str) -> str:
     counter = f"fss_service_throttled_operations_total{{{IN_REGION}}}"
-    return f"max by (region, service, resource_id, resource) (rate({counter}[$__rate_interval]{at}))"
+    return f"max by (tenancy, region, service, resource_id) (rate({counter}[$__rate_interval]{at}))"
+
+
+def _of_service(name: str) -> Query:
+    used = f'service:fss_utilisation:ratio{{service="{name}", {IN_REGION}}}'
+    nearest_ones = nearest(used, "region, resource_id, resource_kind")
+    return Query(with_name(f"({nearest_ones})", "resource_id"), "{{name}}, {{resource_kind}}")
 
 
 SERVICES = Section(
@@ -18,13 +24,7 @@ SERVICES = Section(
             "Lustre: top $top",
             "Throughput of each file system of File Storage with Lustre as share of its ceiling, and how full it is. Above the orange "
             "line: a higher tier or more capacity.",
-            Query(
-                nearest(
-                    f'service:fss_utilisation:ratio{{service="lustre", {IN_REGION}}}',
-                    "region, resource_id, resource_kind",
-                ),
-                "{{resource}}, {{resource_kind}}",
-            ),
+            _of_service("lustre"),
             unit="percentunit",
             steps=CEILING_STEPS,
             renames=RESOURCES,
@@ -35,13 +35,7 @@ SERVICES = Section(
             "Block volumes: top $top",
             "IOPS and throughput of each volume as share of the figures OCI guarantees. A volume that stays above the orange line needs more "
             "performance units or capacity.",
-            Query(
-                nearest(
-                    f'service:fss_utilisation:ratio{{service="block-volume", {IN_REGION}}}',
-                    "region, resource_id, resource_kind",
-                ),
-                "{{resource}}, {{resource_kind}}",
-            ),
+            _of_service("block-volume"),
             unit="percentunit",
             steps=CEILING_STEPS,
             renames=RESOURCES,
@@ -52,8 +46,8 @@ SERVICES = Section(
             "Throttled volumes: top $top",
             "I/O operations per second that had to wait because the volume was at its guaranteed figures. An empty panel is good while the poller asks for block volumes.",
             Query(
-                largest_now(_throttled, "region, resource_id"),
-                "{{resource}}",
+                with_name(f"({largest_now(_throttled, 'region, resource_id')})", "resource_id"),
+                "{{name}}",
             ),
             unit="iops",
             width=8,

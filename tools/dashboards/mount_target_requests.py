@@ -4,7 +4,16 @@ from tools.dashboards.frame import Section
 from tools.dashboards.mount_target_load import ADDRESS, THIS, ceiling_lines
 from tools.dashboards.panels import OBJECTIVE_STEPS, Panel, Query, graph, line, override
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import CLASSES, FAILED_STEPS, SIZES, STATE_COLOURS, WEEK_AGO, ceiling, largest_now
+from tools.dashboards.words import (
+    CLASSES,
+    FAILED_STEPS,
+    SIZES,
+    STATE_COLOURS,
+    WEEK_AGO,
+    ceiling,
+    largest_now,
+    with_name,
+)
 
 from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import WARNING_RATIO
@@ -68,8 +77,12 @@ _OCI_OBJECTIVE = graph(
     "The slowest reads, writes and metadata operations as share of their objective, mean of five minutes, as OCI measures it, with their file "
     "system. From 80 % on a ticket, and above 100 % the error budget is spent.",
     Query(
-        f"max by (kind, size, file_system) (fss_mount_target_latency_objective_ratio{{{THIS}}})",
-        "{{kind}} {{file_system}}",
+        with_name(
+            f"max by (tenancy, region, kind, size, file_system_id) (fss_mount_target_latency_objective_ratio{{{THIS}}})",
+            "file_system_id",
+        )
+        + f'\nor\nmax by (kind, size) (fss_mount_target_latency_objective_ratio{{file_system_id="", {THIS}}})',
+        "{{kind}} {{name}}",
     ),
     unit="percentunit",
     steps=OBJECTIVE_STEPS,
@@ -122,11 +135,11 @@ ERRORS = Section(
 )
 
 
-_EACH = "by (file_system_id, file_system)"
+_EACH = "by (tenancy, region, file_system_id)"
 
 
 def _requests(metric: str, label: str) -> str:
-    return f"sum {_EACH} (max by (file_system_id, file_system, {label}) ({metric}{{{THIS}}}))"
+    return f"sum {_EACH} (max by (tenancy, region, file_system_id, {label}) ({metric}{{{THIS}}}))"
 
 
 BEHIND = Section(
@@ -135,6 +148,10 @@ BEHIND = Section(
         table(
             "File systems behind this mount target",
             "Load by file system in the newest minute, as OCI measures it. The file system on top is the first to move to a mount target of its own.",
+            Query(
+                f"group {_EACH[:-1]}, name) (resource:fss_name:info and on (region, file_system_id) fss_export_info{{{THIS}}})",
+                "info",
+            ),
             Query(_requests("fss_file_system_read_requests_per_second", "size"), "reads"),
             Query(_requests("fss_file_system_write_requests_per_second", "size"), "writes"),
             Query(_requests("fss_file_system_metadata_operations_per_second", "operation"), "metadata"),
@@ -145,7 +162,7 @@ BEHIND = Section(
                 "used",
             ),
             columns={
-                "file_system": Column("File system", least=100),
+                "name": Column("File system", least=100),
                 "reads": Column("READ", unit="ops", width=85),
                 "writes": Column("WRITE", unit="ops", width=85),
                 "metadata": Column("Metadata", unit="ops", width=88),
@@ -160,11 +177,17 @@ BEHIND = Section(
         table(
             "Exports that cannot be mounted",
             "Exports of this mount target in another state than ACTIVE. An empty table is good while a poller answers.",
-            Query(f'group by (file_system, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})', "info"),
+            Query(
+                with_name(
+                    f'group by (tenancy, region, file_system_id, export, state) (fss_export_info{{state!="ACTIVE", {THIS}}})',
+                    "file_system_id",
+                ),
+                "info",
+            ),
             empty="No poller reports one.",
             columns={
                 "export": Column("Export", least=90),
-                "file_system": Column("File system", width=100),
+                "name": Column("File system", width=100),
                 "state": Column("State", width=80),
             },
             sort_by="Export",

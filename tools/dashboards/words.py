@@ -144,6 +144,15 @@ def here(expr: str) -> str:
     return f"({_named(expr, _CHOSEN_ROWS)})"
 
 
+def with_name(expr: str, key: str) -> str:
+    """Series of file systems, replications or resources of other services, by the OCID in the label `key`, with the label `name`.
+
+    A name can repeat: it has its place behind it then.
+    """
+    by = f"tenancy, region, {key}"
+    return f"{expr}\n* on ({by}) group_left (name) resource:fss_name:info"
+
+
 def all_here() -> str:
     """The chosen mount targets, also those whose load is not known. The rows outlive the poller for hours."""
     return f"group by (tenancy, {MOUNT_TARGET}) ({_CHOSEN_ROWS})"

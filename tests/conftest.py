@@ -102,13 +102,13 @@ def regions_in_memory(
     """Makes regions that the SDK asks in this process, without sockets and signatures."""
     from tests.region.in_memory import InMemoryRegion, InMemoryRegions
 
-    known = InMemoryRegions()
-    monkeypatch.setattr("fss_exporter.oci.client.session.read_environment_once", known.connect)
+    in_memory = InMemoryRegions()
+    monkeypatch.setattr("fss_exporter.oci.client.session.read_environment_once", in_memory.connect)
 
     def make(tenancy: "Tenancy | None" = None, **options: Any) -> InMemoryRegion:
         made = regions(tenancy, kind=InMemoryRegion, **options)
         assert isinstance(made, InMemoryRegion)
-        known.add(made)
+        in_memory.add(made)
         return made
 
     return make

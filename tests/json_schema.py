@@ -58,11 +58,11 @@ def _is_a(document: Any, wanted: str | list[str] | None) -> bool:
 
 
 def _object_problems(document: dict[str, Any], schema: dict[str, Any], root: dict[str, Any], place: str) -> list[str]:
-    known, more = schema.get("properties", {}), schema.get("additionalProperties", True)
+    properties, more = schema.get("properties", {}), schema.get("additionalProperties", True)
     messages = [f"{place}: {name} is missing" for name in schema.get("required", ()) if name not in document]
     for name, value in document.items():
-        if name in known:
-            messages += problems(value, known[name], root, f"{place}.{name}")
+        if name in properties:
+            messages += problems(value, properties[name], root, f"{place}.{name}")
         elif more is False:
             messages.append(f"{place}: {name} is not in the schema")
         elif isinstance(more, dict):

@@ -183,12 +183,12 @@ class LatencyRecording:
 
 def superblock_links(listing: str) -> Iterator[tuple[str, str]]:
     """Superblock and RPC client of every link in a listing, whatever command made it."""
-    number, known = "", set[str]()
+    number, clients_seen = "", set[str]()
     for line in listing.splitlines():
         if match := re.search(r"(?<![\d:])0:\d+(?![\d:]\d)", line):
             number = match[0]
-        if (link := re.search(r"\bnfs_client\b.*\b(clnt-\d+)", line)) and number and number not in known:
-            known.add(number)
+        if (link := re.search(r"\bnfs_client\b.*\b(clnt-\d+)", line)) and number and number not in clients_seen:
+            clients_seen.add(number)
             yield number, link[1]
 
 

@@ -29,10 +29,10 @@ def forwarded() -> set[str]:
     pack = [rule for name in FILES for rule in rules(name)]
     recording = [rule for rule in pack if "record" in rule]
     records = {rule["record"] for rule in recording}
-    known = CATALOGUE.keys() | records | {"up"}
+    names = CATALOGUE.keys() | records | {"up"}
 
     def used(rule: dict[str, Any]) -> set[str]:
-        return known & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
+        return names & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
     of_clients = {row.name for row in CLIENT}
     edge = {rule["record"] for name in EDGE for rule in rules(name) if "record" in rule and used(rule) & of_clients}

@@ -152,12 +152,12 @@ def run_all(sections: Sequence[str]) -> bool:
 
 def verify(names: Sequence[str]) -> bool:
     """Run parts one by one, because some measure times. The table keeps the other parts of the same commit."""
-    known = parts(["verify"])
-    refuse_unknown(names, known)
+    every = parts(["verify"])
+    refuse_unknown(names, every)
     at = commit()
     went_well = True
-    for name in names or known:
-        result = run_part(name, known[name], at)
+    for name in names or every:
+        result = run_part(name, every[name], at)
         went_well &= result.result == "ok"
         write(result)
     for name, why in parts(["not-run"]).items():
@@ -179,17 +179,17 @@ def rows_of(table: Path) -> list[dict[str, str]]:
 
 def judge(rows: Iterable[Mapping[str, str]], at: str, without: Sequence[str]) -> list[str]:
     """Say which parts of `verify` are red or not run at a commit."""
-    known = parts(["verify"])
-    refuse_unknown(without, known)
+    every = parts(["verify"])
+    refuse_unknown(without, every)
     results = {row["part"]: row["result"] for row in rows if row["commit"] == at}
     return [
-        f"{name}: {results.get(name, 'not run')}" for name in known if name not in without and results.get(name) != "ok"
+        f"{name}: {results.get(name, 'not run')}" for name in every if name not in without and results.get(name) != "ok"
     ]
 
 
-def refuse_unknown(names: Iterable[str], known: Iterable[str]) -> None:
-    if unknown := sorted(set(names) - set(known)):
-        refuse(f"no part of `verify` is called {', '.join(unknown)}. There are: {', '.join(known)}")
+def refuse_unknown(names: Iterable[str], present: Iterable[str]) -> None:
+    if unknown := sorted(set(names) - set(present)):
+        refuse(f"no part of `verify` is called {', '.join(unknown)}. There are: {', '.join(present)}")
 
 
 def refuse(message: str) -> NoReturn:

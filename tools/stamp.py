@@ -25,19 +25,19 @@ PAGES = {
 }
 
 
-def changes(known: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def changes(facts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """File, pattern and replacement. Each pattern stands exactly once in its file."""
-    if revision := known.get("REVISION"):
+    if revision := facts.get("REVISION"):
         yield PACKAGE, r'^REVISION = ".*?"', f'REVISION = "{revision}"'
-    if runbook := known.get("RUNBOOK_URL"):
+    if runbook := facts.get("RUNBOOK_URL"):
         yield PACKAGE, r'^RUNBOOK_URL = f?".*?"', f'RUNBOOK_URL = "{runbook}"'
         yield VALUES, r"^runbookUrl: .*", f"runbookUrl: {runbook}"
-    if project := known.get("PROJECT_URL"):
+    if project := facts.get("PROJECT_URL"):
         links = "\n".join(f'{name} = "{project}{path}"' for name, path in PAGES.items())
         yield PROJECT, r"^\[project\.scripts\]", f"[project.urls]\n{links}\n\n[project.scripts]"
-    if registry := known.get("REGISTRY"):
+    if registry := facts.get("REGISTRY"):
         yield VALUES, r'^  registry: ""', f'  registry: "{registry}"'
-    if images := known.get("IMAGES"):
+    if images := facts.get("IMAGES"):
         for image in ("agent", "poller"):
             place = rf'(    repository: fss-exporter-{image}\n    digest: )""'
             yield VALUES, place, rf'\g<1>"{digest_of(Path(images) / image)}"'
@@ -54,10 +54,10 @@ def digest_of(layout: Path) -> str:
     return str(images[0]["digest"])
 
 
-def stamp(tree: Path, known: Mapping[str, str]) -> None:
-    if bool(known.get("REGISTRY")) != bool(known.get("IMAGES")):
+def stamp(tree: Path, facts: Mapping[str, str]) -> None:
+    if bool(facts.get("REGISTRY")) != bool(facts.get("IMAGES")):
         sys.exit("REGISTRY and IMAGES go together: a chart pulls by digest from its registry")
-    for name, pattern, replacement in changes(known):
+    for name, pattern, replacement in changes(facts):
         text, count = re.subn(pattern, replacement, (tree / name).read_text(), flags=re.MULTILINE)
         if count != 1:
             sys.exit(f"{name}: {pattern} stands there {count} times and not once")

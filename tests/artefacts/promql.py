@@ -92,24 +92,24 @@ class Series:
 class Names:
     """Every name an expression may use. Recorded ones get labels and dimension from their own expression."""
 
-    known: dict[str, Series] = field(default_factory=dict)
+    by_name: dict[str, Series] = field(default_factory=dict)
 
     @classmethod
     def of_this_project(cls) -> "Names":
         """The catalogue, what Prometheus itself adds, and the recording rules."""
-        known = {
+        by_name = {
             name: Series(_labels(metric.labels), dimension_of_unit(metric.unit)) for name, metric in CATALOGUE.items()
         }
         for name, metric in CATALOGUE.items():
             if metric.kind == "histogram":
-                whole = known[name]  # a native histogram, where the server makes one of the buckets
-                known |= {
+                whole = by_name[name]  # a native histogram, where the server makes one of the buckets
+                by_name |= {
                     f"{name}_bucket": Series(whole.labels | {"le"}, dimension_of_unit("operations")),
                     f"{name}_count": Series(whole.labels, dimension_of_unit("operations")),
                     f"{name}_sum": whole,
                 }
-        anything = frozenset().union(*(series.labels for series in known.values()))
-        known |= {
+        anything = frozenset().union(*(series.labels for series in by_name.values()))
+        by_name |= {
             "up": Series(TARGET_LABELS),
             "scrape_duration_seconds": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "scrape_samples_scraped": Series(TARGET_LABELS, _dimension(n=1)),
@@ -118,16 +118,16 @@ class Names:
             "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
             "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource", "resource_kind"}),
         }
-        names = cls(known)
-        known |= {name: Series(labels | {"agent"}) for name, labels in BY_CLIENTS.items()}
-        known |= {name: Series(labels) for name, labels in BEFORE.items()}
+        names = cls(by_name)
+        by_name |= {name: Series(labels | {"agent"}) for name, labels in BY_CLIENTS.items()}
+        by_name |= {name: Series(labels) for name, labels in BEFORE.items()}
         dimensions: dict[str, Dimension] = {}
         for rule in recording_rules():
             series, name = names.series(promql_parser.parse(rule["expr"])), rule["record"]
-            held = known.get(name, Series(frozenset()))
+            held = by_name.get(name, Series(frozenset()))
             # The first rule of a name decides about the dimension. A count over a ceiling is a ratio, and a count has none.
             dimension = dimensions.setdefault(name, series.dimension)
-            known[name] = Series(series.labels | set(rule.get("labels", {})) | held.labels, dimension)
+            by_name[name] = Series(series.labels | set(rule.get("labels", {})) | held.labels, dimension)
         return names
 
     def series(self, node: Any) -> Series:
@@ -146,8 +146,8 @@ class Names:
         return handlers[type(node)]()
 
     def _selector(self, node: Any) -> Series:
-        assert node.name in self.known, f"{node.name} is neither in the catalogue nor recorded nor Prometheus' own"
-        series = self.known[node.name]
+        assert node.name in self.by_name, f"{node.name} is neither in the catalogue nor recorded nor Prometheus' own"
+        series = self.by_name[node.name]
         asked = {matcher.name for matcher in node.matchers.matchers if not _takes_absent(matcher)}
         assert asked <= series.labels, f"{node.name} has no label {', '.join(sorted(asked - series.labels))}"
         return series

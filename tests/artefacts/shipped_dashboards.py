@@ -23,12 +23,14 @@ UIDS = {
     "mount-target.json": "fss-mount-target",
 }
 NAMES = Names.of_this_project()
-NAMES.known["ALERTS_FOR_STATE"] = Series(NAMES.known["ALERTS"].labels - {"alertstate"}, dimension_of_unit("seconds"))
-for _name, _series in NAMES.known.items():
+NAMES.by_name["ALERTS_FOR_STATE"] = Series(
+    NAMES.by_name["ALERTS"].labels - {"alertstate"}, dimension_of_unit("seconds")
+)
+for _name, _series in NAMES.by_name.items():
     if re.match(
         r"slo:|mount_target_class:fss_latency_objective:ratio", _name
     ):  # shares, over constants without a dimension
-        NAMES.known[_name] = Series(_series.labels)
+        NAMES.by_name[_name] = Series(_series.labels)
 
 
 @dataclass(frozen=True)

@@ -115,11 +115,11 @@ class TestTexts:
 
     @each_alarm
     def test_leave_no_brace_unclosed_and_fit_a_title(self, alarm: pack.Alarm) -> None:
-        known = r"\{\{(dimensions\.\w+|severity|metricValues)\}\}"
+        placeholder = r"\{\{(dimensions\.\w+|severity|metricValues)\}\}"
         assert "{{dimensions" not in alarm.body["notificationTitle"]
         texts = [rule["body"] for _, rule in alarm.rules()] + [alarm.body["alarmSummary"]]
         for text in [*texts, alarm.body["notificationTitle"]]:
-            assert not re.search(r"[{}]", re.sub(known, "", text))
+            assert not re.search(r"[{}]", re.sub(placeholder, "", text))
         assert len(alarm.body["notificationTitle"]) < 150  # 250 with its variables filled in
         assert max(map(len, texts)) < 1000
 

@@ -49,14 +49,14 @@ _OF_NODE_EXPORTER = {
 @cache
 def names() -> Names:
     """What a rule may ask for: the catalogue, our own recordings, and of node_exporter exactly the above."""
-    known = dict(Names.of_this_project().known)
-    known |= {name: Series(labels) for name, labels in _OF_NODE_EXPORTER.items()}
+    by_name = dict(Names.of_this_project().by_name)
+    by_name |= {name: Series(labels) for name, labels in _OF_NODE_EXPORTER.items()}
     for rule in rules_of(RULES / "node_exporter.yml"):
         if not rule.is_alert:
-            made = Names(known).series(promql_parser.parse(rule.expr))
-            held = known.get(rule.name, made)
-            known[rule.name] = Series(held.labels | made.labels | rule.labels.keys(), held.dimension)
-    return Names(known)
+            made = Names(by_name).series(promql_parser.parse(rule.expr))
+            held = by_name.get(rule.name, made)
+            by_name[rule.name] = Series(held.labels | made.labels | rule.labels.keys(), held.dimension)
+    return Names(by_name)
 
 
 def queries_in(text: str) -> Iterator[str]:
@@ -164,7 +164,7 @@ def test_the_costs_of_operations_are_those_of_the_model() -> None:
 def test_the_ceilings_of_shapes_are_those_of_the_model() -> None:
     (rule,) = (rule for rule in PACK if rule.name == _CEILINGS_OF_SHAPES)
     held = re.findall(r'vector\((\d+)\), "shape", "([\w-]+)", "", ""\), "resource", "(\w+)"', rule.expr)
-    known = {
+    limits = {
         (shape.name, resource): limit
         for shape in SHAPES.values()
         for resource, limit in (
@@ -175,7 +175,7 @@ def test_the_ceilings_of_shapes_are_those_of_the_model() -> None:
         if limit is not None
     }
 
-    assert {(shape, resource): float(limit) for limit, shape, resource in held} == known
+    assert {(shape, resource): float(limit) for limit, shape, resource in held} == limits
 
 
 def test_the_default_slo_objectives_are_those_of_the_model() -> None:

@@ -509,7 +509,7 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
     panel = _panel("mount-target", "Which shape carries this load")
     (price,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "usd")
     needed = {"standard": 2}
-    known = {
+    prices = {
         shape.name: needed.get(shape.name, 1) * shape.entitlement_bytes / GB * shipped_prices()[shape.name].usd_per_gb
         for shape in SHAPES.values()
     }
@@ -517,7 +517,7 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
     ask(
         tmp_path,
         _growing(),
-        [(_computed(price, _CEILINGS), [(f'{{shape="{shape}"}}', usd) for shape, usd in known.items()])],
+        [(_computed(price, _CEILINGS), [(f'{{shape="{shape}"}}', usd) for shape, usd in prices.items()])],
     )
 
 

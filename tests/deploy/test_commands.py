@@ -64,6 +64,6 @@ def test_the_command_and_its_flags_exist(place: str) -> None:
         sub = command.get_command(click.Context(command), rest.pop(0))
         assert sub
         command = sub
-    known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+    flags = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
     given = [word.partition("=")[0] for word in rest if word.startswith("--")]
-    assert [flag for flag in given if flag not in known] == []
+    assert [flag for flag in given if flag not in flags] == []

@@ -68,7 +68,7 @@ def name_of(requirement: str) -> str:
 
 
 STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/stamp.py"))
-KNOWN = {
+FACTS = {
     "REVISION": "0123456789ab",
     "RUNBOOK_URL": "https://example.com/fss/docs/runbook.md",
     "PROJECT_URL": "https://example.com/fss",
@@ -86,29 +86,29 @@ def stamped(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> dict[str, str]:
+def facts(tmp_path: Path) -> dict[str, str]:
     """What a release knows, with the OCI layouts of its images."""
     for image, digest in DIGESTS.items():
         (tmp_path / "images" / image).mkdir(parents=True)
         (tmp_path / "images" / image / "index.json").write_text(json.dumps({"manifests": [{"digest": digest}]}))
-    return KNOWN | {"IMAGES": str(tmp_path / "images")}
+    return FACTS | {"IMAGES": str(tmp_path / "images")}
 
 
 def test_a_registry_without_images_is_refused_because_the_chart_would_pull_no_digest(stamped: Path) -> None:
     with pytest.raises(SystemExit, match="REGISTRY and IMAGES go together"):
-        STAMP["stamp"](stamped, KNOWN)
+        STAMP["stamp"](stamped, FACTS)
 
 
 def test_a_folder_without_a_layout_is_refused_with_the_command_that_makes_it(stamped: Path) -> None:
     with pytest.raises(SystemExit, match=r"run IMAGES=.* tools/image first"):
-        STAMP["stamp"](stamped, KNOWN | {"IMAGES": str(stamped / "nowhere")})
+        STAMP["stamp"](stamped, FACTS | {"IMAGES": str(stamped / "nowhere")})
 
 
-def test_a_layout_with_two_images_is_refused(stamped: Path, known: dict[str, str]) -> None:
+def test_a_layout_with_two_images_is_refused(stamped: Path, facts: dict[str, str]) -> None:
     two = {"manifests": [{"digest": digest} for digest in DIGESTS.values()]}
-    (Path(known["IMAGES"]) / "agent/index.json").write_text(json.dumps(two))
+    (Path(facts["IMAGES"]) / "agent/index.json").write_text(json.dumps(two))
     with pytest.raises(SystemExit, match="has 2 images and not one"):
-        STAMP["stamp"](stamped, known)
+        STAMP["stamp"](stamped, facts)
 
 
 def notes(version: str) -> subprocess.CompletedProcess[str]:
@@ -125,23 +125,23 @@ def test_the_release_notes_are_the_entry_of_the_version_and_nothing_else() -> No
     assert notes(VERSION).stdout == entries[1]
 
 
-def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path, known: dict[str, str]) -> None:
-    STAMP["stamp"](stamped, known)
+def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path, facts: dict[str, str]) -> None:
+    STAMP["stamp"](stamped, facts)
 
     values = yaml.safe_load((stamped / STAMP["VALUES"]).read_text())
-    assert values["image"]["registry"] == KNOWN["REGISTRY"]
+    assert values["image"]["registry"] == FACTS["REGISTRY"]
     assert values["agent"]["image"]["digest"] == DIGESTS["agent"]
     assert values["poller"]["image"]["digest"] == DIGESTS["poller"]
-    assert values["runbookUrl"] == KNOWN["RUNBOOK_URL"]
+    assert values["runbookUrl"] == FACTS["RUNBOOK_URL"]
 
 
-def test_a_release_writes_its_commit_and_its_links_into_the_package(stamped: Path, known: dict[str, str]) -> None:
-    STAMP["stamp"](stamped, known)
+def test_a_release_writes_its_commit_and_its_links_into_the_package(stamped: Path, facts: dict[str, str]) -> None:
+    STAMP["stamp"](stamped, facts)
 
     package = runpy.run_path(str(stamped / STAMP["PACKAGE"]))
-    assert (package["REVISION"], package["RUNBOOK_URL"]) == (KNOWN["REVISION"], KNOWN["RUNBOOK_URL"])
+    assert (package["REVISION"], package["RUNBOOK_URL"]) == (FACTS["REVISION"], FACTS["RUNBOOK_URL"])
     urls = tomllib.loads((stamped / STAMP["PROJECT"]).read_text())["project"]["urls"]
-    assert urls["Homepage"] == KNOWN["PROJECT_URL"]
+    assert urls["Homepage"] == FACTS["PROJECT_URL"]
     assert urls.keys() == {"Homepage", "Documentation", "Changelog", "Issues"}
 
 

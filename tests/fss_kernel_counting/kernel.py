@@ -212,7 +212,7 @@ class Kernel(Files):
         event = "/".join(inside[1:3])
         if inside[-1] == "hist":
             return self._hist and event in self.events
-        return any(known.startswith(event) for known in self.events)
+        return any(pattern.startswith(event) for pattern in self.events)
 
     def all(self, *_: Path | str) -> list[Path]:
         """No CPU: nothing is born here."""

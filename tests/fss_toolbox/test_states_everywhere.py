@@ -2,7 +2,7 @@
 
 import pytest
 from tests.fss_exporter.web.pages import Row, families, judged, mount_target, only_row, page_of
-from tests.fss_toolbox.top.test_top_sources import JUDGE, fleet, known
+from tests.fss_toolbox.top.test_top_sources import JUDGE, figures_of_oci, fleet
 
 from fss_exporter.model.state import ERRORS, IOPS, LATENCY, WAIT, State, Subject
 from fss_exporter.oci.publish.published_metrics import STATE, PublishedPoint, metric_data
@@ -13,7 +13,7 @@ from fss_toolbox.doctor.findings import Severity
 from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.printed_states import sentence, state_document
 from fss_toolbox.top.page_source import PageSource
-from fss_toolbox.top.picture import known_target
+from fss_toolbox.top.picture import shown_target
 from fss_toolbox.top.top_table import ViewState, targets_table
 
 REASONS: dict[State, tuple[Subject, str, float] | None] = {
@@ -68,7 +68,7 @@ def test_status_page_top_doctor_and_the_oci_metric_say_the_word_of_the_exported_
     assert f">{state.word}</strong>" in render(page)
 
     picture = PageSource(lambda: text(rows), "a page", JUDGE, 5.0).look()
-    (line,) = targets_table(map(known_target, picture.targets), ViewState(), 200).rows
+    (line,) = targets_table(map(shown_target, picture.targets), ViewState(), 200).rows
     assert line[1][1].text == state.word
 
     (finding,) = check_states(Samples(families(rows)))
@@ -83,8 +83,8 @@ def test_top_over_a_fleet_says_the_word_of_the_state_that_the_rules_record(
     monkeypatch: pytest.MonkeyPatch, state: State
 ) -> None:
     recorded = {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, float(state))]}
-    source, _ = fleet(monkeypatch, known(70.0, 4_500.0) | recorded)
-    (line,) = targets_table(map(known_target, source.look().targets), ViewState(), 200).rows
+    source, _ = fleet(monkeypatch, figures_of_oci(70.0, 4_500.0) | recorded)
+    (line,) = targets_table(map(shown_target, source.look().targets), ViewState(), 200).rows
     assert line[1][1].text == state.word
 
 

@@ -57,17 +57,17 @@ class Notification:
 def notifications(firing: Mapping[float, frozenset[Labels]]) -> list[Notification]:
     """Messages about alerts that begin to fire, or that are no longer held back, minute by minute."""
     sent: list[Notification] = []
-    known: frozenset[Labels] = frozenset()
+    told: frozenset[Labels] = frozenset()
     for minute, alerts in sorted(firing.items()):
         heard = frozenset(alert for alert in alerts if not any(inhibits(dict(other), dict(alert)) for other in alerts))
         groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for alert in heard - known:
+        for alert in heard - told:
             labels = dict(alert)
             groups.setdefault(_route(labels), []).append(labels["alertname"])
         sent += [
             Notification(minute, receiver, group, tuple(sorted(names))) for (receiver, group), names in groups.items()
         ]
-        known = (known & alerts) | heard  # An alert that was sent and is held back later was not ended.
+        told = (told & alerts) | heard  # An alert that was sent and is held back later was not ended.
     return sent
 
 

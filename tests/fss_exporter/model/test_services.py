@@ -51,9 +51,9 @@ def test_ceilings_are_those_of_the_documents(service: str, kind: str, capacity: 
     ],
 )
 def test_a_service_is_recognised_by_the_end_of_the_servers_name(server: str, service: str | None) -> None:
-    known = recognised(server)
+    service_of = recognised(server)
 
-    assert (known and known.name) == service
+    assert (service_of and service_of.name) == service
 
 
 def test_what_an_operation_costs_is_a_rule_of_the_service() -> None:

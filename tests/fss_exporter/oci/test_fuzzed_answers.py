@@ -35,10 +35,10 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     """An answer with some values lost, repeated, moved or replaced, and perhaps without its end."""
     document = json.loads(content)
     for _ in range(chance.choice((1, 1, 2, 5, 20))):
-        known = list(places(document))
-        if not known:
+        every = list(places(document))
+        if not every:
             break
-        container, key = chance.choice(known)
+        container, key = chance.choice(every)
         what = chance.random()
         if what < 0.15:
             del container[key]

@@ -47,8 +47,8 @@ def test_space_is_asked_for_hourly_and_shown_all_the_hour_and_throughput_is_aske
         world.pass_minutes()
 
     assert (seen["MountTargetReadThroughput"], seen["FileSystemUsage"]) == (65, 2)
-    (known,) = shown
-    assert known
+    (values,) = shown
+    assert values
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
 
 

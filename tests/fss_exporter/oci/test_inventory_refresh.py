@@ -45,8 +45,8 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
     seen: list[tuple[int, int]] = []
 
     def look(operation: str) -> None:
-        known = poll.inventory.state.inventory
-        targets = known.mount_targets.values() if known else ()
+        inventory = poll.inventory.state.inventory
+        targets = inventory.mount_targets.values() if inventory else ()
         if operation == "ListFileSystems":
             seen.append((len(targets), sum(not target.pending and bool(target.address) for target in targets)))
 

@@ -183,7 +183,7 @@ def refusal(status: int, code: str | None, message: str, **headers: str) -> Serv
     return ServiceError(status, code, headers, message)
 
 
-def known(
+def translated(
     error: Exception, operation: str = "ListMountTargets", compartment: str = "ocid1.compartment.oc1..a"
 ) -> Exception:
     translated = translate(error, operation, "eu", needed=statement(operation, "instance_principal", compartment))
@@ -194,7 +194,7 @@ def known(
 @pytest.mark.parametrize(("minutes", "says"), [(10, "600 s behind"), (-10, "600 s ahead of")])
 def test_a_wrong_clock_is_reported_with_the_difference(minutes: int, says: str) -> None:
     theirs = format_datetime(datetime.now(UTC) + timedelta(minutes=minutes))
-    error = known(refusal(401, "NotAuthenticated", "no", date=theirs))
+    error = translated(refusal(401, "NotAuthenticated", "no", date=theirs))
     assert isinstance(error, NotAuthorized)
     assert says in str(error).replace("599", "600").replace("601", "600")
 
@@ -202,7 +202,7 @@ def test_a_wrong_clock_is_reported_with_the_difference(minutes: int, says: str) 
 @pytest.mark.parametrize("date", ["", "yesterday", "now"])
 def test_a_clock_that_is_right_or_unknown_is_not_blamed(date: str) -> None:
     date = format_datetime(datetime.now(UTC)) if date == "now" else date
-    assert "clock" not in str(known(refusal(401, "NotAuthenticated", "no", date=date)))
+    assert "clock" not in str(translated(refusal(401, "NotAuthenticated", "no", date=date)))
 
 
 def test_what_is_no_failure_of_the_cloud_is_not_taken_for_one() -> None:
@@ -210,7 +210,7 @@ def test_what_is_no_failure_of_the_cloud_is_not_taken_for_one() -> None:
 
 
 def test_messages_are_one_line_and_bounded() -> None:
-    error = known(refusal(429, "TooManyRequests", "slow\ndown " * 200))
+    error = translated(refusal(429, "TooManyRequests", "slow\ndown " * 200))
     assert isinstance(error, Throttled)
     assert "\n" not in str(error)
     assert len(str(error)) < 500

@@ -461,10 +461,10 @@ def test_an_address_of_another_service_is_judged_by_its_own_ceiling_or_by_none()
     limit = ("fss_client_iops_limit", {"address": "10.0.0.9"}, 30_000.0)
 
     (unknown,) = page_of(("fss_client_mount_info", info, 1.0), peak).addresses
-    (known,) = page_of(("fss_client_mount_info", info, 1.0), peak, limit).addresses
+    (row,) = page_of(("fss_client_mount_info", info, 1.0), peak, limit).addresses
 
     assert unknown.peak.limit is None
-    assert (known.peak.limit, known.peak.note) == (30_000.0, "")
+    assert (row.peak.limit, row.peak.note) == (30_000.0, "")
 
 
 def test_a_high_performance_mount_target_without_a_published_ceiling_is_not_judged_as_a_standard_one() -> None:

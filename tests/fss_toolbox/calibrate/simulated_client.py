@@ -55,7 +55,7 @@ class SimulatedClient:
     `oci_ahead_s` is how many seconds the clock of OCI is ahead of the client's.
     """
 
-    sizes_known = True
+    counts_sizes = True
 
     def __init__(
         self,

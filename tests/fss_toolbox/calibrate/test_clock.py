@@ -160,7 +160,7 @@ def test_a_few_cheap_requests_of_another_program_cost_no_minute(region: Region, 
 class UnknownSizes(SimulatedClient):
     """A client without exact mode, where another program READs between the requests of a step."""
 
-    sizes_known = False
+    counts_sizes = False
 
     def send(self, step: CalibrationStep) -> Counter[str]:
         if step.name == "GETATTR" and len(self.sent) % 10 == 0:

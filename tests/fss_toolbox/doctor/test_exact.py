@@ -36,8 +36,8 @@ def sysfs(root: Path, lockdown: str = "", selinux: str = "") -> Path:
     return root
 
 
-def told(known: Exactness | None) -> list[Finding]:
-    return list(check_exact(client(exactness=known)))
+def told(exactness: Exactness | None) -> list[Finding]:
+    return list(check_exact(client(exactness=exactness)))
 
 
 def test_what_was_not_looked_at_is_not_mentioned() -> None:

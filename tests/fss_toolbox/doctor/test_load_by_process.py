@@ -40,8 +40,8 @@ def missing_parts(places: tuple[Path, ...]) -> Mapping[str, str]:
     return look(places, Path("/nowhere")).missing_parts
 
 
-def told(parts: Mapping[str, str], known: Exactness | None = None) -> list[Finding]:
-    return list(check_load_by_process(client(exactness=known or Exactness(root="/t", missing_parts=parts))))
+def told(parts: Mapping[str, str], exactness: Exactness | None = None) -> list[Finding]:
+    return list(check_load_by_process(client(exactness=exactness or Exactness(root="/t", missing_parts=parts))))
 
 
 def test_a_kernel_that_can_has_the_command_for_it(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from fss_toolbox import fetch
 from fss_toolbox.plan import prometheus_api
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
-from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
+from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets
 
 NOW = 1_790_000_000
 MOUNT_TARGETS = 40
@@ -155,8 +155,8 @@ class Asked:
         return processes.get(f"{self._url}{path}")
 
     def loads(self) -> dict[str, Load]:
-        known = known_mount_targets(self.prometheus)
-        return of_mount_targets(self.prometheus, known, lambda *_: STANDARD, None, ())
+        recorded = recorded_mount_targets(self.prometheus)
+        return of_mount_targets(self.prometheus, recorded, lambda *_: STANDARD, None, ())
 
 
 def test_each_mount_target_has_its_own_moment_and_the_mix_of_its_own_clients(server: processes.Prometheus) -> None:
@@ -166,8 +166,8 @@ def test_each_mount_target_has_its_own_moment_and_the_mix_of_its_own_clients(ser
         load = loads[f"10.0.0.{number}"]
         assert load.moment == busy_until(number)
         assert load.traffic.operations["GETATTR"].operations == pytest.approx(1000 + number)
-        assert load.known is not None
-        assert load.known.coverage == pytest.approx(1.0)
+        assert load.iops_figure is not None
+        assert load.iops_figure.coverage == pytest.approx(1.0)
 
 
 def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: processes.Prometheus) -> None:
@@ -186,8 +186,8 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
 
 def test_one_mount_target_of_many_asks_for_its_own_week(server: processes.Prometheus) -> None:
     asked = Asked(server)
-    known = known_mount_targets(asked.prometheus, "10.0.0.7")
-    loads = of_mount_targets(asked.prometheus, known, lambda *_: STANDARD, "10.0.0.7", ())
+    recorded = recorded_mount_targets(asked.prometheus, "10.0.0.7")
+    loads = of_mount_targets(asked.prometheus, recorded, lambda *_: STANDARD, "10.0.0.7", ())
 
     assert {name: load.moment for name, load in loads.items()} == {"10.0.0.7": busy_until(7)}
     of_week = [
@@ -237,11 +237,11 @@ def test_the_note_about_an_address_of_no_known_service_names_no_flag(
 
 
 def test_an_earlier_shape_and_its_ceilings_do_not_count(server: processes.Prometheus) -> None:
-    known = known_mount_targets(Asked(server).prometheus)
+    recorded = recorded_mount_targets(Asked(server).prometheus)
 
-    changed = known[f"ocid1.{MOUNT_TARGETS}"]
+    changed = recorded[f"ocid1.{MOUNT_TARGETS}"]
     assert (changed.shape, changed.limits) == ("hpmt-20", Limits(read_bytes_per_second=2.5e9))
-    lost = known["ocid1.lost"]
+    lost = recorded["ocid1.lost"]
     assert (lost.shape, lost.limits) == ("hpmt-40", Limits(iops=5, read_bytes_per_second=5))
 
 

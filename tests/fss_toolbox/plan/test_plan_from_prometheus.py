@@ -25,10 +25,10 @@ from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import ClientsLook, client_sizes, client_traffic, of_service
-from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services, without_load
 from fss_toolbox.plan.load import Load, SizeShare, fullness, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
+from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets, without_load
 
 NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
@@ -152,15 +152,15 @@ def _other_services() -> Iterator[str]:
     yield f'fss_client_service_info{{address="10.0.0.2",server="s",export="/a",service="apsara-nas",kind=""}} 1 {BUSY}\n'
 
 
-def of_shape(_: str, shape: str, known: Limits | None = None) -> Limits:
-    return known or SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
+def of_shape(_: str, shape: str, recorded: Limits | None = None) -> Limits:
+    return recorded or SHAPES[shape or "standard"].limits if shape in {"", *SHAPES} else Limits()
 
 
 def busiest(
     get: Callable[[str], str], limits: LimitsOf, address: str | None, now: float | None = None
 ) -> dict[str, Load]:
     api = prometheus.Prometheus(get, now)
-    return of_mount_targets(api, known_mount_targets(api, address), limits, address, other_services(api, address))
+    return of_mount_targets(api, recorded_mount_targets(api, address), limits, address, other_services(api, address))
 
 
 def asked(week: processes.Prometheus) -> Callable[[str], str]:
@@ -175,8 +175,8 @@ def test_the_busiest_minutes_of_the_week_are_planned(week: processes.Prometheus)
     assert load.iops == pytest.approx((16_000, 16_500, 17_000))
     assert load.read_bytes == pytest.approx(500 << 20)
     assert load.operations["READ"].execute_seconds == pytest.approx(4)
-    assert loads["10.0.0.1"].known is not None
-    assert loads["10.0.0.1"].known.source is FigureSource.CLIENTS
+    assert loads["10.0.0.1"].iops_figure is not None
+    assert loads["10.0.0.1"].iops_figure.source is FigureSource.CLIENTS
     assert loads["10.0.0.1"].remark.startswith("at least: ")
 
 
@@ -186,9 +186,9 @@ def test_the_amount_is_what_oci_measured_and_the_mix_is_that_of_the_clients(week
     assert load.traffic.iops == pytest.approx((3_200, 3_300, 3_400))
     assert load.traffic.read_bytes == pytest.approx(100 << 20)
     assert load.traffic.operations["READ"].operations == pytest.approx(100)
-    assert load.known is not None
-    assert load.known.source is FigureSource.MEASURED
-    assert load.known.coverage == pytest.approx(0.5)
+    assert load.iops_figure is not None
+    assert load.iops_figure.source is FigureSource.MEASURED
+    assert load.iops_figure.coverage == pytest.approx(0.5)
     assert "The scraped clients are 50.0 % of this load" in load.remark
 
 
@@ -200,12 +200,12 @@ def test_where_oci_publishes_bytes_alone_the_iops_are_at_least_those_that_client
     assert load.traffic.read_bytes == pytest.approx(200 << 20)
     assert load.traffic.operations["READ"].operations == pytest.approx(200), "of which clients account for 100"
     assert load.traffic.iops == pytest.approx((6_400, 6_600, 6_800))
-    assert load.known is not None
-    assert load.known.source is FigureSource.CLIENTS
+    assert load.iops_figure is not None
+    assert load.iops_figure.source is FigureSource.CLIENTS
     assert load.remark.startswith("at least: OCI published neither IOPS nor requests")
 
     alone = busiest(without_clients(week), of_shape, None, NOW)["10.0.0.7"]
-    assert (alone.traffic.iops, alone.known) == (None, None)
+    assert (alone.traffic.iops, alone.iops_figure) == (None, None)
     assert "No client of this mount target is scraped" in alone.remark
 
 
@@ -504,7 +504,7 @@ def of_another_network(path: str) -> str:
 
 def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_their_address() -> None:
     loads = busiest(of_another_network, of_shape, None, NOW)
-    assert {name: load.known and load.known.source for name, load in loads.items()} == {
+    assert {name: load.iops_figure and load.iops_figure.source for name, load in loads.items()} == {
         "10.0.0.5": FigureSource.MEASURED,
         "10.0.0.5 in unknown": None,
     }
@@ -528,9 +528,9 @@ def of_a_mount_target_without_figures(path: str) -> str:
 def test_the_clients_of_a_mount_target_without_figures_are_judged_by_its_shape_and_ceilings() -> None:
     (load,) = busiest(of_a_mount_target_without_figures, of_shape, None, NOW).values()
     assert (load.shape, load.limits) == ("hpmt-20", Limits(read_bytes_per_second=2.5e9))
-    assert load.known is None, "no operation of the clients is known"
-    known = known_mount_targets(prometheus.Prometheus(of_a_mount_target_without_figures, NOW))
-    assert without_load(known.values(), [load]) == [], "it has a load"
+    assert load.iops_figure is None, "no operation of the clients is known"
+    recorded = recorded_mount_targets(prometheus.Prometheus(of_a_mount_target_without_figures, NOW))
+    assert without_load(recorded.values(), [load]) == [], "it has a load"
 
 
 def renamed(path: str) -> str:
@@ -675,8 +675,8 @@ def test_a_ceiling_that_no_mount_target_has_is_noted_and_costs_itself_alone(ceil
         return json.dumps({"status": "success", "data": {"result": result}})
 
     notes: list[str] = []
-    known = known_mount_targets(prometheus.Prometheus(answer, NOW, notes.append))
-    assert known["ocid1.a"].limits == Limits(connections=500.0)
+    recorded = recorded_mount_targets(prometheus.Prometheus(answer, NOW, notes.append))
+    assert recorded["ocid1.a"].limits == Limits(connections=500.0)
     assert notes == [
         f"fss_mount_target_iops_limit of ocid1.a is {ceiling} and left out: no mount target has less than 1"
     ]

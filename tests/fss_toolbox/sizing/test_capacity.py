@@ -218,8 +218,8 @@ def test_idle_needs_no_second_mount_target() -> None:
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1e9)), max_size=5), st.floats(1, 1e9))
 def test_the_fullest_is_never_an_unknown_one(demands: list[float | None], limit: float) -> None:
     fullest_demand = fullest(Use("x", "", demand, limit) for demand in demands)
-    known = [demand for demand in demands if demand]
-    assert (fullest_demand is None) == (not any(demand / limit for demand in known))
+    busy = [demand for demand in demands if demand]
+    assert (fullest_demand is None) == (not any(demand / limit for demand in busy))
     if fullest_demand is not None:
-        assert fullest_demand.demand == max(known)
+        assert fullest_demand.demand == max(busy)
         assert math.isfinite(fullest_demand.ratio or 0.0)

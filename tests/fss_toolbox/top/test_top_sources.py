@@ -23,7 +23,7 @@ from fss_toolbox.printed_states import sentence
 from fss_toolbox.top.host_source import HostProcesses, HostSource
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
-from fss_toolbox.top.picture import Picture, known_target
+from fss_toolbox.top.picture import Picture, shown_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
 from fss_toolbox.top.top_table import ViewState, headline
 
@@ -84,9 +84,9 @@ def test_a_host_shows_its_load_as_a_lower_bound() -> None:
     picture = source.look()
     assert picture is not None
     busiest = max(
-        picture.targets, key=lambda target: (known_target(target).fullest or SimpleNamespace(value=0.0)).value
+        picture.targets, key=lambda target: (shown_target(target).fullest or SimpleNamespace(value=0.0)).value
     )
-    usage = known_target(busiest).fullest
+    usage = shown_target(busiest).fullest
     assert usage is not None
     assert usage.figure.source is FigureSource.HOST
     assert usage.is_at_least
@@ -172,7 +172,7 @@ def test_a_page_of_an_agent_shows_a_lower_bound_and_its_processes() -> None:
     source = page(iter((scrape(0), scrape(1000))))
     assert source.look().targets == ()
     (target,) = source.look().targets
-    usage = known_target(target).fullest
+    usage = shown_target(target).fullest
     assert usage is not None
     assert (usage.value, usage.is_at_least, usage.state) == (800.0, True, State.NOT_KNOWN)
     (process,) = source.parts(target, "processes").rows
@@ -185,7 +185,7 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
     source = page(iter((scrape(0, 45_000), scrape(1000, 45_000))))
     source.look()
     (target,) = source.look().targets
-    usage = known_target(target).fullest
+    usage = shown_target(target).fullest
     assert usage is not None
     assert (usage.figure.source, usage.ratio) == (FigureSource.MEASURED, 0.9)
     assert [reading.figure.coverage for reading in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
@@ -196,7 +196,7 @@ def test_a_restart_of_the_exporter_is_no_rate() -> None:
     source.look()
     assert "restarted" in source.look().remarks[0]
     (target,) = source.look().targets
-    assert (known_target(target).fullest or SimpleNamespace(value=None)).value == 80.0
+    assert (shown_target(target).fullest or SimpleNamespace(value=None)).value == 80.0
 
 
 def test_latencies_of_a_poller_are_read_and_the_rest_about_file_systems_is_not() -> None:
@@ -251,7 +251,7 @@ def fleet(
     return PrometheusSource(Prometheus(lambda _: ""), "http://prometheus", JUDGE, 15.0), asked
 
 
-def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], float]]]:
+def figures_of_oci(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], float]]]:
     return {
         "group by (region)": [],  # regions whose poller is silent
         "fss_mount_target_info": [(INFO, 1.0)],
@@ -275,19 +275,19 @@ def known(age: float, clients: float) -> dict[str, list[tuple[dict[str, str], fl
 def test_a_fleet_is_judged_by_what_is_known_now(
     monkeypatch: pytest.MonkeyPatch, age: float, clients: float, share: float, state: State
 ) -> None:
-    source, _ = fleet(monkeypatch, known(age, clients))
+    source, _ = fleet(monkeypatch, figures_of_oci(age, clients))
     (target,) = source.look().targets
-    usage = known_target(target).fullest
+    usage = shown_target(target).fullest
     assert usage is not None
     assert usage.ratio == pytest.approx(share)
     assert usage.state is state
 
 
 def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, _ = fleet(monkeypatch, known(120.0, 0.0))
+    source, _ = fleet(monkeypatch, figures_of_oci(120.0, 0.0))
     assert source.look().remarks == ()
     silent = [({"region": region}, 1.0) for region in ("us-ashburn-1", "eu-frankfurt-1")]
-    source, _ = fleet(monkeypatch, known(120.0, 0.0) | {"group by (region)": silent})
+    source, _ = fleet(monkeypatch, figures_of_oci(120.0, 0.0) | {"group by (region)": silent})
     assert source.look().remarks == (
         "no poller of eu-frankfurt-1, us-ashburn-1 is scraped now: its last figures are shown",
     )
@@ -295,7 +295,7 @@ def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_poller_that_oci_does_not_answer_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
     said = ("the last poll of r failed, and its figures grow older. fss-exporter doctor says why",)
-    source, _ = fleet(monkeypatch, known(70.0, 0.0) | {"fss_oci_poll_success": [({"region": "r"}, 0.0)]})
+    source, _ = fleet(monkeypatch, figures_of_oci(70.0, 0.0) | {"fss_oci_poll_success": [({"region": "r"}, 0.0)]})
     assert source.look().remarks == said
     poll = 'fss_oci_poll_success{{tenancy="t",region="r"}} {}\n'
     on_page = page(scrape(1000 * at, 100) + poll.format(success) for at, success in enumerate((1, 0, 1)))
@@ -305,7 +305,7 @@ def test_a_poller_that_oci_does_not_answer_is_named_by_its_region(monkeypatch: p
 def test_the_clients_of_a_mount_target_are_asked_by_address_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
     source, asked = fleet(
         monkeypatch,
-        known(70.0, 4_500.0) | {"fss_client_requests_total": [({"instance": "web-1:10949"}, 100.0)]},
+        figures_of_oci(70.0, 4_500.0) | {"fss_client_requests_total": [({"instance": "web-1:10949"}, 100.0)]},
     )
     (target,) = source.look().targets
     (client,) = source.parts(target, "clients").rows
@@ -314,7 +314,7 @@ def test_the_clients_of_a_mount_target_are_asked_by_address_and_network(monkeypa
 
 
 def test_a_mount_target_without_scraped_clients_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    source, _ = fleet(monkeypatch, known(70.0, 0.0))
+    source, _ = fleet(monkeypatch, figures_of_oci(70.0, 0.0))
     (target,) = source.look().targets
     assert source.parts(target, "mounts").remark == "no client of this mount target is scraped"
     assert "no agent counts by process" in source.parts(target, "processes").remark
@@ -328,7 +328,7 @@ NAS = {"network": "n", "address": "10.9.0.5"}
 def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = fleet(
         monkeypatch,
-        known(70.0, 4_500.0)
+        figures_of_oci(70.0, 4_500.0)
         | {
             "address:fss_client_estimated_iops:rate5m": [
                 ({"network": "n", "address": "10.0.0.2"}, 4_500.0),
@@ -342,10 +342,10 @@ def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.Monk
         },
     )
     polled, other, nas = source.look().targets
-    assert (polled.name, known_target(polled).fullest.ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
+    assert (polled.name, shown_target(polled).fullest.ratio) == ("mt-a", 0.9)  # type: ignore[union-attr]
     assert (other.name, other.address) == ("", "10.0.0.2")
-    assert known_target(other).fullest.state is State.NEAR, "of the assumed shape"  # type: ignore[union-attr]
-    usage = known_target(nas).fullest
+    assert shown_target(other).fullest.state is State.NEAR, "of the assumed shape"  # type: ignore[union-attr]
+    usage = shown_target(nas).fullest
     assert usage is not None
     assert (nas.name, nas.shape, usage.quantity, usage.ratio) == ("apsara-nas", "capacity", Quantity.BOTH, 0.86)
     assert (usage.is_at_least, usage.state) == (True, State.NEAR)
@@ -365,14 +365,14 @@ def test_reads_and_writes_of_clients_are_a_lower_bound_while_the_poller_is_dead(
     place = {"network": "n", "address": "10.0.0.2"}
     source, _ = fleet(
         monkeypatch,
-        known(7200.0, 10.0)
+        figures_of_oci(7200.0, 10.0)
         | {
             "address:fss_client_read_bytes:rate5m": [(place, 0.97e9)],
             "fss_mount_target_read_bytes_per_second_limit": [({"mount_target_id": "a"}, 1e9)],
         },
     )
     (target,) = source.look().targets
-    usage = known_target(target).fullest
+    usage = shown_target(target).fullest
     assert usage is not None
     assert (usage.quantity, usage.ratio, usage.is_at_least) == (Quantity.READ, 0.97, True)
 
@@ -422,7 +422,7 @@ def test_a_fleet_shows_the_state_that_the_rules_record_with_the_reason_of_its_si
             "fss_mount_target_state_evidence": [],
             "(fss_mount_target_state)": [({"mount_target_id": "a"}, 0.0)],
         }
-        | known(70.0, 4_500.0)
+        | figures_of_oci(70.0, 4_500.0)
         | {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, joined)]},
     )
     (target,) = source.look().targets
@@ -440,7 +440,7 @@ def test_a_fleet_shows_the_latency_that_the_poller_judges(monkeypatch: pytest.Mo
                 ({"tenancy": "t", "region": "r", "oci_metric": "FileSystemReadAverageLatencybySize"}, 70.0)
             ],
         }
-        | known(70.0, 4_500.0),
+        | figures_of_oci(70.0, 4_500.0),
     )
     (target,) = source.look().targets
     (latency,) = target.of(Quantity.LATENCY)

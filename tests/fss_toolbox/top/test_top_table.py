@@ -10,7 +10,7 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.state import ERRORS, NOT_KNOWN, Evidence, State, StateNow
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.top.looks import Shown
-from fss_toolbox.top.picture import KnownTarget, LoadPart, Parts, Picture, is_silent, known_target
+from fss_toolbox.top.picture import LoadPart, Parts, Picture, ShownTarget, is_silent, shown_target
 from fss_toolbox.top.top_table import (
     GREY,
     STYLES,
@@ -25,9 +25,9 @@ from fss_toolbox.top.top_table import (
 )
 
 
-def target(name: str, *usages: Usage, state: StateNow = NOT_KNOWN, silent_seconds: float = 0.0) -> KnownTarget:
+def target(name: str, *usages: Usage, state: StateNow = NOT_KNOWN, silent_seconds: float = 0.0) -> ShownTarget:
     row = MountTargetRow(name, "eu-frankfurt-1", "10.0.0.2", "standard", "ACTIVE", usages, state)
-    return known_target(row, silent_seconds)
+    return shown_target(row, silent_seconds)
 
 
 def iops(
@@ -48,7 +48,7 @@ def styles(table: TopTable) -> set[str]:
     return {cell.style for _, cells in table.rows for cell in cells}
 
 
-def drawn(*targets: KnownTarget, width: int = 200) -> TopTable:
+def drawn(*targets: ShownTarget, width: int = 200) -> TopTable:
     return targets_table(targets, ViewState(), width)
 
 

@@ -189,10 +189,10 @@ def _check_rule(place: str, rule: Mapping[str, Any], namespace: str, order: mql.
 
 def _check_metric(name: str, namespace: str) -> Iterator[str]:
     """Yield a mistake for an unknown metric. OCI accepts such an alarm, and the alarm never fires."""
-    known = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
-    if known and name.lower() not in known:
-        near = difflib.get_close_matches(name.lower(), known, 1)
-        hint = f". Did you mean {known[near[0]]}?" if near else ""
+    names = {metric.lower(): metric for metric in _NAMES.get(namespace, ())}
+    if names and name.lower() not in names:
+        near = difflib.get_close_matches(name.lower(), names, 1)
+        hint = f". Did you mean {names[near[0]]}?" if near else ""
         yield f"{namespace} has no metric {name}{hint}"
 
 

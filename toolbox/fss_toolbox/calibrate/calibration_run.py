@@ -49,7 +49,7 @@ class RequestSender(Protocol):
         """Send one round. Return the calls that `counts` does not contain."""
 
     @property
-    def sizes_known(self) -> bool:
+    def counts_sizes(self) -> bool:
         """Whether the kernel counts READ and WRITE by size."""
 
 
@@ -182,7 +182,7 @@ class CalibrationRun:
         """Return the reason to refuse a minute, from the operations at both edges, before and after the requests."""
         begin, before, after, end = operations
         elsewhere = _grown(begin, before) + _grown(after, end)
-        if not (is_preparation or self._sender.sizes_known):
+        if not (is_preparation or self._sender.counts_sizes):
             sent = _grown(before, after)
             # A READ or WRITE of another program has an unknown size. A COMMIT comes with a WRITE.
             own = {step.operation, WRITE if step.operation == "COMMIT" else ""}

@@ -78,13 +78,13 @@ def table_cost(operation: str, size: int = 0) -> float:
 
 def costs_by_kind(steps: Iterable["CalibrationStep"] = ()) -> dict[str, float]:
     """Return the table's cost of every kind that mountstats, exact mode, or a step counts."""
-    known = {name: float(cost) for name, cost in FIXED_COSTS.items()}
+    fixed = {name: float(cost) for name, cost in FIXED_COSTS.items()}
     sizes = {
         kind_of(operation, count * BLOCK_BYTES): table_cost(operation, count * BLOCK_BYTES)
         for operation in (READ, WRITE)
         for count in range(1, _MIB // BLOCK_BYTES + 1)
     }
-    return known | sizes | {step.name: step.io_operations for step in (*STEPS, *steps) if step.operation}
+    return fixed | sizes | {step.name: step.io_operations for step in (*STEPS, *steps) if step.operation}
 
 
 def kind_of(operation: str, size: int = 0) -> str:
@@ -155,11 +155,11 @@ def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS)
     """
     if not names:
         return tuple(every)
-    known = {step.name.lower(): step.name for step in every}
-    unknown = [name for name in names if name.lower() not in known]
+    by_lower_case = {step.name.lower(): step.name for step in every}
+    unknown = [name for name in names if name.lower() not in by_lower_case]
     if unknown:
         raise UsageError(f"--step={unknown[0]}: no such step. There are {', '.join(step.name for step in every)}")
-    wanted = {known[name.lower()] for name in names} | {IDLE.name}
+    wanted = {by_lower_case[name.lower()] for name in names} | {IDLE.name}
     wanted |= {needed for name in wanted for needed in _NEEDS.get(name, ())}
     return tuple(step for step in every if step.name in wanted)
 

@@ -58,7 +58,7 @@ class RequestCounts:
         self._counted = counted
         self._totals: Counter[str] = Counter()
         self.counts_calls = False
-        self.sizes_known = False
+        self.counts_sizes = False
         self.superblock, _ = self._counted_superblock()
 
     def _counted_superblock(self) -> tuple[Superblock, Counts]:
@@ -80,12 +80,12 @@ class RequestCounts:
         before = self.superblock.record.operations
         with _gone_is_an_error_of_the_source():
             self.superblock, counts = self._counted_superblock()
-        self.sizes_known = self._number in counts.superblocks and counts.has_sizes
+        self.counts_sizes = self._number in counts.superblocks and counts.has_sizes
         for name, counters in self.superblock.record.operations.items():
             grown = counters.operations - (before[name].operations if name in before else 0)
             if name not in (READ, WRITE):
                 self._totals[name] += grown
-            elif self.sizes_known:
+            elif self.counts_sizes:
                 self._add_sizes(step, name, counts)
             else:
                 other = kind_of(name, _SHORT_BYTES)
@@ -149,9 +149,9 @@ class NfsRequests:
         return self._requests.operations()
 
     @property
-    def sizes_known(self) -> bool:
+    def counts_sizes(self) -> bool:
         """Whether the kernel counts READ and WRITE by size."""
-        return self._requests.sizes_known
+        return self._requests.counts_sizes
 
     def prepare(self, step: CalibrationStep) -> None:
         """Make the files of a step."""

@@ -101,8 +101,8 @@ def fit_clock(
         if not names:
             continue
         costs = fit_costs([laid[name] for name in names], [io_operations[name] for name in names], table)
-        known = best.get(clock.named_by)
-        if known is None or costs.misfit < known.costs.misfit - _ALIKE:
+        so_far = best.get(clock.named_by)
+        if so_far is None or costs.misfit < so_far.costs.misfit - _ALIKE:
             best[clock.named_by] = ClockFit(clock, costs, None, names, recorded)
     if not best:
         return None

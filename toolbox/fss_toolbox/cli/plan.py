@@ -27,7 +27,6 @@ from fss_toolbox.plan.domain_bills import with_bills
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
-from fss_toolbox.plan.known_mount_targets import known_mount_targets, other_services, without_load
 from fss_toolbox.plan.load import (
     Load,
     as_job,
@@ -40,6 +39,7 @@ from fss_toolbox.plan.load import (
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
 from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import Prometheus
+from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets, without_load
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
 from fss_toolbox.plan.service_answer import service_case, service_document, show_service
@@ -139,21 +139,21 @@ class _Ceilings:
         self._is_stated = is_given("shape")
         self._judge = cache(lambda shape: judge(shape, settings))
 
-    def shape(self, known: str) -> str:
+    def shape(self, recorded: str) -> str:
         """Return the shape to plan with. `--shape` on the command line wins, and its default stands for no known shape."""
-        return self._stated if self._is_stated or not known else known
+        return self._stated if self._is_stated or not recorded else recorded
 
     def of_shape(self, shape: str) -> Limits:
         """Return the ceilings of a shape."""
         return self._judge(shape).limits
 
-    def at(self, address: str, shape: str, known: Limits | None) -> Limits:
+    def at(self, address: str, shape: str, recorded: Limits | None) -> Limits:
         """Return the ceilings of a mount target with a shape and ceilings in Prometheus. The shape has those that are missing."""
         own = self._judge(self.shape(shape))
-        if known is None or self._is_stated or address in own.by_address:
+        if recorded is None or self._is_stated or address in own.by_address:
             return own.at(address)
-        present = {name: ceiling for name, ceiling in asdict(known).items() if ceiling is not None}
-        return replace(own.limits, **present) if shape else known
+        present = {name: ceiling for name, ceiling in asdict(recorded).items() if ceiling is not None}
+        return replace(own.limits, **present) if shape else recorded
 
 
 def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -> dict[str, Load]:
@@ -164,9 +164,9 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
         is_offered = service in OFFERED_SERVICES
         further = f"{service}: ask with --service {service} --prometheus" if is_offered else "no known service"
         tables.note(f"{names[place]} is of {further}")
-    known = known_mount_targets(prometheus, address)
-    loads = of_mount_targets(prometheus, known, ceilings.at, address, elsewhere)
-    missing = without_load(known.values(), loads.values())
+    recorded = recorded_mount_targets(prometheus, address)
+    loads = of_mount_targets(prometheus, recorded, ceilings.at, address, elsewhere)
+    missing = without_load(recorded.values(), loads.values())
     if missing:
         more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         tables.note(
@@ -179,8 +179,8 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
 def _advice(
     prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings, prices: Mapping[str, Price]
 ) -> "list[Advice]":
-    known = {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
-    return fleet_advice(prometheus, known, prices)
+    judged = {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
+    return fleet_advice(prometheus, judged, prices)
 
 
 def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:

@@ -37,22 +37,22 @@ def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) 
     """Compare the checked regions with the subscribed regions of the tenancy."""
     if subscriptions.listed is None:
         return
-    known = {region: subscriptions.of(region) for region in regions}
-    for region, subscription in known.items():
+    by_region = {region: subscriptions.of(region) for region in regions}
+    for region, subscription in by_region.items():
         if subscription is None:
             yield finding_of("regions.not-subscribed", region)
         elif subscription.status != "READY":
             yield finding_of("regions.not-ready", region, status=subscription.status or "without a status")
     ready = [
         subscription.region
-        for subscription in known.values()
+        for subscription in by_region.values()
         if subscription is not None and subscription.status == "READY"
     ]
     if ready:
         yield finding_of("regions.ready", regions=", ".join(ready))
     others = sorted(
         {subscription.region for subscription in subscriptions.listed}
-        - {subscription.region for subscription in known.values() if subscription}
+        - {subscription.region for subscription in by_region.values() if subscription}
     )
     if others:
         yield finding_of("regions.others", regions=", ".join(others))

@@ -41,8 +41,8 @@ class AccountRecord:
         for facts in self.regions:
             if facts.region == name:
                 return facts
-        known = ", ".join(facts.region for facts in self.regions) or "none"
-        raise UsageError(f"--facts: the record has no region {name}. Known are {known}")
+        names = ", ".join(facts.region for facts in self.regions) or "none"
+        raise UsageError(f"--facts: the record has no region {name}. Known are {names}")
 
 
 _FORMAT: Final = TypeAdapter(AccountRecord)
@@ -99,10 +99,10 @@ class _Scrubber:
     """Stand-ins, numbered in the order of appearance."""
 
     def __init__(self) -> None:
-        self._known: dict[str, str] = {}
+        self._stand_ins: dict[str, str] = {}
 
     def name(self, value: str) -> str:
-        return self._known.setdefault(f"name {value}", f"<name {self._count('name ') + 1}>")
+        return self._stand_ins.setdefault(f"name {value}", f"<name {self._count('name ') + 1}>")
 
     def everything(self, value: Any) -> Any:
         """Return the document with every OCID in any text replaced."""
@@ -116,7 +116,7 @@ class _Scrubber:
 
     def _ocid(self, match: re.Match[str]) -> str:
         kind = kind_of(match[0])
-        return self._known.setdefault(f"{kind} {match[0]}", f"<{kind} {self._count(f'{kind} ocid') + 1}>")
+        return self._stand_ins.setdefault(f"{kind} {match[0]}", f"<{kind} {self._count(f'{kind} ocid') + 1}>")
 
     def _count(self, prefix: str) -> int:
-        return sum(1 for known in self._known if known.startswith(prefix))
+        return sum(1 for value in self._stand_ins if value.startswith(prefix))

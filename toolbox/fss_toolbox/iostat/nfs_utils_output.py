@@ -80,8 +80,8 @@ def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
         raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
     if _is_cut_off(text):
         raise UsageError(f"{source}: {mounted[1]}: cut off within the operations. Save the whole output of mountstats")
-    known = options(match[1])
-    is_v3 = known.get("vers", "3").startswith("3")
+    stated = options(match[1])
+    is_v3 = stated.get("vers", "3").startswith("3")
     operations = dict.fromkeys(NFS3_OPERATIONS if is_v3 else (READ, WRITE), _NO_COUNTERS) | dict(_operations(text))
     return NfsRecord(
         device=mounted[1],
@@ -89,7 +89,7 @@ def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
         fstype="nfs" if is_v3 else "nfs4",
         age_s=_age(source, mounted[1], text, unprinted_age_s),
         # Means of bytes are printed without fractions, so the bytes on the wire are not known to the byte.
-        options={name: value for name, value in known.items() if name != "sec"},
+        options={name: value for name, value in stated.items() if name != "sec"},
         revalidations=None,
         vfs_locks=None,
         read_bytes=payload["read"],

@@ -64,10 +64,10 @@ def report_of_interval(
     if len(mountinfo) > 2:
         raise UsageError("--mountinfo: give it once, or twice for --from and --to")
     texts = [text_of(path) for path in mountinfo]
-    known = (mounts.address_map, mounts.services)
+    lookups = (mounts.address_map, mounts.services)
     ages = (None, None) if seconds is None else (_LONG_AGO_S, _LONG_AGO_S + round(seconds))
-    earlier = read_saved(str(before), pasted_text_of(before), texts[0] if texts else None, *known, ages[0])
-    later = read_saved(str(after), pasted_text_of(after), texts[-1] if texts else None, *known, ages[1])
+    earlier = read_saved(str(before), pasted_text_of(before), texts[0] if texts else None, *lookups, ages[0])
+    later = read_saved(str(after), pasted_text_of(after), texts[-1] if texts else None, *lookups, ages[1])
     return between(earlier, later, seconds, mounts.overrides)
 
 

@@ -143,10 +143,10 @@ def between(
         for superblock in after.reading.superblocks
         if superblock.number not in common and superblock.record.age_s > aged + _AGE_SLACK_S
     }
-    known = tuple(superblock for superblock in after.reading.superblocks if superblock.number not in unknown)
+    comparable = tuple(superblock for superblock in after.reading.superblocks if superblock.number not in unknown)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
-    accounts.apply(replace(after.reading, superblocks=known), aged + _AGE_SLACK_S)
+    accounts.apply(replace(after.reading, superblocks=comparable), aged + _AGE_SLACK_S)
     notes = dict.fromkeys((*before.notes, *after.notes, *_mounts_and_umounts(before, after, pairs, unknown)))
     return Report(
         f"{before.source} to {after.source}",

@@ -66,16 +66,16 @@ def _mount_targets(scenario: Scenario, answer: capacity.CapacityAnswer) -> Itera
     if needed is None:
         return
     more = f" ({worst} if the upper bound is right)" if worst is not None and worst > needed else ""
-    all_known = is_judged_by_all(answer)
+    is_judged = is_judged_by_all(answer)
     share = printed.percent(scenario.target)
-    yield f"mount targets for at most {share} of every ceiling{'' if all_known else ' that is known'}: {needed}{more}"
+    yield f"mount targets for at most {share} of every ceiling{'' if is_judged else ' that is known'}: {needed}{more}"
     if given is not None:
-        enough = f"enough{'' if all_known else ' for the known ceilings'}"
+        enough = f"enough{'' if is_judged else ' for the known ceilings'}"
         yield f"{given} given: {enough if given >= needed else f'{needed - given} too few'}"
     unpublished = ", ".join(use.resource for use in answer.mount_target if use.limit is None)
     if unpublished:
         yield f"not judged, because no document states a ceiling: {unpublished}"
-    elif not all_known:
+    elif not is_judged:
         yield f"not judged, because the cost of the load is not known: {IOPS}"
     count = max(needed, given or 1)
     if count > 1:

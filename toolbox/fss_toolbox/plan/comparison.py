@@ -27,7 +27,7 @@ def _share(option: Option) -> float | None:
     return option.binds.ratio if option.binds else None
 
 
-def _known(form: str) -> Callable[[Any], str]:
+def _printed(form: str) -> Callable[[Any], str]:
     """Return how to print a value in a format, with a dash for an unknown one."""
     return lambda value: printed.NOT_KNOWN if value is None else form.format(value)
 
@@ -60,7 +60,7 @@ _FIGURES = (
         "binds_first",
     ),
     Figure(None, lambda option: list(option.unknown), key="unpublished"),
-    Figure(Column("allowed", 3), lambda option: option.service_limit, _known("{}"), "default_service_limit"),
+    Figure(Column("allowed", 3), lambda option: option.service_limit, _printed("{}"), "default_service_limit"),
     Figure(
         Column("paid for", 4),
         lambda option: option.commitment_days,
@@ -72,7 +72,7 @@ _FIGURES = (
     Figure(None, lambda option: option.usd_per_month, key="usd_per_month"),
     Figure(None, lambda option: option.price and option.price.source, key="price_source"),
     Figure(None, lambda option: option.price and option.price.date, key="price_date"),
-    Figure(Column("full on", 1), lambda option: option.full_on and f"{option.full_on}", _known("{}"), "full_on"),
+    Figure(Column("full on", 1), lambda option: option.full_on and f"{option.full_on}", _printed("{}"), "full_on"),
 )
 
 

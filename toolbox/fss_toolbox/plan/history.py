@@ -15,7 +15,6 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.plan.known_mount_targets import named_services
 from fss_toolbox.plan.load import Load, SizeShare, ended, fullness, size_shares
 from fss_toolbox.plan.prometheus_api import (
     Fullness,
@@ -28,6 +27,7 @@ from fss_toolbox.plan.prometheus_api import (
     selector,
     texts,
 )
+from fss_toolbox.plan.recorded_mount_targets import named_services
 
 _Subject = TypeVar("_Subject")
 
@@ -177,8 +177,8 @@ def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float
     answers = prometheus.together({moment: f"{of_thousands_of_agents_once} @ {moment})" for moment in moments})
     overrides = {}
     for moment, samples in answers.items():
-        known = sorted((override_of(labels) for labels, _ in samples), key=lambda override: override.date)
-        overrides[moment] = CostOverrides(tuple({override.operation: override for override in known}.values()))
+        by_date = sorted((override_of(labels) for labels, _ in samples), key=lambda override: override.date)
+        overrides[moment] = CostOverrides(tuple({override.operation: override for override in by_date}.values()))
     return overrides
 
 

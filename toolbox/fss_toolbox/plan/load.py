@@ -61,7 +61,7 @@ class Load:
     connections: float | None = None  # connections of the recorded mount target; None where they were not counted
     limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
     remark: str = ""  # quality of the IOPS figure
-    known: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
+    iops_figure: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
     growth: Mapping[str, Growth] = field(
         default_factory=dict
     )  # by resource, where Prometheus was asked and has enough days

@@ -53,8 +53,8 @@ def show_case(out: Console, case: Case) -> None:
     say(out, "")
     _show_bounds(out, scenario)
     if scenario.mount_targets is not None and not load.is_job:
-        known = "" if is_judged_by_all(scenario.answer()) else ", by the known ceilings"
-        title = f"The same load on more mount targets, spread evenly{known}"
+        which = "" if is_judged_by_all(scenario.answer()) else ", by the known ceilings"
+        title = f"The same load on more mount targets, spread evenly{which}"
         show_table(out, _SCALING, list(_scaling_rows(scenario)), title)
         say(out, "")
     for line in sentences(scenario):
@@ -209,11 +209,11 @@ def case_document(case: Case) -> dict[str, Any]:
         "target_ratio": scenario.target,
         "remark": load.remark or None,
         "knowledge": {
-            "source": load.known.source.value,
-            "age_seconds": load.known.age_seconds,
-            "coverage": load.known.coverage,
+            "source": load.iops_figure.source.value,
+            "age_seconds": load.iops_figure.age_seconds,
+            "coverage": load.iops_figure.coverage,
         }
-        if load.known
+        if load.iops_figure
         else None,
         "iops": traffic.iops._asdict() if traffic.iops else None,
         "operations": {

@@ -21,9 +21,9 @@ from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
 from fss_toolbox.plan.history import ClientsLook, client_peaks, client_sizes, client_traffic, of_clients
-from fss_toolbox.plan.known_mount_targets import KnownMountTarget, ocid_of
 from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
 from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, selector
+from fss_toolbox.plan.recorded_mount_targets import RecordedMountTarget, ocid_of
 from fss_toolbox.sizing.growth import DailyPeak, growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
@@ -42,23 +42,23 @@ _FEW: Final = 10  # Mount targets that a query can name
 
 def of_mount_targets(
     prometheus: Prometheus,
-    known: Mapping[str, KnownMountTarget],
+    recorded: Mapping[str, RecordedMountTarget],
     limits: LimitsOf,
     address: str | None,
     elsewhere: Collection[NetworkAddress],
 ) -> dict[str, Load]:
     """Return the busiest five minutes of each mount target, or of those with an address, by name of the place.
 
-    A mount target without a known address goes by its own name. `known` are the mount targets by OCID, and `elsewhere` the
+    A mount target without a known address goes by its own name. `recorded` are the mount targets by OCID, and `elsewhere` the
     places of other storage services, which are left out.
 
     Raises:
         SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
     """
-    loads = _polled(prometheus, known, limits, address)
+    loads = _polled(prometheus, recorded, limits, address)
     polled = {load.place for load in loads.values() if load.place}
     # A poller may know a mount target of which OCI publishes nothing.
-    by_place = defaultdict(lambda: KnownMountTarget(""), {target.place: target for target in known.values()})
+    by_place = defaultdict(lambda: RecordedMountTarget(""), {target.place: target for target in recorded.values()})
 
     @cache
     def ceilings_of(place: NetworkAddress) -> Limits:
@@ -70,7 +70,7 @@ def of_mount_targets(
     for place, load in of_clients(prometheus, alone).items():
         iops, target = load.traffic.iops, by_place[place]
         figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
-        loads[names[place]] = replace(load, known=figure, shape=target.shape, limits=target.limits)
+        loads[names[place]] = replace(load, iops_figure=figure, shape=target.shape, limits=target.limits)
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
@@ -81,14 +81,14 @@ def of_mount_targets(
 
 
 def _polled(
-    prometheus: Prometheus, known: Mapping[str, KnownMountTarget], limits: LimitsOf, address: str | None
+    prometheus: Prometheus, recorded: Mapping[str, RecordedMountTarget], limits: LimitsOf, address: str | None
 ) -> dict[str, Load]:
-    places = names_of(target.place for target in known.values() if target.place)
+    places = names_of(target.place for target in recorded.values() if target.place)
 
-    def target_of(ocid: str) -> KnownMountTarget:
-        return known.get(ocid, KnownMountTarget(ocid))
+    def target_of(ocid: str) -> RecordedMountTarget:
+        return recorded.get(ocid, RecordedMountTarget(ocid))
 
-    def name_of(target: KnownMountTarget) -> str:
+    def name_of(target: RecordedMountTarget) -> str:
         return places[target.place] if target.place else target.name or target.id
 
     @cache
@@ -101,9 +101,9 @@ def _polled(
         return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings_of(ocid), figures.get(_CONNECTIONS, 0.0))
 
     # The figures do not have the address.
-    of = "" if address is None else any_of("mount_target_id", known)
+    of = "" if address is None else any_of("mount_target_id", recorded)
     queries = _means(of) | {_CONNECTIONS: _mean(_CONNECTIONS, of)}
-    peaks = prometheus.busiest(queries, ocid_of, full, needed=(_READ, _WRITTEN)) if address is None or known else {}
+    peaks = prometheus.busiest(queries, ocid_of, full, needed=(_READ, _WRITTEN)) if address is None or recorded else {}
     loads: dict[str, Load] = {}
     for target, load in _loads(prometheus, {target_of(ocid): peak for ocid, peak in peaks.items()}).items():
         # A mount target that takes over an address within the week goes by its OCID.
@@ -132,7 +132,7 @@ def _target_traffic(figures: Mapping[str, float]) -> Traffic:
     return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
 
 
-def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> dict[KnownMountTarget, Load]:
+def _loads(prometheus: Prometheus, peaks: Mapping[RecordedMountTarget, Peak]) -> dict[RecordedMountTarget, Load]:
     """Return the loads of mount targets at their busiest moments, with the mix of the clients."""
     names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound")
     queries = {
@@ -140,7 +140,7 @@ def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> di
         for target, peak in peaks.items()
         for name in names
     }
-    more: dict[KnownMountTarget, dict[str, float]] = defaultdict(dict)
+    more: dict[RecordedMountTarget, dict[str, float]] = defaultdict(dict)
     for (target, name), samples in prometheus.together(queries).items():
         more[target].update((name, value) for _, value in samples)
     looks = [ClientsLook(target.place, peak.moment) for target, peak in peaks.items() if target.place]
@@ -154,7 +154,9 @@ def _loads(prometheus: Prometheus, peaks: Mapping[KnownMountTarget, Peak]) -> di
     return loads
 
 
-def _load(target: KnownMountTarget, figures: Mapping[str, float], mix: Traffic | None, at: float, now: float) -> Load:
+def _load(
+    target: RecordedMountTarget, figures: Mapping[str, float], mix: Traffic | None, at: float, now: float
+) -> Load:
     """Return the load of a mount target at a moment, with the mix of its scraped clients, None without any."""
     whole = _target_traffic(figures)
     coverage = _coverage(mix, whole)
@@ -172,7 +174,7 @@ def _load(target: KnownMountTarget, figures: Mapping[str, float], mix: Traffic |
         limits=target.limits,
         connections=figures.get(_CONNECTIONS),
         remark=_remark(source, coverage, has_clients=mix is not None, is_split=traffic is not None),
-        known=KnownFigure(iops.point, source, now - at, coverage) if iops and source else None,
+        iops_figure=KnownFigure(iops.point, source, now - at, coverage) if iops and source else None,
         mount_target_id=target.id,
         place=target.place,
         moment=at,
@@ -197,7 +199,7 @@ def with_growth(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, 
 
 def _grown(load: Load, peaks: Mapping[str, Mapping[str, Sequence[DailyPeak]]]) -> Load:
     """Return the load with its growth. `peaks` has the daily peaks by series and OCID."""
-    is_measured = load.known is not None and load.known.source is FigureSource.MEASURED
+    is_measured = load.iops_figure is not None and load.iops_figure.source is FigureSource.MEASURED
     series = {
         IOPS: _MEASURED if is_measured else _ESTIMATED,
         READ_BANDWIDTH: _READ,

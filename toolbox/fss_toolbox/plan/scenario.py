@@ -63,7 +63,7 @@ _OF_CLIENTS = {
     "network-rtt": "network_rtt_seconds",
     "client-bandwidth": "bandwidth",
 }
-_KNOWN = (*_OF_CLIENTS, "mount-targets", "target")
+_CHANGES = (*_OF_CLIENTS, "mount-targets", "target")
 _FLAGS = {name: field.metadata for field in fields(PlanInputs) for name in field.metadata["names"]}
 
 
@@ -80,8 +80,8 @@ def what_if(scenario: Scenario, change: str, limits_of: Callable[[str], Limits])
         return replace(scenario, shape=value, limits=limits_of(value))
     if name == "shape":
         raise UsageError(f"--what-if {change}: not a shape. Known are {', '.join(SHAPES)}")
-    if name not in _KNOWN:
-        raise UsageError(f"--what-if {change}: known are {', '.join((*_KNOWN, 'shape'))}")
+    if name not in _CHANGES:
+        raise UsageError(f"--what-if {change}: known are {', '.join((*_CHANGES, 'shape'))}")
     try:
         figure = click.types.convert_type(_FLAGS[f"--{name}"]["type"])(value)
     except click.BadParameter as wrong:

@@ -76,8 +76,8 @@ def _with_traffic(
     load: Load, operation: str, classes: Sequence[TransferClass], payload: float, overrides: CostOverrides
 ) -> Load:
     """Return the load with the READs or WRITEs of these classes, if the other counters have none."""
-    known = load.traffic.operations.get(operation)
-    if known is not None and known.operations:
+    counted = load.traffic.operations.get(operation)
+    if counted is not None and counted.operations:
         # The agent has charged the cost of each size, which is closer to the truth than the cost of a size class.
         return load
     cost = overrides.scaled(operation, classes_io_operations(operation, classes, payload))

@@ -66,8 +66,8 @@ class Job:
     def in_flight(self) -> float | None:
         """Requests and syncs in flight on average (Little's law); None if a latency is unknown."""
         parts = [part.in_flight for part in (self.reads, self.writes, self.syncs)]
-        known = [part for part in parts if part is not None]
-        return sum(known) if len(known) == len(parts) else None
+        requests = [part for part in parts if part is not None]
+        return sum(requests) if len(requests) == len(parts) else None
 
 
 def job_traffic(job: Job, cap_bytes: int) -> Traffic:

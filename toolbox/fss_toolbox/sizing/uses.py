@@ -51,5 +51,5 @@ def known_uses(traffic: Traffic, limits: Limits) -> tuple[Use, ...]:
 
 def fullest(candidates: Iterable[Use]) -> Use | None:
     """Return the use with the highest known ratio. None if no ratio is known or all resources are idle."""
-    known = [use for use in candidates if use.ratio]
-    return max(known, key=lambda use: use.ratio or 0.0, default=None)
+    busy = [use for use in candidates if use.ratio]
+    return max(busy, key=lambda use: use.ratio or 0.0, default=None)

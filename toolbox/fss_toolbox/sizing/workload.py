@@ -96,8 +96,8 @@ def scaled(traffic: Traffic, factor: float) -> Traffic:
 
 
 def _times(rate: OperationTraffic, factor: float) -> OperationTraffic:
-    known = {name: value * factor for name in _RATES if (value := getattr(rate, name)) is not None}
-    return replace(rate, iops=None if rate.iops is None else rate.iops.times(factor), **known)
+    figures = {name: value * factor for name in _RATES if (value := getattr(rate, name)) is not None}
+    return replace(rate, iops=None if rate.iops is None else rate.iops.times(factor), **figures)
 
 
 def plain(traffic: Traffic) -> Traffic:

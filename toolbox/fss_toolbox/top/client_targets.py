@@ -24,10 +24,10 @@ ONE_CLIENT = "only this client is seen. --prometheus shows all clients of a moun
 NO_LOAD = "no load in this interval"
 
 
-def client_targets(report: Report, judge: Judge, known: Collection[str] = ()) -> Iterator[MountTargetRow]:
+def client_targets(report: Report, judge: Judge, listed: Collection[str] = ()) -> Iterator[MountTargetRow]:
     """Yield a mount target for each address of a report. The addresses in `known` are left out."""
     for line in targets_of(report, judge, "iops"):
-        if line.name not in known:
+        if line.name not in listed:
             served = judge.served.get(line.name) or ServedCeilings(Limits(), shape=judge.shape)
             row = row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST)
             yield replace(row, state=line.state)
@@ -37,7 +37,7 @@ def row_of_clients(
     address: str, region: str, served: ServedCeilings, uses: Collection[Use], source: FigureSource
 ) -> MountTargetRow:
     """Return the row of an address of which only the load of clients is known."""
-    known = [use for use in uses if use.resource in _QUANTITIES]
+    compared = [use for use in uses if use.resource in _QUANTITIES]
     return MountTargetRow(
         name=served.name,
         region=region,
@@ -46,7 +46,7 @@ def row_of_clients(
         lifecycle="",
         usages=tuple(
             Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, source), use.limit)
-            for use in known
+            for use in compared
             if use.demand is not None
         ),
     )

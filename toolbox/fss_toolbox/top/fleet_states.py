@@ -70,8 +70,8 @@ class FleetStates:
         state = self._joined.get(target)
         if state is None:
             return NOT_KNOWN
-        known = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
-        return next(iter(known), StateNow(state))
+        agreeing = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
+        return next(iter(agreeing), StateNow(state))
 
 
 def _of_oci(ask: Ask) -> Mapping[str, StateNow]:

@@ -109,7 +109,7 @@ def is_silent(seconds: float, interval: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownTarget:
+class ShownTarget:
     """A mount target at one moment, and what to believe of it."""
 
     row: MountTargetRow
@@ -127,7 +127,7 @@ class KnownTarget:
         return key_of(self.row)
 
 
-def known_target(row: MountTargetRow, seconds: float = 0.0) -> KnownTarget:
+def shown_target(row: MountTargetRow, seconds: float = 0.0) -> ShownTarget:
     """Return a mount target whose figures are older than in its row by `seconds`."""
     lasted = row.state.seconds
     state = row.state if lasted is None else replace(row.state, seconds=lasted + seconds)
@@ -137,7 +137,7 @@ def known_target(row: MountTargetRow, seconds: float = 0.0) -> KnownTarget:
         key=lambda usage: (max(usage.state, State.NOT_KNOWN), usage.ratio or 0.0),
         default=None,
     )
-    return KnownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest)
+    return ShownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest)
 
 
 def _aged(usage: Usage, seconds: float) -> Usage:

@@ -74,7 +74,7 @@ _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _PlacedRow:
     """A mount target of the inventory."""
 
     id: str  # OCID. Empty for an address that only clients know
@@ -96,7 +96,7 @@ class PrometheusSource:
     def look(self) -> Picture:
         """Ask for every mount target."""
         self._at = self._prometheus.present()
-        known = list(self._inventory())
+        listed = list(self._inventory())
         limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in LIMITS.items()}
         ages = self._by(_AGES, "mount_target_id", "resource")
         clients = {
@@ -113,9 +113,9 @@ class PrometheusSource:
                 shares[target].append(Usage(quantity, figure, limit))
         for target, worst in self._latencies().items():
             shares[target].append(worst)
-        known = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in known]
-        unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in known}))
-        lines = (*known, *unpolled)
+        listed = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in listed]
+        unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in listed}))
+        lines = (*listed, *unpolled)
         states = FleetStates(self._by)
         targets = with_places(
             replace(line.row, state=states.of(line.id, NetworkAddress(line.network, line.row.address)))
@@ -124,7 +124,7 @@ class PrometheusSource:
         self._places = {
             key_of(row): NetworkAddress(line.network, row.address) for row, line in zip(targets, lines, strict=True)
         }
-        remarks = self._remarks(targets, has_poller=bool(known))
+        remarks = self._remarks(targets, has_poller=bool(listed))
         return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
 
     def _latencies(self) -> Mapping[str, Usage]:
@@ -162,7 +162,7 @@ class PrometheusSource:
 
     def _unpolled(
         self, clients: Mapping[Quantity, Mapping[tuple[str, ...], float]], polled: Collection[tuple[str, str]]
-    ) -> Iterator[_Known]:
+    ) -> Iterator[_PlacedRow]:
         """Yield the addresses that only clients know."""
         limits: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
         for ceiling, name in CEILINGS_OF_SERVICES.items():
@@ -184,9 +184,9 @@ class PrometheusSource:
                 served = ServedCeilings(self._judge.at(address), shape=self._judge.shape)
                 compared = uses(traffic, served.limits)
             row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS)
-            yield _Known("", row, network)
+            yield _PlacedRow("", row, network)
 
-    def _inventory(self) -> Iterator[_Known]:
+    def _inventory(self) -> Iterator[_PlacedRow]:
         by_id = {}
         for labels, _ in self._prometheus.at(_TARGETS, self._at):
             row = MountTargetRow(
@@ -199,7 +199,7 @@ class PrometheusSource:
                 tenancy=labels.get("tenancy", ""),
             )
             key = labels.get("mount_target_id", "")
-            by_id[key] = _Known(key, row, labels.get("network", ""))
+            by_id[key] = _PlacedRow(key, row, labels.get("network", ""))
         yield from by_id.values()
 
     def _by(self, query: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -256,16 +256,16 @@ def _last(selector: str) -> str:
 
 
 def _with_figures(
-    known: _Known,
+    placed: _PlacedRow,
     shares: list[Usage],
     limits: Mapping[Quantity, Mapping[tuple[str, ...], float]],
     clients: Mapping[Quantity, Mapping[tuple[str, ...], float]],
 ) -> MountTargetRow:
-    row, usages = known.row, list(shares)
+    row, usages = placed.row, list(shares)
     for quantity, loads in clients.items():
-        seen = loads.get((known.network, row.address)) if row.address else None
+        seen = loads.get((placed.network, row.address)) if row.address else None
         if seen is not None:
             whole = best_known(usage.figure for usage in shares if usage.quantity is quantity)
             figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
-            usages.append(Usage(quantity, figure, limits[quantity].get((known.id,))))
+            usages.append(Usage(quantity, figure, limits[quantity].get((placed.id,))))
     return replace(row, usages=tuple(usages))

@@ -24,7 +24,7 @@ from textual.widgets import Footer, HelpPanel, Input, Static
 from fss_exporter.cli.terminal import END_SIGNALS
 from fss_toolbox.top.line_table import LineTable, coloured
 from fss_toolbox.top.looks import Looks, Shown
-from fss_toolbox.top.picture import KINDS, KnownTarget, PictureSource, is_silent, known_target
+from fss_toolbox.top.picture import KINDS, PictureSource, ShownTarget, is_silent, shown_target
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
@@ -90,7 +90,7 @@ class TopScreen(App[None]):
         self._source = source
         self._state = ViewState()
         self._shown = Shown()
-        self._targets: tuple[KnownTarget, ...] = ()
+        self._targets: tuple[ShownTarget, ...] = ()
         self._looks = Looks(source, self._post)
         self._terminal_before = termios.tcgetattr(0) if os.isatty(0) else None  # settings before Textual
 
@@ -187,7 +187,7 @@ class TopScreen(App[None]):
         shown, state, source = self._shown, self._state, self._source
         seconds = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
         silent = is_silent(seconds, source.interval)
-        self._targets = tuple(known_target(row, seconds) for row in shown.picture.targets) if shown.picture else ()
+        self._targets = tuple(shown_target(row, seconds) for row in shown.picture.targets) if shown.picture else ()
         lines = headline(source.title, shown, self._targets, state, seconds, is_silent=silent)
         if shown.picture is None:
             self._show_lines(lines)
@@ -208,7 +208,7 @@ class TopScreen(App[None]):
     def _show_lines(self, lines: list[Cell]) -> None:
         self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in lines))
 
-    def _target(self) -> KnownTarget | None:
+    def _target(self) -> ShownTarget | None:
         """Return the mount target that is open. None if it is gone, or none is open."""
         return next((target for target in self._targets if target.key == self._state.target), None)
 

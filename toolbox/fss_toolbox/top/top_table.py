@@ -21,9 +21,9 @@ from fss_toolbox.tables import Column, fitted
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.picture import (
     KINDS,
-    KnownTarget,
     LoadPart,
     Parts,
+    ShownTarget,
 )
 
 GREY: Final = "bright_black"
@@ -108,19 +108,19 @@ class TopTable(NamedTuple):
     rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
 
 
-def _value(quantity: Quantity) -> Callable[[KnownTarget], float]:
-    def value(target: KnownTarget) -> float:
+def _value(quantity: Quantity) -> Callable[[ShownTarget], float]:
+    def value(target: ShownTarget) -> float:
         usage = target.usages.get(quantity)
         return -(usage.value if usage else -1.0)
 
     return value
 
 
-def _worst_first(target: KnownTarget) -> tuple[int, float, str]:
+def _worst_first(target: ShownTarget) -> tuple[int, float, str]:
     return -target.state.state, -((target.fullest.ratio if target.fullest else None) or 0.0), target.row.shown_name
 
 
-TARGET_SORTS: Final[Mapping[str, Callable[[KnownTarget], object]]] = {
+TARGET_SORTS: Final[Mapping[str, Callable[[ShownTarget], object]]] = {
     "state": _worst_first,
     "IOPS": _value(Quantity.IOPS),
     "read": _value(Quantity.READ),
@@ -151,8 +151,8 @@ def _amount_of(part: LoadPart, quantity: Quantity) -> float | None:
         case Quantity.WRITE:
             return part.written_bytes
         case Quantity.BOTH:
-            known = [amount for amount in (part.read_bytes, part.written_bytes) if amount is not None]
-            return sum(known) if known else None
+            amounts = [amount for amount in (part.read_bytes, part.written_bytes) if amount is not None]
+            return sum(amounts) if amounts else None
         case _:
             return part.iops.point if part.iops else None
 
@@ -187,7 +187,7 @@ def _age(seconds: float | None) -> str:
     return printed.age(seconds)
 
 
-def _ceiling_cell(target: KnownTarget, width: int, *, is_narrow: bool = False) -> Cell:
+def _ceiling_cell(target: ShownTarget, width: int, *, is_narrow: bool = False) -> Cell:
     """Return the bar of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
     usage = target.fullest
     if usage is None or usage.ratio is None:
@@ -196,19 +196,19 @@ def _ceiling_cell(target: KnownTarget, width: int, *, is_narrow: bool = False) -
     return Cell(f"{bar(usage.ratio, width)} {_share_text(usage, usage.ratio, is_narrow=is_narrow)}", STYLES[state])
 
 
-def _known_cell(usage: Usage | None) -> Cell:
+def _source_cell(usage: Usage | None) -> Cell:
     if usage is None:
         return Cell("no figures", GREY)
     return Cell(f"{_SOURCES[usage.figure.source]}, {_age(usage.figure.age_seconds)}", GREY)
 
 
-def _coverage(target: KnownTarget) -> float | None:
+def _coverage(target: ShownTarget) -> float | None:
     """Return the share of the IOPS of a mount target that the clients cause. None if it is not known."""
-    known = (usage.figure.coverage for usage in target.row.of(Quantity.IOPS))
-    return next((coverage for coverage in known if coverage is not None), None)
+    coverages = (usage.figure.coverage for usage in target.row.of(Quantity.IOPS))
+    return next((coverage for coverage in coverages if coverage is not None), None)
 
 
-def _coverage_cell(target: KnownTarget) -> Cell:
+def _coverage_cell(target: ShownTarget) -> Cell:
     coverage = _coverage(target)
     return Cell(printed.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
@@ -226,7 +226,7 @@ def _bytes(value: float | None, unit: ByteUnit) -> str:
     return f"{amount:,.0f}" if amount >= 100 or not amount else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
 
 
-def _usage_cell(target: KnownTarget, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
+def _usage_cell(target: ShownTarget, quantity: Quantity, unit: ByteUnit, *, is_narrow: bool) -> Cell:
     usage = target.usages.get(quantity)
     if usage is None:
         return Cell(printed.NOT_KNOWN, GREY)
@@ -254,7 +254,7 @@ def _target_columns(state: ViewState) -> tuple[Column, ...]:
     )
 
 
-def _target_cells(target: KnownTarget, state: ViewState, width: int) -> tuple[Cell, ...]:
+def _target_cells(target: ShownTarget, state: ViewState, width: int) -> tuple[Cell, ...]:
     row, is_narrow = target.row, width < _NARROW
     bar_width = 6 if is_narrow else 8 if width < 140 else 20
 
@@ -268,7 +268,7 @@ def _target_cells(target: KnownTarget, state: ViewState, width: int) -> tuple[Ce
         usage(Quantity.IOPS),
         usage(Quantity.READ),
         usage(Quantity.WRITE),
-        _known_cell(target.fullest or target.usages.get(Quantity.IOPS)),
+        _source_cell(target.fullest or target.usages.get(Quantity.IOPS)),
         _coverage_cell(target),
         Cell("" if target.state.seconds is None else printed.age(target.state.seconds), GREY),
         usage(Quantity.LATENCY),
@@ -278,7 +278,7 @@ def _target_cells(target: KnownTarget, state: ViewState, width: int) -> tuple[Ce
     )
 
 
-def targets_table(targets: Iterable[KnownTarget], state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
+def targets_table(targets: Iterable[ShownTarget], state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
     """Return the table of mount targets for a terminal of `width` characters.
 
     While the source is silent no figure has the colour of a verdict.
@@ -314,7 +314,7 @@ def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
     )
 
 
-def ceiling_of_parts(target: KnownTarget) -> Usage | None:
+def ceiling_of_parts(target: ShownTarget) -> Usage | None:
     """Return the fullest ceiling that parts take something of, else the IOPS. Nobody knows the latency or the connections of a part."""
     if target.fullest is None or target.fullest.quantity in (Quantity.LATENCY, Quantity.CONNECTIONS):
         return target.usages.get(Quantity.IOPS)
@@ -385,7 +385,7 @@ def _short(cell: Cell, width: int) -> Cell:
 def headline(
     title: str,
     shown: Shown,
-    targets: Sequence[KnownTarget],
+    targets: Sequence[ShownTarget],
     state: ViewState,
     silent_seconds: float = 0.0,
     *,
@@ -408,7 +408,7 @@ def headline(
     return lines
 
 
-def _reasons(targets: Iterable[KnownTarget]) -> Iterator[Cell]:
+def _reasons(targets: Iterable[ShownTarget]) -> Iterator[Cell]:
     """Yield a line for each of the worst mount targets: why, since when, who, and where to read on."""
     bad = sorted((target for target in targets if target.state.reasons), key=_worst_first)
     for target in bad[:_MOST_REASONS]:
@@ -417,7 +417,7 @@ def _reasons(targets: Iterable[KnownTarget]) -> Iterator[Cell]:
         yield Cell(f"and {len(bad) - _MOST_REASONS} more that are not fine", GREY)
 
 
-def _verdict(targets: Sequence[KnownTarget], *, is_starting: bool) -> Cell:
+def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:
     if is_starting and not targets:
         return Cell("starting: no mount target is known yet", GREY)
     counts = Counter(target.state.state for target in targets)
@@ -429,7 +429,7 @@ def _verdict(targets: Sequence[KnownTarget], *, is_starting: bool) -> Cell:
 
 
 def subtitle(
-    target: KnownTarget | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
+    target: ShownTarget | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
 ) -> list[Cell]:
     """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown.
 

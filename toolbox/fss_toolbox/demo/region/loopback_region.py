@@ -131,13 +131,13 @@ class Region:
             return operation, refused(refusal.internal_error())
 
     def _route(self, request: ApiRequest) -> tuple[ApiOperation, Mapping[str, str]]:
-        known = False
+        has_path = False
         for pattern, operation in self._routes:
             if match := pattern.fullmatch(request.path):
                 if operation.method == request.method:
                     return operation, match.groupdict()
-                known = True
-        if known:
+                has_path = True
+        if has_path:
             raise refusal.method_not_allowed(f"{request.method} is not served at this path.")
         raise refusal.no_such_operation(f"No operation is served at {request.path}.")
 

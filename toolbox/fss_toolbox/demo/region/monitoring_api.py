@@ -73,12 +73,12 @@ class MonitoringApi:
     def scope(self, compartment_id: str, *, subtree: bool) -> frozenset[str]:
         """Return compartments a call reaches. The whole tree only from the tenancy, documented: SummarizeMetricsData."""
         tenancy = self.activity.tenancy
-        known = tenancy.compartment_ids
-        if compartment_id not in known:
+        compartments = tenancy.compartment_ids
+        if compartment_id not in compartments:
             raise refusal.not_authorized_or_not_found("compartment")
         if subtree and compartment_id != tenancy.id:
             raise refusal.invalid("query parameter compartmentIdInSubtree may be true only for the tenancy")
-        return known if subtree else frozenset({compartment_id})
+        return compartments if subtree else frozenset({compartment_id})
 
     # -- ListMetrics
 

@@ -23,7 +23,7 @@ _LIMITS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class KnownMountTarget:
+class RecordedMountTarget:
     """A mount target of the week as Prometheus has it."""
 
     id: str  # OCID. Empty if only clients know the mount target
@@ -34,11 +34,11 @@ class KnownMountTarget:
     limits: Limits | None = None  # None if Prometheus has none
 
 
-def without_load(known: Iterable[KnownMountTarget], loads: Iterable[Load]) -> list[str]:
+def without_load(recorded: Iterable[RecordedMountTarget], loads: Iterable[Load]) -> list[str]:
     """Return the names of known mount targets that no load is of."""
     loads = tuple(loads)
     ids, places = {load.mount_target_id for load in loads}, {load.place for load in loads if load.place}
-    return [target.name or target.id for target in known if target.id not in ids and target.place not in places]
+    return [target.name or target.id for target in recorded if target.id not in ids and target.place not in places]
 
 
 def named_services(prometheus: Prometheus, address: str | None = None) -> dict[NetworkAddress, set[str]]:
@@ -68,7 +68,7 @@ def other_services(prometheus: Prometheus, address: str | None = None) -> dict[N
     return {place: min(named) for place, named in services if OCI_FSS.name not in named}
 
 
-def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, KnownMountTarget]:
+def recorded_mount_targets(prometheus: Prometheus, address: str | None = None) -> dict[str, RecordedMountTarget]:
     """Return the mount targets of the week by OCID. An impossible ceiling is noted and left out.
 
     Raises:
@@ -83,17 +83,17 @@ def known_mount_targets(prometheus: Prometheus, address: str | None = None) -> d
                 prometheus.note(f"{name} of {ocid} is {value:g} and left out: no mount target has less than 1")
             else:
                 ceilings.setdefault(ocid, {})[field] = value
-    known = {}
+    recorded = {}
     for labels, _ in prometheus.at(query, prometheus.now):
         ocid = ocid_of(labels)
-        known[ocid] = KnownMountTarget(
+        recorded[ocid] = RecordedMountTarget(
             ocid,
             labels.get("mount_target", ""),
             place_in(labels) if labels.get("address") else None,
             labels.get("shape", ""),
             Limits(**ceilings[ocid]) if ocid in ceilings else None,
         )
-    return known
+    return recorded
 
 
 def ocid_of(labels: Mapping[str, str]) -> str:

@@ -2,14 +2,16 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import promql_parser
 import pytest
 from tests.artefacts.promql import Dimension, dimension_of_unit, selectors
-from tests.artefacts.shipped_dashboards import EVERY_PANEL, EVERY_QUERY, NAMES, Panel, parsed
+from tests.artefacts.shipped_dashboards import EVERY_PANEL, EVERY_QUERY, NAMES, PANELS, Panel, parsed
 from tests.rules.pack import CORE_FILES, rules_of
+from tools.dashboards.words import WITHOUT_POLLER
 
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
@@ -115,8 +117,30 @@ def test_the_unit_of_a_query_is_the_unit_that_is_shown(panel: Panel, ref: str, e
         )
     if unit is None:
         assert legend in {"info", "mounts"}, "a value that is shown has a unit"
-    elif panel.title != OVER_NUMBERS:
+    elif panel.title != OVER_NUMBERS and expr != WITHOUT_POLLER.expr:
         assert dimension in UNITS[unit], f"{legend} is {dimension}, shown as {unit}"
+
+
+def _shown_values() -> Iterator[tuple[str, str, tuple[Any, Any]]]:
+    """Where a value is shown (graph or not), under which name, with which unit and digits."""
+    for panel in PANELS:
+        shown = panel.body["fieldConfig"]
+        if panel.body["type"] == "table":
+            for override in shown["overrides"]:
+                properties = {entry["id"]: entry["value"] for entry in override["properties"]}
+                if "unit" in properties:
+                    yield "number", properties["displayName"], (properties["unit"], properties.get("decimals"))
+        elif panel.body["type"] != "heatmap":
+            kind = "line" if panel.body["type"] == "timeseries" else "number"
+            yield kind, panel.title.split(":")[0], (shown["defaults"]["unit"], shown["defaults"].get("decimals"))
+
+
+def test_what_has_one_name_has_one_unit_and_as_many_digits_in_all_dashboards() -> None:
+    by_name: dict[tuple[str, str], set[tuple[Any, Any]]] = defaultdict(set)
+    for kind, name, unit in _shown_values():
+        by_name[kind, name].add(unit)
+
+    assert {name: units for name, units in by_name.items() if len(units) > 1} == {}
 
 
 @EVERY_QUERY
@@ -180,6 +204,8 @@ def coloured(panel: Panel) -> Iterator[tuple[str, tuple[float, ...], tuple[str, 
     defaults = panel.body["fieldConfig"]["defaults"]
     if panel.body["type"] != "table":
         for _, expr, _ in panel.queries() if "thresholds" in defaults else ():
+            if expr == WITHOUT_POLLER.expr:
+                continue  # a word in place of a number
             yield expr, steps_of(defaults["thresholds"]), _colours(defaults["thresholds"])
         return
     by_field = {f"Value #{ref}": expr for ref, expr, _ in panel.queries()} | {"Value": panel.body["targets"][0]["expr"]}

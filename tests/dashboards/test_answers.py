@@ -13,6 +13,7 @@ from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel, varia
 from tests.artefacts.test_rules import ALERTS, names
 from tests.rules.pack import RULES, Rule, promtool, rules_of
 from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.panels import NO_POLLER
 from tools.dashboards.words import STATE_WORDS
 
 from fss_exporter.model.limits import SHAPES
@@ -416,6 +417,32 @@ def test_a_tenancy_without_a_name_is_shown_by_the_tail_of_its_ocid() -> None:
     assert {re.sub(pattern[1:-1], r"\1", "ocid1.tenancy.oc1..aaaabbbbcccc") for pattern in patterns} == {"bbcccc"}
 
 
+@pytest.mark.parametrize(
+    ("tenancy", "text"), [("acme", "acme"), ("ocid1.tenancy.oc1..aaaabbbbcccc", "bbcccc"), ("o", "o")]
+)
+def test_the_menu_of_tenancies_has_names_or_else_tails_of_ocids(tenancy: str, text: str) -> None:
+    pattern = variables("fleet.json")["tenancy"]["regex"].strip("/").replace("(?<", "(?P<")
+    chosen = re.search(pattern, f'{{tenancy="{tenancy}"}} 1 1700000000000')
+
+    assert chosen is not None
+    assert chosen.groupdict() == {"text": text, "value": tenancy}
+
+
+@pytest.mark.parametrize(("file", "title"), [("fleet", "Slowest"), ("fleet", "Data age"), ("exporter", "Data age")])
+def test_a_figure_of_oci_reads_no_poller_where_agents_are_alone(tmp_path: Path, file: str, title: str) -> None:
+    panel = _panel(file, title)
+    exprs = _expressions(panel)
+    texts = [
+        mapping["options"][str(NO_POLLER)]["text"]
+        for mapping in panel.body["fieldConfig"]["defaults"]["mappings"]
+        if mapping["type"] == "value"
+    ]
+
+    ask(tmp_path, {_INFO % ("fss", "a"): _ALIVE}, [(f"sum({' or '.join(exprs)})", [("{}", NO_POLLER)])])
+    ask(tmp_path, {_INFO % ("fss", "a"): _ALIVE, _POLL % "r": _STALE}, [(exprs[-1], [])])
+    assert texts == ["no poller"]
+
+
 def test_the_rows_of_every_table_have_an_order() -> None:
     unsorted = [
         str(panel)
@@ -431,7 +458,7 @@ def test_the_rows_of_every_table_have_an_order() -> None:
 def test_a_client_in_a_worse_state_comes_before_one_that_costs_more() -> None:
     sorted_by = _panel("clients", "Top clients now").body["options"]["sortBy"]
 
-    assert sorted_by == [{"desc": True, "displayName": "State"}, {"desc": True, "displayName": "IOPS"}]
+    assert sorted_by == [{"desc": True, "displayName": "State"}, {"desc": True, "displayName": "Estimated IOPS"}]
 
 
 def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_nothing_is_green_while_oci_tells_nothing_fresh(fleets: dict[str, Drawn]
     assert all(
         stat["text"] != "0" for title in ("Over 80 %", "Fullest", "Slowest", "Data age") for stat in stats[title]
     )
-    assert "Now" not in {column["name"] for column in _panel(fleet, _TABLE)["columns"]}
+    assert "Fullest" not in {column["name"] for column in _panel(fleet, _TABLE)["columns"]}
 
 
 @pytest.mark.timeout(600)
@@ -295,6 +295,12 @@ def test_the_age_of_the_data_says_whether_somebody_polls(fleets: dict[str, Drawn
     (age,) = _panel(fleets[situation], "Data age")["stats"]
 
     assert age["title"] == said
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("title", ["Slowest", "Data age"])
+def test_agents_alone_say_that_there_is_no_poller(fleets: dict[str, Drawn], title: str) -> None:
+    assert [stat["text"] for stat in _panel(fleets["no-poller"], title)["stats"]] == ["no poller"]
 
 
 def test_the_start_of_a_poller_gives_no_peak() -> None:

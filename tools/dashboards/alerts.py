@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tools.dashboards.panels import Panel, Query
+from tools.dashboards.panels import AGE_DECIMALS, Panel, Query
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import STATE_WORDS, TO_DASHBOARD
 
@@ -118,7 +118,7 @@ def firing_alerts(
             "alertname": Column("Alert", width=_ALERT_WIDTH, url=_TO_RUNBOOK),
             "subject": Column("Subject", url=TO_DASHBOARD, least=80),
             **({"state": state} if has_state else {}),
-            "since": Column("Since", unit="s", decimals=0, width=72),
+            "since": Column("Since", unit="s", decimals=AGE_DECIMALS, width=72),
             "dashboard": Column(None),
             "variable": Column(None),
             "chosen": Column(None),

@@ -56,8 +56,8 @@ _STATS = [
         width=4,
     ),
     stat(
-        "IOPS",
-        "Estimated I/O operations per second of all chosen clients together.",
+        "Estimated IOPS",
+        "I/O operations per second of all chosen clients together.",
         Query(_ALL_IOPS),
         unit="iops",
         steps=NEUTRAL_STEPS,
@@ -148,13 +148,13 @@ _NOW = table(
         "mount_target": Column("Mount target", width=130),
         "address": Column("Address", width=115),
         "of_network": Column(None),
-        "iops": Column("IOPS", unit="iops", width=100),
+        "iops": Column("Estimated IOPS", unit="iops", width=130),
         "peak": Column("Peak second", unit="iops", width=115),
         "retransmissions": Column("Sent again", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=100),
         "errors": Column("Errors", unit="percentunit", steps=RETRANSMISSION_STEPS, decimals=2, width=85),
         "waiting": Column("Waiting", unit="s", width=85),
     },
-    sort_by=("State", "IOPS"),
+    sort_by=("State", "Estimated IOPS"),
     height=9,
 )
 

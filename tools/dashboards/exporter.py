@@ -5,9 +5,18 @@ from collections.abc import Callable
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.exporter_polling import POLLED, POLLING, REGIONS, THESE
 from tools.dashboards.frame import Section, dashboard, query_variable
-from tools.dashboards.panels import NOT_ZERO_CRITICAL_STEPS, NOT_ZERO_STEPS, Json, Query, graph, stat, tally
+from tools.dashboards.panels import (
+    AGE_DECIMALS,
+    NOT_ZERO_CRITICAL_STEPS,
+    NOT_ZERO_STEPS,
+    Json,
+    Query,
+    graph,
+    stat,
+    tally,
+)
 from tools.dashboards.tables import Column, table
-from tools.dashboards.words import DATA_AGE_STEPS, counted, data_age, largest_now
+from tools.dashboards.words import DATA_AGE_STEPS, WITHOUT_POLLER, counted, data_age, largest_now
 
 _JOBS = "(last_over_time(job:fss_exporters:count[7d]) or last_over_time(fss_exporter_build_info[$__range]))"
 """Jobs that have or had exporters, also where none of a job answers. Without the rules: those of the time shown."""
@@ -41,8 +50,10 @@ _STATS = [
     stat(
         "Data age",
         "Age of the newest minute of any mount target metric, in the region where it is oldest. Older than some minutes: see the polls.",
-        Query(data_age(POLLED)),
+        Query(data_age(POLLED), "newest minute"),
+        WITHOUT_POLLER,
         unit="s",
+        decimals=AGE_DECIMALS,
         steps=DATA_AGE_STEPS,
         width=4,
     ),
@@ -100,9 +111,9 @@ _COLLECTORS = table(
     columns={
         "instance": Column("Exporter", least=100),
         "collector": Column("Collector", width=100),
-        "success": Column("Read", unit="bool_yes_no", steps=((None, "red"), (1, "green")), width=65),
-        "errors": Column("Errors", unit="none", width=75),
-        "age": Column("Last good", unit="s", width=95),
+        "success": Column("Could read", unit="bool_yes_no", steps=((None, "red"), (1, "green")), width=90),
+        "errors": Column("Failed rounds", unit="none", width=110),
+        "age": Column("Last good", unit="s", decimals=AGE_DECIMALS, width=95),
     },
     sort_by="Last good",
     width=12,

@@ -1,7 +1,7 @@
 """Of exporter.json: how the poller asks OCI."""
 
 from tools.dashboards.frame import Section
-from tools.dashboards.panels import CEILING_STEPS, Query, graph
+from tools.dashboards.panels import AGE_DECIMALS, CEILING_STEPS, Query, graph
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import CLOCK_STEPS, IN_REGION, POLL_AGE_STEPS, THROTTLED_STEPS, largest_now, poll_age
 
@@ -29,10 +29,10 @@ REGIONS = table(
     columns={
         "tenancy": Column("Tenancy", has_ocids=True, width=110),
         "region": Column("Region"),
-        "age": Column("Last poll", unit="s", steps=POLL_AGE_STEPS, width=100),
+        "age": Column("Last poll", unit="s", decimals=AGE_DECIMALS, steps=POLL_AGE_STEPS, width=100),
         "complete": Column("Complete", unit="bool_yes_no", steps=((None, "orange"), (1, "green")), width=100),
         "duration": Column("Took", unit="s", width=85),
-        "inventory": Column("Inventory", unit="s", width=100),
+        "inventory": Column("Inventory", unit="s", decimals=AGE_DECIMALS, width=100),
         "skew": Column("Clock skew", unit="s", steps=CLOCK_STEPS, width=110),
         "throttled": Column("Throttled", unit="percentunit", steps=THROTTLED_STEPS, decimals=1, width=100),
     },
@@ -59,6 +59,7 @@ POLLING = Section(
             "broken_answer: OCI itself. Outcomes that do not happen have no line.",
             Query(f"sum by (outcome) (rate({_REQUESTS}{{{POLLED}}}[$__rate_interval])) > 0", "{{outcome}}"),
             unit="reqps",
+            decimals=2,
             stacked=True,
             width=8,
         ),
@@ -100,7 +101,7 @@ POLLING = Section(
                 "region": Column("Region", width=120),
                 "success": _ANSWERED,
                 "streams": Column("Streams", unit="none", width=85),
-                "age": Column("Age", unit="s", width=90),
+                "age": Column("Age", unit="s", decimals=AGE_DECIMALS, width=90),
             },
             sort_by="Age",
             width=24,

@@ -4,6 +4,7 @@ from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.fleet_services import SERVICES
 from tools.dashboards.frame import Section, dashboard, of_inventory
 from tools.dashboards.panels import (
+    AGE_DECIMALS,
     CEILING_STEPS,
     NOT_ZERO_STEPS,
     OBJECTIVE_STEPS,
@@ -29,6 +30,7 @@ from tools.dashboards.words import (
     TO_DASHBOARD,
     TO_MOUNT_TARGET,
     WEEK_AGO,
+    WITHOUT_POLLER,
     all_here,
     counted,
     covered_before,
@@ -150,6 +152,7 @@ _STATS = [
         "Slowest",
         "Latency of the slowest kind of requests to one file system as share of its objective, as OCI measures it, and the mount target. 100 % is the objective.",
         Query(f"topk(1, {_each('fss_mount_target_latency_objective_ratio')})", "{{mount_target}}"),
+        WITHOUT_POLLER,
         unit="percentunit",
         steps=OBJECTIVE_STEPS,
         width=4,
@@ -160,7 +163,9 @@ _STATS = [
         "Red: no figure of OCI on this dashboard is fresh. Not polled: a region has had no poll for eight minutes, so look at its poller. See the "
         "dashboard FSS exporter.",
         Query(_DATA_AGE, "{{said}}"),
+        WITHOUT_POLLER,
         unit="s",
+        decimals=AGE_DECIMALS,
         steps=DATA_AGE_STEPS,
         width=4,
     ),
@@ -183,7 +188,9 @@ _NEAREST = graph(
 
 
 _ADDRESS_OF = "* on (tenancy, region, mount_target_id) group_left (network, address) mount_target:fss_mount_target:info"
-_SHARE_KNOWN = _each(f"({_LAST} or on (tenancy, region, mount_target_id) {_AT_LEAST})", "tenancy", "resource")
+_SHARE_KNOWN = (
+    f"max by (region, mount_target_id, resource) ({_LAST} or on (tenancy, region, mount_target_id) {_AT_LEAST})"
+)
 _STATES = _each("mount_target:fss_state:worst", "tenancy")
 _OF_ADDRESSES = (
     f"(address:fss_state:worst or {_IOPS_OF_ADDRESS} * 0)\n+ on (network, address) group_left (resource)\n"
@@ -191,7 +198,7 @@ _OF_ADDRESSES = (
 )
 _RANK = (
     f"max by ({_ROW}) ({_STATES} {_ADDRESS_OF})\n+ on (region, mount_target_id) group_left (resource)\n"
-    f"topk by (region, mount_target_id) (1, clamp_max({_SHARE_KNOWN}, 1.5) / 2 or {_STATES} * 0)\n"
+    f"topk by (region, mount_target_id) (1, clamp_max({_SHARE_KNOWN}, 1.5) / 2 or 0 * max by (region, mount_target_id) (mount_target:fss_state:worst))\n"
     f"or\n{_by_address(_OF_ADDRESSES)}"
 )
 """Rows in the order of urgency: the worst state first, then the largest share that is known, then the IOPS of an address."""
@@ -257,7 +264,7 @@ _NO_CLIENT = f'label_replace(label_replace({with_network(_NOBODY)}, "shown_clien
 
 _CEILINGS = table(
     "Mount targets: how close, who, what now",
-    "The worst state first, of what OCI tells and what the clients feel. Now is the share of the fullest ceiling, while OCI tells it. Known says the source, or in its "
+    "The worst state first, of what OCI tells and what the clients feel. Fullest is the share of the fullest ceiling, while OCI tells it. Known says the source, or in its "
     "place the last share with its age, or what the clients with an agent prove at least. Neither is a verdict. Coverage is the share of the load that the clients with "
     "an agent explain. Was is its best of a day, if it was much more: agents are missing. Top client and top operation cost most. Needed is how many mount targets "
     "of this shape carry the last hour below the warning line. Without a poller the rows are addresses, with the state by their clients and the ceilings that the "
@@ -276,7 +283,7 @@ _CEILINGS = table(
     columns={
         "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),
         "state": Column("State", unit="none", words=STATE_WORDS, width=82),
-        "now": Column("Now", unit="percentunit", steps=CEILING_STEPS, width=65),
+        "now": Column("Fullest", unit="percentunit", steps=CEILING_STEPS, width=75),
         "resource": Column("Ceiling", words=RESOURCE_WORDS, width=118, is_optional=True),
         "known": Column("Known", width=142, is_optional=True),
         "coverage": Column("Coverage", unit="percentunit", width=85),
@@ -344,7 +351,7 @@ _SOURCES = table(
         "oci": Column("Estimate from OCI", unit="iops", width=150),
         "clients": Column("Estimate from clients", unit="iops", width=170),
         "coverage": Column("Coverage", unit="percentunit", width=100),
-        "age": Column("Age", unit="s", decimals=0, width=100),
+        "age": Column("Age", unit="s", decimals=AGE_DECIMALS, width=100),
     },
     sort_by="Measured",
     height=8,
@@ -470,9 +477,9 @@ def fleet() -> Json:
             Section(
                 "Each ceiling over time",
                 [
-                    _nearest("IOPS: top $top", "I/O operations per second", "iops"),
-                    _nearest("Read bandwidth: top $top", "Bytes read per second", "read_bandwidth"),
-                    _nearest("Write bandwidth: top $top", "Bytes written per second", "write_bandwidth"),
+                    _nearest("Share of IOPS: top $top", "I/O operations per second", "iops"),
+                    _nearest("Share of read bandwidth: top $top", "Bytes read per second", "read_bandwidth"),
+                    _nearest("Share of write bandwidth: top $top", "Bytes written per second", "write_bandwidth"),
                     _LATENCY,
                 ],
             ),

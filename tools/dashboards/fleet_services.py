@@ -71,7 +71,7 @@ SERVICES = Section(
                 "address": Column("Address"),
                 "service": Column("Service"),
                 "kind": Column("Type"),
-                "iops": Column("IOPS", unit="iops", width=120),
+                "iops": Column("Estimated IOPS", unit="iops", width=130),
                 "of_iops": Column("Share of IOPS", unit="percentunit", steps=CEILING_STEPS, width=130),
                 "of_peak": Column("Share at the peak", unit="percentunit", steps=CEILING_STEPS, width=150),
                 "of_bandwidth": Column("Share of bandwidth", unit="percentunit", steps=CEILING_STEPS, width=160),

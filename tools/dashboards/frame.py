@@ -100,8 +100,9 @@ def _tenancy_variable() -> Json:
     return query_variable(
         "tenancy",
         "Tenancy",
-        "label_values(mount_target:fss_mount_target:info, tenancy)",
-        description="Accounts of the pollers, by name or OCID.",
+        "query_result(group by (tenancy) (mount_target:fss_mount_target:info))",
+        description="Accounts of the pollers, by name or by the tail of the OCID.",
+        regex=r'/tenancy="(?<value>(?:ocid1\.[^"]*(?=[^"]{6}"))?(?<text>[^"]+))"/',
     )
 
 

@@ -7,6 +7,7 @@ from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
 from tools.dashboards.mount_target_shapes import SHAPES_TABLE, USD_PER_GB
 from tools.dashboards.operations import busiest_operations, cost_by_class
 from tools.dashboards.panels import (
+    AGE_DECIMALS,
     CEILING_STEPS,
     NEUTRAL_STEPS,
     OBJECTIVE_STEPS,
@@ -83,6 +84,7 @@ _STATS = [
         "Age of the newest minute of this mount target from OCI. One to three minutes is normal.",
         Query(f'max(mount_target:fss_utilisation_age:seconds{{resource!="connections", {THIS}}})'),
         unit="s",
+        decimals=AGE_DECIMALS,
         steps=DATA_AGE_STEPS,
         width=4,
     ),
@@ -166,9 +168,9 @@ _WHO = [
             "instance": Column("Client", url=to_client(), least=120),
             "of_network": Column(None),
             "address": Column(None),
-            "iops": Column("IOPS", unit="iops", width=100),
+            "iops": Column("Estimated IOPS", unit="iops", width=130),
         },
-        sort_by="IOPS",
+        sort_by="Estimated IOPS",
         width=8,
         height=9,
     ),

@@ -118,6 +118,7 @@ ERRORS = Section(
                 "fss_ldap_request_errors_total", "LDAP {{request_type}}, {{error_type}}", "request_type, error_type"
             ),
             unit="reqps",
+            decimals=2,
             width=8,
         ),
         graph(
@@ -163,9 +164,9 @@ BEHIND = Section(
             ),
             columns={
                 "name": Column("File system", least=100),
-                "reads": Column("READ", unit="ops", width=85),
-                "writes": Column("WRITE", unit="ops", width=85),
-                "metadata": Column("Metadata", unit="ops", width=88),
+                "reads": Column("READ", unit="reqps", width=85),
+                "writes": Column("WRITE", unit="reqps", width=85),
+                "metadata": Column("Metadata", unit="reqps", width=88),
                 "read": Column("Bytes read", unit="Bps", width=95),
                 "written": Column("Bytes written", unit="Bps", width=110),
                 "used": Column("Used", unit="bytes", width=85),

@@ -28,6 +28,9 @@ NOT_ZERO_CRITICAL_STEPS = ((None, "green"), (1, "red"))
 
 Steps = Sequence[tuple[float | None, str]]
 
+NO_POLLER = -1
+"""Value of a number that only a poller could tell, where there is none."""
+
 NO_DATA: Json = {
     "type": "special",
     "options": {"match": "null+nan", "result": {"color": "text", "index": 0, "text": "no data"}},
@@ -42,7 +45,7 @@ DECIMALS = {
     "none": 0,
     "ops": 1,
     "percentunit": 1,
-    "reqps": 2,
+    "reqps": 1,
     "s": 1,
     "short": 1,
 }
@@ -50,6 +53,9 @@ DECIMALS = {
 
 Not 0 for a graph of shares: Grafana would round its axis to whole ones, which is 100 %.
 """
+
+AGE_DECIMALS = 0
+"""Of an age in seconds."""
 
 NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}
 """The same for a single number or a cell."""
@@ -77,6 +83,15 @@ class Query:
 
     expr: str
     name: str = ""
+
+
+_IN_PLACE: Sequence[Json] = (
+    NO_DATA,
+    {
+        "type": "value",
+        "options": {str(NO_POLLER): {"color": "text", "index": 1, "text": "no poller"}},
+    },
+)
 
 
 def thresholds(steps: Steps) -> Json:
@@ -129,7 +144,7 @@ def stat(
             "defaults": {
                 "color": {"mode": "thresholds"},
                 "decimals": NUMBER_DECIMALS[unit] if decimals is None else decimals,
-                "mappings": [NO_DATA],
+                "mappings": [*_IN_PLACE],
                 "noValue": "no data",
                 "thresholds": thresholds(steps),
                 "unit": unit,

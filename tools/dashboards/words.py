@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tools.dashboards.panels import Query, Steps
+from tools.dashboards.panels import NO_POLLER, Query, Steps
 
 from fss_exporter.model.state import State
 
@@ -230,6 +230,13 @@ def counted(series: str, source: str) -> str:
 def poll_age(selector: str) -> str:
     """Seconds since the last poll of each region of the last day, because a region with a dead poller must stay in sight."""
     return f"time() - max by (tenancy, region) (last_over_time(fss_oci_poll_timestamp_seconds{{{selector}}}[1d]))"
+
+
+WITHOUT_POLLER = Query(
+    f"{NO_POLLER} * group(fss_exporter_build_info) unless on () last_over_time(fss_oci_poll_timestamp_seconds[1d])",
+    "agents alone",
+)
+"""Says why there is no figure of OCI: agents answer, and nobody polled within a day."""
 
 
 def data_age(selector: str) -> str:

@@ -1,6 +1,7 @@
 """Running our own command as an operator does, in this process for speed or as one of its own."""
 
 import contextlib
+import importlib
 import io
 import json
 import logging
@@ -40,6 +41,7 @@ class Answer:
 
 def call_without_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands in this process call OCI without a pause, because other tests specify the budget of calls."""
+    importlib.import_module("fss_exporter.oci.client")  # its annotations need the class
     monkeypatch.setattr(calls, "CallBudget", lambda *_, **__: CallBudget(1e6, clock=lambda: 0.0, wait=lambda _: False))
 
 

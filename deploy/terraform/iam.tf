@@ -33,7 +33,7 @@ resource "oci_identity_policy" "poller" {
     "Allow ${local.exporter} to inspect outbound-connectors in ${local.storage}",
     "Allow ${local.exporter} to inspect private-ips in ${local.network}",
     "Allow ${local.exporter} to inspect subnets in ${local.network}",
-    "Allow ${local.exporter} to inspect compartments in tenancy",
+    "Allow ${local.exporter} to inspect compartments in ${local.storage}",
     "Allow ${local.exporter} to inspect limits in tenancy",
   ]
 }
@@ -81,6 +81,6 @@ resource "oci_identity_policy" "provisioner" {
     "Allow ${var.provisioner_subject} to inspect mount-targets in ${local.storage}",
     "Allow ${var.provisioner_subject} to inspect replications in ${local.storage}",
     "Allow ${var.provisioner_subject} to use ons-topics in ${local.alarms}",
-    "Allow ${var.provisioner_subject} to inspect compartments in tenancy",
+    "Allow ${var.provisioner_subject} to inspect compartments in ${local.storage}",
   ]
 }

@@ -7,7 +7,7 @@ locals {
 }
 
 data "oci_identity_availability_domains" "all" {
-  compartment_id = var.tenancy_ocid
+  compartment_id = var.compartment_ocid
 }
 
 data "oci_file_storage_mount_targets" "by_domain" {

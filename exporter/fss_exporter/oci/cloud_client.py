@@ -134,11 +134,14 @@ class CloudClient(Protocol):
     def clock_skew_seconds(self) -> float | None:
         """Clock of this host minus clock of OCI. None before the first answer."""
 
-    def availability_domains(self) -> tuple[str, ...]:
-        """Return names of the region's availability domains (ListAvailabilityDomains)."""
+    def availability_domains(self, compartment_id: str) -> tuple[str, ...]:
+        """Return names of the region's availability domains, for which any compartment will do (ListAvailabilityDomains)."""
 
     def compartments(self) -> Listing:
         """Return all active compartments of the tenancy (ListCompartments)."""
+
+    def compartment_name(self, ocid: str) -> str:
+        """Return the name of one compartment (GetCompartment)."""
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         """Return resources in a compartment, as records of `oci_inventory`. The API operation says which (`ListVolumes`)."""

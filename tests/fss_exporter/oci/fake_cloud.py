@@ -101,13 +101,18 @@ class FakeCloud:
         if error is not None:
             raise error
 
-    def availability_domains(self) -> tuple[str, ...]:
+    def availability_domains(self, compartment_id: str) -> tuple[str, ...]:
+        del compartment_id
         self._call("ListAvailabilityDomains")
         return (DOMAIN,)
 
     def compartments(self) -> Listing:
         self._call("ListCompartments")
         return self.tree
+
+    def compartment_name(self, ocid: str) -> str:
+        self._call("GetCompartment")
+        return next((record.name for record in self.tree.records if record.id == ocid), ocid)
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         self._call(operation)

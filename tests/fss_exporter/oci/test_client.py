@@ -232,7 +232,7 @@ def test_a_region_of_a_principal_that_is_no_host_is_named(account: Account, tmp_
     held = read_credentials(Oci(config_file=account.write_config(tmp_path, "eu-frankfurt-1")))
     session = Session(held, "eu frankfurt", reach(), budget=CallBudget(1000, clock=lambda: 0.0, wait=lambda _: False))
     with pytest.raises(CloudError, match=r"in eu frankfurt: check the region and oci\.endpoint"):
-        SdkClient(session).availability_domains()
+        SdkClient(session).availability_domains(session.tenancy_id)
 
 
 def test_a_client_that_the_sdk_does_not_make_is_an_error_of_the_call(

@@ -249,7 +249,7 @@ ODD_LISTINGS = [
 @pytest.mark.parametrize("rows", ODD_LISTINGS)
 def test_availability_domains_of_an_odd_form_are_a_broken_answer_and_no_empty_region(rows: list[Any]) -> None:
     with pytest.raises(BrokenAnswer, match=r"ListAvailabilityDomains in eu-frankfurt-1: .* availability domain"):
-        client(list_availability_domains=rows).availability_domains()
+        client(list_availability_domains=rows).availability_domains("ocid1.tenancy.oc1..t")
 
 
 def test_a_compartment_of_an_odd_form_is_counted_and_the_others_are_listed() -> None:

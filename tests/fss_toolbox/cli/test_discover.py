@@ -37,7 +37,7 @@ def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:
     answer = ask("discover", "--oci.endpoint", "http://127.0.0.1:1", "--oci.config-file", keys)
     assert answer.code == 1
     assert answer.out == ""
-    assert "ListAvailabilityDomains in eu-frankfurt-1: no answer" in answer.err
+    assert "ListCompartments in eu-frankfurt-1: no answer" in answer.err
 
 
 def test_a_missing_permission_names_its_statement(region: Region, account_flags: Flags) -> None:

@@ -116,6 +116,11 @@ SAMPLES = {
     "ListCompartments": Sample(
         "identity", "Compartment", lambda sdk: sdk.identity.list_compartments(_tenancy(sdk)).data
     ),
+    "GetCompartment": Sample(
+        "identity",
+        "Compartment",
+        lambda sdk: [sdk.identity.get_compartment(ocid).data for ocid in sorted(sdk.region.tenancy.compartment_ids)],
+    ),
     "ListRegionSubscriptions": Sample(
         "identity", "RegionSubscription", lambda sdk: sdk.identity.list_region_subscriptions(_tenancy(sdk)).data
     ),

@@ -24,7 +24,7 @@ def watched(
     client = SdkClient(session)
     below = client.compartments() if in_subtree else Listing(())
     compartments = [compartment_id, *(record.id for record in below.records)]
-    domains = client.availability_domains()
+    domains = client.availability_domains(compartment_id)
     places = [(compartment, domain) for compartment in compartments for domain in domains]
     every: list[Listing] = [
         client.resources(kind, *place) for kind in ("ListMountTargets", "ListReplications") for place in places

@@ -58,7 +58,7 @@ class Tried:
 
     outcome: CallOutcome  # result of the call
     error: str = ""  # whole message, with the missing policy statement if known. Empty for an answer
-    is_optional: bool = False  # whether only a service that no setting names needs the call
+    is_optional: bool = False  # whether polls succeed without the call
 
     @classmethod
     def of(cls, error: Exception | None, *, is_optional: bool = False) -> Self:

@@ -13,6 +13,7 @@ from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.inventory.inventory_refresh import SERVICE_OPERATIONS, InventoryRefresh
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.inventory.selection import InventorySelection
+from fss_exporter.ocid import looks_like_ocid
 from fss_toolbox.discovery import refresh_with_progress
 from fss_toolbox.doctor import account_facts as facts
 from fss_toolbox.doctor.metric_probe import ASKED_MINUTES, MetricProbe
@@ -102,7 +103,7 @@ class Probe:
     def _note_optional(self, operation: str, error: Exception | None) -> None:
         """Note a call that the poller can do without: the limits, or a service that no setting names."""
         is_service = any(operation in operations for operations in SERVICE_OPERATIONS.values())
-        if is_service:
+        if is_service or self.selection.compartments:
             self._tried.setdefault(operation, facts.Tried.of(error, is_optional=True))
         else:
             self._note(operation, error)
@@ -111,10 +112,15 @@ class Probe:
         """Make one cheap call. The answer, or the refusal, also shows OCI's clock to the session."""
         failed = None
         try:
-            SdkClient(self.session).availability_domains()
+            SdkClient(self.session).availability_domains(self._some_compartment())
         except CloudError as error:
             failed = error
         self._note("ListAvailabilityDomains", failed)
+
+    def _some_compartment(self) -> str:
+        """Return the first OCID of the settings, because a policy on a compartment is enough, else that of the tenancy."""
+        given = (name for name in self.selection.compartments if looks_like_ocid(name))
+        return next(given, self.session.tenancy_id)
 
     def _inventory(self) -> tuple[Inventory | None, tuple[Scope, ...]]:
         refresh = InventoryRefresh(

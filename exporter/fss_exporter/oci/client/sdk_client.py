@@ -53,8 +53,8 @@ class SdkClient:
     def clock_skew_seconds(self) -> float | None:
         return self._session.clock_skew_seconds
 
-    def availability_domains(self) -> tuple[str, ...]:
-        rows = self._rows("identity", "list_availability_domains", compartment_id=self.tenancy_id)
+    def availability_domains(self, compartment_id: str) -> tuple[str, ...]:
+        rows = self._rows("identity", "list_availability_domains", compartment_id=compartment_id)
         listed = listing(lambda row: text_of(row["name"]), rows)
         if listed.broken or not listed.records:  # without its domain a resource would be hidden
             message = f"{len(listed.broken)} of {len(rows)} rows are no availability domain"
@@ -71,6 +71,13 @@ class SdkClient:
             limit=_PAGE_ROWS,
         )
         return listing(listed_records.compartment, rows)
+
+    def compartment_name(self, ocid: str) -> str:
+        row = self._session.call("identity", "get_compartment", ocid).data
+        try:
+            return listed_records.compartment(row).name
+        except (AttributeError, KeyError, TypeError):
+            raise broken("the answer has no name", "GetCompartment", self.region) from None
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         service, method, make = _LISTINGS[operation]

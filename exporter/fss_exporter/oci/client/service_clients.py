@@ -51,6 +51,7 @@ _OPERATIONS: Final[Mapping[str, tuple[str, str]]] = {
     "delete_alarm": ("DELETE", "/alarms/{id}"),
     "get_private_ip": ("GET", "/privateIps/{id}"),
     "get_subnet": ("GET", "/subnets/{id}"),
+    "get_compartment": ("GET", "/compartments/{id}"),
     "list_region_subscriptions": ("GET", "/tenancies/{id}/regionSubscriptions"),
 }
 """Method and path by operation. All others are listings such as `GET /mountTargets` of `list_mount_targets`."""

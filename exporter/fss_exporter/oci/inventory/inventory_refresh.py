@@ -20,8 +20,9 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.address_lookup import LOOK_UPS, AddressLookup, Report
+from fss_exporter.oci.inventory.compartment_lookup import CompartmentLookup
 from fss_exporter.oci.inventory.inventory_state import InventoryState
-from fss_exporter.oci.inventory.selection import InventorySelection, choose
+from fss_exporter.oci.inventory.selection import InventorySelection
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
@@ -122,9 +123,12 @@ class InventoryRefresh:
         self.listed = threading.Event()
         self._round = _Round()
         self._last: dict[_Key, tuple[float, Any]] = {}  # answers, with their times in epoch seconds
-        self._not_watched: set[str] = set()
+        self._losses: set[str] = set()  # those that the log has told
         self._limits: Mapping[str, float] = {}
         self._addresses = AddressLookup(self.client, self._note)
+        self._compartments = CompartmentLookup(
+            self.client, self.selection, ask=self._asked, report_name=self._report_name
+        )
         self._rounds = 0
         self._failed_before: set[str] = set()  # compartments of the last round
         self._shown_at = 0.0  # epoch seconds of the last part of the first inventory
@@ -146,8 +150,8 @@ class InventoryRefresh:
         self._shown_at = self._now()
         self._rounds += 1
         try:
-            domains = self._asked(("ListAvailabilityDomains",), self.client.availability_domains)
-            names = self._compartments()
+            names = self._wanted_compartments()
+            domains = self._asked(("ListAvailabilityDomains",), lambda: self._availability_domains(names))
         except CloudError:
             self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
             raise
@@ -249,8 +253,7 @@ class InventoryRefresh:
         except CloudError as error:
             if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
                 self._round.unreachable_services.add(service)
-            self._note_optional(operation, SERVICES[service].title, error)
-            self._round.optional.add(operation)
+            self._note_optional(operation, f"{SERVICES[service].title} is not watched", error)
             return Listing(())
         if listing.records:  # from now on the service is watched, and its failures are failures
             self._round.used.add(key)
@@ -263,35 +266,51 @@ class InventoryRefresh:
         try:
             self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
         except CloudError as error:
-            self._note_optional("ListLimitValues", "the service limit of mount targets", error)
+            # A policy on a compartment is enough, and only the tenancy has limits.
+            is_expected = not self.selection.compartments
+            loss = "the service limit of mount targets is not watched"
+            self._note_optional("ListLimitValues", loss, error, is_expected=is_expected)
         else:
             self._report_optional("ListLimitValues", None)
         return self._limits
 
-    def _note_optional(self, operation: str, subject: str, error: CloudError) -> None:
-        """Note a failed call without which monitoring works."""
+    def _report_name(self, operation: str, error: CloudError | None) -> None:
+        self.calls += 1
+        if error is None:
+            self._report_optional(operation, None)
+        else:
+            self._note_optional(operation, "a compartment's OCID stands for its name", error)
+
+    def _note_optional(self, operation: str, loss: str, error: CloudError, *, is_expected: bool = False) -> None:
+        """Note a failed call without which monitoring works. `loss` says what is missing."""
+        if not is_expected:
+            self._round.optional.add(operation)
         if isinstance(error, NotAuthorized):
             self._round.refused.add(operation)
         self._report_optional(operation, error)
-        if subject not in self._not_watched:
-            self._not_watched.add(subject)
-            log.info("%s: %s is not watched: %s", self.client.region, subject, error)
+        if loss not in self._losses:
+            self._losses.add(loss)
+            log.info("%s: %s: %s", self.client.region, loss, error)
 
-    def _compartments(self) -> Mapping[str, str]:
+    def _wanted_compartments(self) -> Mapping[str, str]:
         """Return names of the wanted compartments by OCID."""
-        wanted = self.selection.compartments
-        try:
-            listed = self._asked(("ListCompartments",), self.client.compartments)
-        except CloudError:
-            if not wanted:
-                raise
-            listed = Listing(())  # OCIDs can do without names
-        tree = {record.id: record.name for record in listed.records}
-        names, mistakes = choose(wanted, self.client.tenancy_id, tree)
+        names, mistakes = self._compartments.look_up()
         self._round.mistakes = len(mistakes)
         for mistake in mistakes:
             self._note("ListCompartments", UsageError(mistake))
         return names
+
+    def _availability_domains(self, compartments: Iterable[str]) -> tuple[str, ...]:
+        """Return the domains as the first compartment with a policy answers."""
+        refused = None
+        for compartment_id in compartments:
+            try:
+                return self.client.availability_domains(compartment_id)
+            except NotAuthorized as error:
+                refused = refused or error
+        if refused:
+            raise refused
+        return ()
 
     def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.

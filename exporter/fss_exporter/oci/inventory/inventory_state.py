@@ -19,7 +19,7 @@ class InventoryState:
     # by API operation, whether every call of the last inventory was answered
     succeeded: Mapping[str, bool] = field(default_factory=dict)
     refused: AbstractSet[str] = frozenset()  # API operations that OCI refused for a permission in the last inventory
-    optional: AbstractSet[str] = frozenset()  # API operations that may be refused, because no setting asks for them
+    optional: AbstractSet[str] = frozenset()  # API operations that may be refused, because polls can do without
     compartments_expected: int = 0  # selected compartments, unknown names included
     compartments_seen: int = 0  # compartments whose listings were all answered in the last inventory
     listed_at: float | None = None  # epoch seconds of the oldest listing in use; None before the first

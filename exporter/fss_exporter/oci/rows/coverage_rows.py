@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the poller of a region should see, and what it sees, as rows of the catalogue. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fss_exporter.oci.iam import NEEDS
 from fss_exporter.oci.rows.inventory_rows import Rows
@@ -15,9 +15,9 @@ def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
     state, metrics = region.inventory, region.poll.metrics if region.poll else {}
     answered = sum(metric.success for metric in metrics.values())
     refused = {*state.refused, *([_QUERY] if region.poll and region.poll.is_refused else ())}
-    tried = {*state.succeeded, "ListLimitValues", _QUERY} | refused - state.optional
-    expected = {NEEDS[name].permission for name in tried if name in NEEDS}
-    missing = {NEEDS[name].permission for name in refused if name in NEEDS}
+    tried = {*state.succeeded, "ListLimitValues", _QUERY, *refused} - state.optional
+    expected = _permissions(tried)
+    missing = _permissions(refused - state.optional)
     parts = {
         "regions": (1, int(region.poll is not None and region.poll.has_answer)),
         "compartments": (state.compartments_expected, state.compartments_seen),
@@ -26,4 +26,11 @@ def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
     }
     yield "fss_expected", [((region.region, part), float(of)) for part, (of, _) in parts.items()]
     yield "fss_seen", [((region.region, part), float(seen)) for part, (_, seen) in parts.items()]
-    yield "fss_oci_permission_missing", [((region.region, permission), 1.0) for permission in sorted(missing)]
+    yield (
+        "fss_oci_permission_missing",
+        [((region.region, permission), 1.0) for permission in sorted(_permissions(refused))],
+    )
+
+
+def _permissions(operations: Iterable[str]) -> set[str]:
+    return {NEEDS[name].permission for name in operations if name in NEEDS}

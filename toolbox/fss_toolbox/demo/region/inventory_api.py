@@ -14,7 +14,7 @@ from typing import Any
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.api_operations import ApiAnswer, Call, Handler, read_table
-from fss_toolbox.demo.region.demo_tenancy import Tenancy
+from fss_toolbox.demo.region.demo_tenancy import DemoCompartment, Tenancy
 from fss_toolbox.demo.region.wire import paged
 
 _NOT_FILTERS = {"limit", "page"}
@@ -120,6 +120,7 @@ class InventoryApi:
             "ListLimitValues": self._list_limits,
             "ListAvailabilityDomains": self._list_zones,
             "ListCompartments": self._list_compartments,
+            "GetCompartment": self._getter(self._compartments),
             "ListRegionSubscriptions": self._list_regions,
         }
 
@@ -159,6 +160,12 @@ class InventoryApi:
         compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
         for target in self._living(self.tenancy.mount_targets):
             yield ResourceBody("PrivateIp", target, subnet_compartment_id=compartments[target.subnet_id])
+
+    def _compartments(self) -> Iterator[ResourceBody]:
+        """Yield the root, which has no parent, and the compartments below."""
+        tenancy = self.tenancy
+        for compartment in (DemoCompartment(tenancy.id, tenancy.name, tenancy.id), *tenancy.compartments):
+            yield ResourceBody("Compartment", compartment)
 
     def _volumes(self, *, boot: bool) -> Iterator[ResourceBody]:
         for volume in self._living(self.tenancy.volumes):

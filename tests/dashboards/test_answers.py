@@ -739,6 +739,29 @@ def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_plac
     ask(tmp_path, rows, [(f"count by (name) ({listed})", [*named, ('{name="other"}', 2)])])
 
 
+@pytest.mark.parametrize(
+    ("file", "title", "series", "legend"),
+    [
+        ("file-systems", "Imbalance", 'file_system:fss_utilisation_imbalance:ratio{file_system_id="f"}', "homes"),
+        (
+            "file-systems",
+            "Exports and their mount targets",
+            'fss_export_info{file_system_id="f", export="/e"}',
+            "homes",
+        ),
+        ("fleet", "Lustre: top $top", 'service:fss_utilisation:ratio{service="lustre", resource_id="l"}', "scratch"),
+    ],
+)
+def test_a_name_is_found_among_those_of_all_kinds_of_resources(
+    tmp_path: Path, file: str, title: str, series: str, legend: str
+) -> None:
+    (expr,) = _expressions(_panel(file, title))
+    names = {"file_system_id": ("f", "homes"), "replication_id": ("r", "to-zurich"), "resource_id": ("l", "scratch")}
+    rows = {f'resource:fss_name:info{{{key}="{ocid}", name="{name}"}}': "1x20" for key, (ocid, name) in names.items()}
+
+    ask(tmp_path, rows | {series: "1x20"}, [(f"count by (name) ({expr})", [(f'{{name="{legend}"}}', 1)])])
+
+
 def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> None:
     client = _column("client")
     row = 'address="10.0.0.1", network="%s", region="%s", mount_target_id="%s", mount_target="mt"'

@@ -150,7 +150,7 @@ def with_name(expr: str, key: str) -> str:
     A name can repeat: it has its place behind it then.
     """
     by = f"tenancy, region, {key}"
-    return f"{expr}\n* on ({by}) group_left (name) resource:fss_name:info"
+    return f'{expr}\n* on ({by}) group_left (name) resource:fss_name:info{{{key}!=""}}'
 
 
 def all_here() -> str:

@@ -10,8 +10,9 @@ from tests.e2e.polling import POLLS_A_SAMPLE, poll
 from tests.e2e.with_memory import ticked
 
 A_DAY_MIN = 1440
+
+# What the last half of the day of polls, or the last nine tenths of the ticks, may add to resident memory.
 BOUND_BYTES = 1 << 20
-"""What the last half of the day of polls, or the last nine tenths of the ticks, may add to resident memory."""
 
 
 @pytest.mark.timeout(3600)

@@ -1,10 +1,8 @@
 """A clock that a test turns by hand."""
 
-NOW = 1_800_000_000.0
-"""A whole minute in January 2027."""
+NOW = 1_800_000_000.0  # a whole minute in January 2027
 
-NOON = 1_795_003_200
-"""12:00 UTC on 18 November 2026, for tests that count minutes."""
+NOON = 1_795_003_200  # 12:00 UTC on 18 November 2026, for tests that count minutes
 
 
 class Clock:

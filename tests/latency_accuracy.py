@@ -31,8 +31,9 @@ from fss_kernel_counting.tracefs import Sources
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "latency"
 EXECUTE, RTT = "client_id+procname+execute.log2", "client_id+procname+rtt.log2"
+
+# Of a sum of whole microseconds from a sum that mountstats cuts to whole milliseconds, at both ends.
 LARGEST_DIFFERENCE_MS = 1.0
-"""Of a sum of whole microseconds from a sum that mountstats cuts to whole milliseconds, at both ends."""
 
 _HEAD = (
     "| recording, mount | requests by mountstats | in the tables | operations with other counts | largest difference of a sum, ms |",

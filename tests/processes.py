@@ -19,14 +19,12 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+# How long a condition may take to come true on a busy machine, where all takes ten times as long as alone.
 PATIENCE_S = 120.0
-"""How long a condition may take to come true on a busy machine, where all takes ten times as long as alone."""
 
-PROMPT_S = 60.0
-"""How long something may take that must not wait for another. Give the other thing `NEVER_S`."""
+PROMPT_S = 60.0  # how long something may take that must not wait for another. Give the other thing `NEVER_S`
 
-NEVER_S = 3600.0
-"""A time-out or a delay that no test sees the end of."""
+NEVER_S = 3600.0  # a time-out or a delay that no test sees the end of
 
 
 def require(command: str, package: str) -> str:

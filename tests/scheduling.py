@@ -5,9 +5,12 @@ A file runs in one worker, because its tests share servers. Files that take long
 
 from xdist.scheduler import LoadFileScheduling
 
+# Files that take long and share nothing: their tests run wherever a worker is free.
 SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_incident.py"})
-"""Files that take long and share nothing: their tests run wherever a worker is free."""
 
+# Files in the order in which they begin. All other files follow in random order.
+#
+# Files that wait for servers stand between files that calculate, so that the processors are busy all the time.
 LONG = """
 tests/e2e/test_standby.py
 tests/e2e/test_alerting.py
@@ -42,10 +45,6 @@ tests/fss_toolbox/cli/test_discover.py
 tests/deploy/test_prune_sdk.py
 tests/fss_exporter/cli/test_main.py
 """.split()
-"""Files in the order in which they begin. All other files follow in random order.
-
-Files that wait for servers stand between files that calculate, so that the processors are busy all the time.
-"""
 
 
 def turn(path: str) -> int:

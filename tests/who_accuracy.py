@@ -10,8 +10,8 @@ TITLE = (
     "Who: share of the load given to the right one of 18 workloads at once; the rest is the kernel's, or a wrong one's."
 )
 
+# Least right share of a recording. No least share holds for metadata of NFSv4, which workers of the kernel finish.
 LEAST_SHARE = {READS: 0.99, WRITTEN: 0.99, METADATA: 0.96}
-"""Least right share of a recording. No least share holds for metadata of NFSv4, which workers of the kernel finish."""
 
 MOST_WRONG = 0.01
 _HEAD = (

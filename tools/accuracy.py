@@ -26,6 +26,7 @@ from tests.recordings import (
     load_unseen,
 )
 
+# Recordings an estimator cannot get right from counters, and why.
 OUT_OF_REACH = {
     "c6_direct_short": "asks for 1 MiB of short files, and counters show the returned bytes",
     "p_bind_ns": "part of the traffic belongs to a mount this reader cannot see",
@@ -33,23 +34,21 @@ OUT_OF_REACH = {
     "r2_blackhole": "retransmissions are on the wire without being operations",
     "r3_soft": "retransmissions are on the wire without being operations",
 }
-"""Recordings an estimator cannot get right from counters, and why."""
 
+# Several sizes mixed within one second.
 ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsync", "k_mixed"))
-"""Several sizes mixed within one second."""
 
 _ROOT = Path(__file__).parent.parent
-DOCUMENT = _ROOT / "docs" / "cost-model.md"
-"""The page with the table by kind of workload."""
+DOCUMENT = _ROOT / "docs" / "cost-model.md"  # the page with the table by kind of workload
 BEGIN = "<!-- accuracy: python -m tools.accuracy --write -->"
 END = "<!-- /accuracy -->"
 
+# Largest error on the recordings of live programs, repeated and older workloads. Those drawn by chance have no target: whatever
+# their errors are is published.
 TARGET_ERROR = 0.03
 ADVERSARIAL_TARGET_ERROR = 0.06
 MEAN_TARGET_ERROR = 0.015
 OTHER_TARGET_ERROR = 0.09
-"""Largest error on the recordings of live programs, repeated and older workloads. Those drawn by chance have no target: whatever their errors are
-is published."""
 
 UNSEEN_TITLE = "unseen: drawn by chance, recorded after the rule was frozen"
 SEEN_TITLE = "tuning since the rule changed: drawn by chance"

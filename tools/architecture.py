@@ -8,12 +8,14 @@ import grimp
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/architecture.md"
+
+# Each root, and the folder that it lies in.
 ROOTS = {"fss_exporter": "exporter", "fss_toolbox": "toolbox", "fss_kernel_counting": "exporter"}
-"""Each root, and the folder that it lies in."""
+
 MARKS = ("<!-- picture: written by make architecture -->\n", "<!-- end of picture -->")
 
+# Single modules of the exporter that read the configuration file: one box in the picture.
 CONFIGURATION = ("settings", "setting_types", "yaml_lines")
-"""Single modules of the exporter that read the configuration file: one box in the picture."""
 
 
 def rooms() -> dict[str, set[str]]:

@@ -14,16 +14,13 @@ from fss_exporter.oci.metrics.query_parts import QueryParts
 from fss_exporter.settings import Oci
 from fss_exporter.shard import WHOLE
 
-Figure = Callable[[re.Match[str]], str]
-"""What stands in the place of a match."""
+Figure = Callable[[re.Match[str]], str]  # what stands in the place of a match
 
 PAGE = Path(__file__).parents[1] / "docs/scaling.md"
 LARGE = 10_000
 SYSTEMS_EACH = 4
-OF_THE_TENANCY = 10.0
-"""Calls a second that OCI Monitoring answers."""
-MOST = 9.0
-"""Calls a second of a poller that leaves one for others. The setting takes less than 10."""
+OF_THE_TENANCY = 10.0  # calls a second that OCI Monitoring answers
+MOST = 9.0  # calls a second of a poller that leaves one for others. The setting takes less than 10
 
 
 def calls_by_metric(mount_targets: int, systems_each: int) -> dict[str, int]:

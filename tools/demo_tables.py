@@ -35,12 +35,14 @@ from fss_toolbox.demo.region.charges import ChargeTable
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands" / "calibrate.md"
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
+
+# Three costs that are not the table's 8, 2 and 33.
 WRONG: Mapping[str, float] = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
-"""Three costs that are not the table's 8, 2 and 33."""
 
 _BLOCK = re.compile(r"(?<=<!-- calibrated -->\n).*?(?=<!-- end of calibrated -->)", re.DOTALL)
+
+# Rows of the page, its heading first.
 _SHOWN = ("request ", "GETATTR ", "LOOKUP ", "RENAME ", "WRITE 1 MiB  ", "READ 64 KiB  ", "READ 1 MiB  ", "NLM ")
-"""Rows of the page, its heading first."""
 
 
 def idle_mount_target(region: Region, clock: FastClock) -> OciMinutes:

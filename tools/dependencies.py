@@ -60,6 +60,7 @@ publishes the source of each version.
 {debian}
 """
 
+# SPDX expression by package that tools/own-python takes files from.
 OF_DEBIAN = {
     "libbz2-1.0": "bzip2-1.0.6",
     "libc6": "LGPL-2.1-or-later",
@@ -74,8 +75,8 @@ OF_DEBIAN = {
     "python3.13-minimal": "PSF-2.0",
     "zlib1g": "Zlib",
 }
-"""SPDX expression by package that tools/own-python takes files from."""
 
+# SPDX expression by project of which `oci._vendor` holds a copy.
 OF_SDK = {
     "chardet": "LGPL-2.1-or-later",
     "httpsig_cffi": "MIT",
@@ -84,14 +85,13 @@ OF_SDK = {
     "six": "MIT",
     "sseclient": "MIT",
 }
-"""SPDX expression by project of which `oci._vendor` holds a copy."""
 
+# Heading of a table by the first lock file that has its distributions.
 _TABLES = {
     "agent": "Agent, poller and `fss-exporter top`",
     "poller": "Poller only",
     "top": "`fss-exporter top` only",
 }
-"""Heading of a table by the first lock file that has its distributions."""
 
 _TABLE_HEAD = "| distribution | version | licence |\n|---|---|---|"
 

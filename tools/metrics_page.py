@@ -58,6 +58,7 @@ ROOMS: tuple[tuple[str, str, tuple[Declaration, ...]], ...] = (
     ),
 )
 
+# The ten to begin with: each question, and the queries that answer it.
 FIRST = (
     (
         "How close",
@@ -85,8 +86,8 @@ FIRST = (
         ),
     ),
 )
-"""The ten to begin with: each question, and the queries that answer it."""
 
+# Labels that come together, by the name that the tables have for them.
 LABELS_OF = {
     "mount": ("network", "address", "server", "export", "service"),
     "mount target": ("tenancy", "region", "mount_target_id", "mount_target"),
@@ -96,7 +97,6 @@ LABELS_OF = {
     "address": ("network", "address"),
     "region": ("tenancy", "region"),
 }
-"""Labels that come together, by the name that the tables have for them."""
 
 
 def page() -> str:

@@ -16,15 +16,15 @@ from typing import Final, NamedTuple
 
 from fss_exporter.samples import Labels, Samples
 
+# Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target.
 FORWARDER_NETWORK: Final = ip_network("192.168.255.0/24")
-"""Where the in-transit TLS forwarder of oci-fss-utils listens, in place of the mount target."""
 
+# The network of an agent without instance metadata and without a name from the operator. It joins no mount target.
 UNKNOWN_NETWORK: Final = "unknown"
-"""The network of an agent without instance metadata and without a name from the operator. It joins no mount target."""
 
 
-_OF_HOST: Final = ("fss_client_operations_total", "fss_client_requests_total", "fss_client_peak_estimated_iops")
 # Metrics with a series of each mount or address of a host. The first is off with --nfs.operations=none.
+_OF_HOST: Final = ("fss_client_operations_total", "fss_client_requests_total", "fss_client_peak_estimated_iops")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,99}")
 
 

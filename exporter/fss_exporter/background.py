@@ -21,11 +21,10 @@ from typing import TypeVar
 from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.log_once import LogOnce
 
+# A loop without a finished round in this number of intervals is stalled: the loop hangs, died, or fails each time.
 MISSED_INTERVALS = 10
-"""A loop without a finished round in this number of intervals is stalled: the loop hangs, died, or fails each time."""
 
-SHORTEST_STALL_SECONDS = 10.0
-"""No loop is called stalled sooner: a busy machine can delay a thread by seconds."""
+SHORTEST_STALL_SECONDS = 10.0  # no loop is called stalled sooner: a busy machine can delay a thread by seconds
 
 _LONGEST_POLL_MILLISECONDS = (1 << 31) - 1  # poll(2) takes an int
 

@@ -22,8 +22,10 @@ from fss_exporter.served_states import states_of_addresses
 
 _OPERATIONS: Final = "fss_client_operations_total"
 _REQUESTS: Final = "fss_client_requests_total"
+
+# Counters of the requests of a mount, by operation and by class. The first is off with --nfs.operations=none.
 REQUESTS_BY: Final = (_OPERATIONS, _REQUESTS)
-"""Counters of the requests of a mount, by operation and by class. The first is off with --nfs.operations=none."""
+
 _POINT: Final = "fss_client_estimated_io_operations_total"
 _LOWER: Final = "fss_client_estimated_io_operations_lower_bound_total"
 _UPPER: Final = "fss_client_estimated_io_operations_upper_bound_total"
@@ -40,16 +42,17 @@ _WRITTEN_BYTES: Final = "fss_client_written_bytes_total"
 _MOUNT: Final = itemgetter(*SeriesKey._fields)
 _LOCKS: Final = "fss_client_estimated_lock_io_operations_total"
 _SIZES: Final = "fss_client_io_size_bytes"
+
+# Every counter of a mount that describes a workload.
 COUNTERS: Final = frozenset(
     (_OPERATIONS, _REQUESTS, _POINT, _LOWER, _UPPER, *_FIGURES, _READ_BYTES, _WRITTEN_BYTES, _LOCKS)
 )
-"""Every counter of a mount that describes a workload."""
+
 COST_MODEL: Final = "fss_cost_model_info"
 
-_Counter = tuple[str, str, str]
 # Metric, class and operation; the last two are empty where the metric has no such label.
-Rates = Mapping[_Counter, float]
-"""Rates of one mount or of several, per second, by metric, class and operation."""
+_Counter = tuple[str, str, str]
+Rates = Mapping[_Counter, float]  # rates of one mount or of several, per second, by metric, class and operation
 
 
 @dataclass(frozen=True, slots=True)

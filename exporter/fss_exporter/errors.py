@@ -6,8 +6,8 @@ Adapters translate foreign exceptions into these errors at a single place and ke
 
 from typing import Final
 
+# The fix for a missing module of the extra `[oci]`. No package index has fss-exporter yet.
 INSTALL_OCI: Final = "Install the package fss-exporter-poller, or run pip install '.[oci]' in a clone."
-"""The fix for a missing module of the extra `[oci]`. No package index has fss-exporter yet."""
 
 
 class FssError(Exception):

@@ -148,8 +148,8 @@ class ProcfsFlags:
     pid: str = flag("--path.pid", "Process whose mounts are read: a number or self.", "1", type=_process, metavar="PID")
 
 
+# Where tracefs is, today and on older distributions.
 TRACEFS_PLACES: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-"""Where tracefs is, today and on older distributions."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from fss_exporter.addresses import network_name
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
+# The service is link-local and wants the header `Authorization: Bearer Oracle`.
 METADATA_URL: Final = "http://169.254.169.254/opc/v2/instance/"
-"""The service is link-local and wants the header `Authorization: Bearer Oracle`."""
 
 _ASSET_TAG: Final = "OracleCloud.com"
 _LARGEST: Final = 1 << 20

@@ -9,8 +9,7 @@ import re
 from typing import Final
 
 _FORMS: Final = r"(?:ocid1\.{type}(?:\.+[A-Za-z0-9_-]+)+|ocidv1:{type}(?::+[A-Za-z0-9_-]+)+)"
-OCID: Final = re.compile(_FORMS.format(type="[a-z0-9]+"))
-"""An OCID in a text, without the full stop of a sentence."""
+OCID: Final = re.compile(_FORMS.format(type="[a-z0-9]+"))  # an OCID in a text, without the full stop of a sentence
 
 _BEGINNINGS: Final = ("ocid1.", "ocidv1:")
 

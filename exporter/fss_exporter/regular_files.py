@@ -5,8 +5,7 @@ import errno
 import os
 import stat
 
-LARGEST_BYTES = 1 << 20
-"""A configuration or a certificate is a few kilobytes. Anything larger is another file."""
+LARGEST_BYTES = 1 << 20  # a configuration or a certificate is a few kilobytes. Anything larger is another file
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:

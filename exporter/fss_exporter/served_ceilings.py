@@ -19,15 +19,16 @@ _OF_MOUNT_TARGETS: Final = {
     "connections": "fss_mount_target_connections_limit",
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
+
+# Metric of a client by the name of the ceiling in `Limits`.
 CEILINGS_OF_SERVICES: Final = {
     "iops": "fss_client_iops_limit",
     "read_bytes_per_second": "fss_client_read_bytes_per_second_limit",
     "write_bytes_per_second": "fss_client_write_bytes_per_second_limit",
     "bytes_per_second": "fss_client_bytes_per_second_limit",
 }
-"""Metric of a client by the name of the ceiling in `Limits`."""
-SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}
-"""Source by value of the label `source`."""
+
+SOURCES: Final = {"measured": FigureSource.MEASURED, "oci": FigureSource.OCI}  # source by value of the label `source`
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, Evidence, State, StateNow
 from fss_exporter.samples import Samples
 
+# Metric of the state of an address on a host. The names of its age and its evidence begin with it.
 OF_ADDRESSES: Final = "fss_client_address_state"
-"""Metric of the state of an address on a host. The names of its age and its evidence begin with it."""
 
 _STATES: Final = {float(state): state for state in State}
 
@@ -34,8 +34,8 @@ def _states_by(samples: Samples, name: str, label: str, source: FigureSource) ->
     }
 
 
+# The same of mount targets, as a poller judges them by what OCI says.
 OF_MOUNT_TARGETS: Final = "fss_mount_target_state"
-"""The same of mount targets, as a poller judges them by what OCI says."""
 
 
 def states_of_mount_targets(samples: Samples) -> dict[str, StateNow]:

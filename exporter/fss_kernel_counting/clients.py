@@ -9,13 +9,13 @@ from typing import Final
 from fss_exporter.addresses import AddressMap
 from fss_kernel_counting.hist_tables import HistRow, Key, parts
 
+# The events of a finished call and of a new client.
 CALLS: Final = "sunrpc/rpc_stats_latency"
 BIRTHS: Final = "sunrpc/rpc_clnt_new"
-# The events of a finished call and of a new client.
 
-_CLOSED: Final = "<closed>"
 # What `dstaddr` shows of a transport that is being destroyed. Linux 5.14 to 5.17 shows nothing then, and sends a NUL behind each
 # address. Source: net/sunrpc/sysfs.c.
+_CLOSED: Final = "<closed>"
 
 
 class ClientAddresses:

@@ -19,16 +19,17 @@ _HEAD = re.compile(
     rb"(?: if (?P<condition>[^\n]*))? \[(?P<state>\w+)\]\n#\n\n"
 )
 _FOOT = re.compile(rb"\nTotals:\n    Hits: \d+\n    Entries: \d+\n    Dropped: (\d{1,20})\n\n*")
+
+# Pattern of a field of a key by modifier. A thread gives name and number, a range its lower edge, a power its exponent.
+#
+# A further modifier belongs to a trigger of another program, and its text is one word.
 _FIELDS = {
     "execname": rb"%b: (.{16})\[ *(\d{1,10})\]",
     "buckets": rb"%b: +~ (\d{1,20})-\d{1,20} *",
     "log2": rb"%b: +~ 2\^(\d{1,2}) *",
     "": rb"%b: *([^\s,}]{0,64}) *",
 }
-"""Pattern of a field of a key by modifier. A thread gives name and number, a range its lower edge, a power its exponent.
 
-A further modifier belongs to a trigger of another program, and its text is one word.
-"""
 _VALUES = rb" \} hitcount: +(\d{1,20})(?:  \w+: +(\d{1,20}))?(?:  \w+: +\d{1,20})*\n"
 _FULL_SHARE = 0.8
 

@@ -119,8 +119,9 @@ OF_AGENT: Final = ProcessNames("fss-exporter-processes", "fss-exporter-births", 
 OF_COMMAND: Final = ProcessNames(
     "fss-exporter-iostat", "fss-exporter-iostat-births", "fss-exporter-iostat-writers", "nfswho_iostat"
 )
+
+# Names of the instances. The names are fixed, so that an instance of a killed program is found.
 INSTANCES: Final = (OF_SIZES, OF_LATENCY, *OF_AGENT[:3], *OF_COMMAND[:3])
-"""Names of the instances. The names are fixed, so that an instance of a killed program is found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +138,9 @@ class Sources:
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 _ANY_EVENT = "events/sched/sched_switch"  # Every kernel has this event
-_SMALLEST_BUFFER_KIB = "4"
+
 # Nothing is written to the trace buffer, and by default each CPU of the host has 1.4 MB of it.
+_SMALLEST_BUFFER_KIB = "4"
 
 
 class Unavailable(SourceError):

@@ -15,10 +15,8 @@ from itertools import count
 from pathlib import Path
 
 GET = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
-USERS = 100
-"""Users of a server with users."""
-PATIENCE_S = 10.0
-"""A connection or a scrape that takes longer than this is lost: the scrape timeout of Prometheus."""
+USERS = 100  # users of a server with users
+PATIENCE_S = 10.0  # a connection or a scrape that takes longer than this is lost: the scrape timeout of Prometheus
 
 
 @dataclass(frozen=True)
@@ -315,8 +313,11 @@ ATTACKS: tuple[Attacker, ...] = (
     pages,
     reloads,
 )
+
+# Against servers with large answers: agents with many mounts, and pollers.
 LARGE_ATTACKS: tuple[Attacker, ...] = (non_readers, gzip_non_readers, resets, filters, pages, pipelining)
-"""Against servers with large answers: agents with many mounts, and pollers."""
+
 GUESSES: tuple[Attacker, ...] = (guesses, guesses_anew, guesses_elsewhere)
+
+# Against a server with TLS and users; the last four are no attack on any other.
 TLS_ATTACKS: tuple[Attacker, ...] = (silent, resets, non_readers, broken_handshakes, held_handshakes, *GUESSES)
-"""Against a server with TLS and users; the last four are no attack on any other."""

@@ -28,8 +28,7 @@ from fss_toolbox.demo.region import Region, large
 
 HEADINGS = ("attack", "before MiB", "peak MiB", "median s", "worst s", "answered", "lost", "SIGTERM s")
 
-FEW_MOUNTS = 10
-"""Up to here all attacks; with more mounts those whose memory grows with the answer."""
+FEW_MOUNTS = 10  # up to here all attacks; with more mounts those whose memory grows with the answer
 
 
 def agent(host: Host, flags: str = "") -> str:

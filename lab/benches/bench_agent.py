@@ -27,15 +27,17 @@ from tests.processes import free_port
 
 MOUNTS = (1, 10, 100, 1000)
 SCRAPES = {1: 60, 10: 60, 100: 20, 1000: 6}
-MINUTES = {1: 1, 10: 1, 100: 1, 1000: 2}
 # Long enough for several ticks: with very many mounts they are more than ten seconds apart.
-INTERVALS_S = (15, 60)
-# Of scrapes: the usual one, and Prometheus' default.
+MINUTES = {1: 1, 10: 1, 100: 1, 1000: 2}
+
+INTERVALS_S = (15, 60)  # of scrapes: the usual one, and Prometheus' default
 SETTLING_SECONDS = {1: 3.0, 10: 3.0, 100: 5.0, 1000: 40.0}
-PAUSE_SECONDS = 0.12
+
 # Scrapes within a tenth of a second share one collection (web/scrapes.py), and every measured scrape must collect.
-DAY = 86_400
+PAUSE_SECONDS = 0.12
+
 # Long enough for a tick that sees a day go by: what a counter has grown by since a moment ago is short and compresses well.
+DAY = 86_400
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,8 +46,7 @@ OPERATIONS = (
     "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
 ).split()
 
-FAILING = ("LOOKUP", "REMOVE")
-# What fails in ordinary work: names that are not there.
+FAILING = ("LOOKUP", "REMOVE")  # what fails in ordinary work: names that are not there
 
 
 class Host:

@@ -34,8 +34,7 @@ ROOT = Path(__file__).parents[2]
 FILES = ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml", "panels.yml")
 BUDGET_S = 1.0
 FILE_SYSTEMS_EACH = 4
-_TRIES = 4
-"""How often a panel is asked. The least CPU counts, because a collection of garbage belongs to no panel."""
+_TRIES = 4  # how often a panel is asked. The least CPU counts, because a collection of garbage belongs to no panel
 
 Samples = Sequence[tuple[Labels, float]]
 
@@ -44,10 +43,8 @@ Samples = Sequence[tuple[Labels, float]]
 class Fleet:
     """Series with their speed a second (counters) or their value, as the servers of one tenancy answer."""
 
-    often: Samples
-    """What a graph reads over the time shown."""
-    rarely: Samples
-    """Counters of every client, which only the rules and tables read."""
+    often: Samples  # what a graph reads over the time shown
+    rarely: Samples  # counters of every client, which only the rules and tables read
 
 
 def _history(samples: Samples, moments: Sequence[float], since: float) -> Iterator[tuple[Labels, list[float]]]:

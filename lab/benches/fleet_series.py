@@ -20,6 +20,8 @@ CLASSES = list(OPERATION_CLASSES)
 KINDS = ["read", "write", "metadata"]
 OF_OTHER_SERVICES = re.compile("fss_client_(service_info|objective_.*|latency_objective_.*|.*_limit)")
 NETWORK = 'network="eu-1"'
+
+# The series of an agent, or of a scrape of it, that have no address: name, and the labels that the scrape does not add.
 _OF_HOSTS = dict.fromkeys(
     (
         "fss_exporter_build_info",
@@ -39,7 +41,7 @@ _OF_HOSTS = dict.fromkeys(
     ("fss_collector_errors_total", "fss_collector_last_success_timestamp_seconds", "fss_collector_success"),
     'collector="nfs",',
 )
-"""The series of an agent, or of a scrape of it, that have no address: name, and the labels that the scrape does not add."""
+
 OPTIONS = 'protocol="tcp",nconnect="1",rsize="1048576",wsize="1048576",mount_point="/mnt"'
 
 

@@ -29,8 +29,10 @@ from tests.rules.test_networks import (
 )
 
 SECONDS = 5
+
+# Prometheus shows less than the rate of five minutes until it has five minutes, and the machine may be slow.
 OF_A_RATE_S = 480
-"""Prometheus shows less than the rate of five minutes until it has five minutes, and the machine may be slow."""
+
 NETWORKS = ("eu", "us", "ap")
 POLLED = ("eu", "us")
 TARGETS = len(POLLED) * MOUNT_TARGETS

@@ -29,6 +29,8 @@ class GuestKernel(NamedTuple):
         return f"kernel-{self.suites[-1]}"
 
 
+# The oldest kernel of a supported Debian, each with histogram triggers, and the newest. No kernel before 5.15 that Debian ships has
+# histogram triggers, so the bit-by-bit tables run on 6.1, where an agent is told that the kernel refuses `.buckets`.
 KERNELS: Final = (
     GuestKernel("5.10", ("bullseye",), counts=False),
     GuestKernel("6.1", ("bookworm",)),
@@ -36,8 +38,6 @@ KERNELS: Final = (
     GuestKernel("6.12", ("trixie",)),
     GuestKernel("newest", ("trixie", "trixie-backports")),
 )
-"""The oldest kernel of a supported Debian, each with histogram triggers, and the newest. No kernel before 5.15 that Debian ships has
-histogram triggers, so the bit-by-bit tables run on 6.1, where an agent is told that the kernel refuses `.buckets`."""
 
 _MODULES: Final = (
     "fs",
@@ -50,8 +50,7 @@ _MODULES: Final = (
     "drivers/virtio",
     "drivers/char",
 )
-_FOR_THE_DISK: Final = ("virtio_pci", "virtio_blk")
-"""Modules that the kernel needs to read its disk."""
+_FOR_THE_DISK: Final = ("virtio_pci", "virtio_blk")  # modules that the kernel needs to read its disk
 
 
 class GuestFiles(NamedTuple):

@@ -11,17 +11,17 @@ from prometheus_client.parser import text_string_to_metric_families
 _TOTAL = "fss_client_address_estimated_io_operations_total"
 _INVISIBLE = "fss_client_invisible_io_operations_total"
 _ESTIMATE = "fss_client_estimated_io_operations"
+
+# Workloads with an umount. The kernel destroys the counters of a mount at its umount, so the calls since the last look are
+# lost (docs/cost-model.md, "What counters cannot tell").
 _UNMOUNTS: Final = ("umount", "short-mounts", "detached", "beside")
-"""Workloads with an umount. The kernel destroys the counters of a mount at its umount, so the calls since the last look are
-lost (docs/cost-model.md, "What counters cannot tell")."""
 
+# Workloads on a mount that the agent finds only in its search. A kernel that does not link superblocks to RPC clients (before 6.12)
+# cannot tell the calls of the mount from those of other mounts of the server. So the durations of the server pause until the
+# search.
 _UNSEEN_MOUNTS: Final = ("hidden",)
-"""Workloads on a mount that the agent finds only in its search. A kernel that does not link superblocks to RPC clients (before 6.12)
-cannot tell the calls of the mount from those of other mounts of the server. So the durations of the server pause until the search.
-"""
 
-_SMALLEST_RIGHT: Final = 0.95
-"""Smallest share of the load with the right unit or job."""
+_SMALLEST_RIGHT: Final = 0.95  # smallest share of the load with the right unit or job
 
 Growth = Mapping[tuple[str, frozenset[tuple[str, str]]], float]
 

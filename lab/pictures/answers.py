@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-_DIGITS = 5
-"""Significant digits of a recorded value: more than a panel shows."""
+_DIGITS = 5  # significant digits of a recorded value: more than a panel shows
 
 
 class Answers(Protocol):

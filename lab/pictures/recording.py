@@ -24,16 +24,16 @@ FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"
 PICTURES = ROOT / "docs" / "images" / "dashboards"
 BUILT = ROOT / "build" / "dashboard-pictures"
 SHOWN_MINUTES = 35
-DATA_SOURCE_S = 15
-"""What the data source of Grafana says of every scrape, true or not."""
+DATA_SOURCE_S = 15  # what the data source of Grafana says of every scrape, true or not
 
-EXACT_MODE = "exact-mode"
-"""Recording of the client dashboard with agents in exact mode."""
+EXACT_MODE = "exact-mode"  # recording of the client dashboard with agents in exact mode
 
+# Situations that are recorded with every dashboard: scraped every 60 s and every 15 s.
 WHOLE = ("normal", "scraped-15s")
-"""Situations that are recorded with every dashboard: scraped every 60 s and every 15 s."""
+
+# Situations that are recorded with the dashboards which a responder opens first.
 OTHERS = tuple(situation.name for situation in SITUATIONS if situation.name not in WHOLE)
-"""Situations that are recorded with the dashboards which a responder opens first."""
+
 _FIRST = {"fss-fleet", "fss-mount-target"}
 _CLIENTS_TOO = {"hammering-client", "no-poller"}
 

@@ -19,8 +19,7 @@ from lab.pictures.intervals import seconds
 Labels = tuple[tuple[str, str], ...]
 Samples = Iterable[tuple[Labels, float]]
 
-FLAGS = ("--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=50y")
-"""Flags that the server needs."""
+FLAGS = ("--web.enable-remote-write-receiver", "--storage.tsdb.retention.time=50y")  # flags that the server needs
 
 _STALE = struct.unpack("<d", struct.pack("<Q", 0x7FF0000000000002))[0]
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

@@ -9,8 +9,8 @@ from pathlib import Path
 from lab.pictures.drawing import PAGES, program
 from lab.pictures.scenes import Json, panels_of
 
+# Packages of Grafana's types by version, as package.json pins them.
 VERSIONS = {"10.4": "schema-10", "11.6": "schema-11", "12.4": "schema-12", "13.2": "@grafana/schema"}
-"""Packages of Grafana's types by version, as package.json pins them."""
 
 _HEAD = """
 import type {{ AnnotationQuery, Dashboard, GraphFieldConfig, Panel, ReduceDataOptions, TableFieldOptions, VizLegendOptions, VizTooltipOptions }} from '{package}';
@@ -21,8 +21,8 @@ type AsJson<T> = T extends string | number | boolean | null | undefined ? Text<T
   : T extends object ? {{ [K in keyof T]?: AsJson<T[K]> | null }} : T;
 """
 
+# Fields that the Prometheus data source reads of an annotation; the types describe annotations of all data sources.
 _ONLY_PROMETHEUS = frozenset({"titleFormat", "expr"})
-"""Fields that the Prometheus data source reads of an annotation; the types describe annotations of all data sources."""
 
 
 def complaints(dashboards: Sequence[Json], version: str) -> list[str]:

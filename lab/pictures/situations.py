@@ -32,10 +32,8 @@ from fss_toolbox.demo.recorded_clients import CLIENT_MOUNTS, ClientMount, Client
 from fss_toolbox.demo.region import Tenancy, large, small
 from fss_toolbox.demo.region.wire import ApiRequest
 
-BEGIN = NOON
-"""Epoch seconds at which each situation begins."""
-MINUTES = 45
-"""How long each situation is recorded."""
+BEGIN = NOON  # epoch seconds at which each situation begins
+MINUTES = 45  # how long each situation is recorded
 TICK_S = 5
 _POLL_AT_S = 20
 _WEEK_S = 7 * 24 * 3600
@@ -112,6 +110,7 @@ def _address(tenancy: Tenancy, number: int) -> str:
 _FAILING = MINUTES - 31
 _HAMMERING = MINUTES - 15
 
+# Every situation of the pictures.
 SITUATIONS = (
     Situation(
         "normal",
@@ -147,7 +146,6 @@ SITUATIONS = (
         minutes=12,
     ),
 )
-"""Every situation of the pictures."""
 
 
 class _Region(InMemoryRegion):

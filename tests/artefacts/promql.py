@@ -15,21 +15,25 @@ from tests.rules.pack import CORE_FILES, RULES, parsed
 from fss_exporter.catalogue import CATALOGUE
 
 TARGET_LABELS = frozenset({"job", "instance"})
+
+# What a scrape configuration often adds to every series. A rule may keep these labels.
 ADDED_LABELS = frozenset({"cluster"})
-"""What a scrape configuration often adds to every series. A rule may keep these labels."""
 
 _MOUNT_TARGET = frozenset({"region", "mount_target_id"})
+
+# Series that a rule before their own, or their own, reads: the result of the evaluation before.
 BEFORE = {
     "address:fss_subject:info": _MOUNT_TARGET | {"network", "address"},
     "address:fss_mount_target:join": _MOUNT_TARGET | {"network", "address", "mount_target"},
     "mount_target:fss_mount_target:info": _MOUNT_TARGET
     | {"network", "address", "compartment", "mount_target", "shape"},
 }
-"""Series that a rule before their own, or their own, reads: the result of the evaluation before."""
 
 _CLIENT = frozenset({"network", "instance", "address"})
 _ADDRESS = frozenset({"network", "address"})
 _CLASS = _ADDRESS | {"class"}
+
+# What both agents and node_exporter.yml record; `agent` tells them apart.
 BY_CLIENTS = {
     "client:fss_client_estimated_iops:rate5m": _CLIENT,
     "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
@@ -43,10 +47,9 @@ BY_CLIENTS = {
     "address_class:fss_client_estimated_iops_upper_bound:rate5m": _CLASS,
     "address_class:fss_client_rtt_seconds:mean": _CLASS,
 }
-"""What both agents and node_exporter.yml record; `agent` tells them apart."""
 
+# Exponents by base: `s`, `bytes`, and `n` for whatever is counted. Empty: a plain number or a ratio.
 Dimension = tuple[tuple[str, int], ...]
-"""Exponents by base: `s`, `bytes`, and `n` for whatever is counted. Empty: a plain number or a ratio."""
 
 _COUNTED = frozenset(
     "operations requests connections streams records ticks superblocks resources mount_targets errors snapshots addresses"

@@ -16,8 +16,8 @@ from fss_exporter.model.limits import SHAPES, STANDARD
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 
+# Tag of an alarm with the Prometheus alert for the same fault, or with one for the warning and one for what is critical.
 TWIN_TAG = "prometheus-alert"
-"""Tag of an alarm with the Prometheus alert for the same fault, or with one for the warning and one for what is critical."""
 
 
 def twins(alarm: pack.Alarm) -> dict[str, str]:

@@ -47,8 +47,10 @@ STEPS_OF_ALERTS = {
 STEPS_OF_BURN: tuple[float, ...] = (1, 14.4)  # the slowest burn that is a ticket, and the burn that pages
 STEPS_OF_BUDGET: tuple[float, ...] = (0, 0.25)
 _RULES = "".join(path.read_text("utf-8") for path in CORE_FILES)
+
+# A panel that divides by ceilings of the model as numbers, which have no dimension.
 OVER_NUMBERS = "Which shape carries this load"
-"""A panel that divides by ceilings of the model as numbers, which have no dimension."""
+
 COUNT_STEPS = {(), (1,), (2,)}  # none; one is too many; more than one
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 JOBS = Path(__file__).parents[2] / "docs/fio"
+
+# White paper, version 2.0, August 2023, Test Results: fio with libaio, direct, 32 in flight, 8 jobs of 8G each, 180 s.
 METHOD = {
     "ioengine": "libaio",
     "direct": "1",
@@ -16,7 +18,6 @@ METHOD = {
     "time_based": None,
     "group_reporting": None,
 }
-"""White paper, version 2.0, August 2023, Test Results: fio with libaio, direct, 32 in flight, 8 jobs of 8G each, 180 s."""
 
 
 def sections(name: str) -> dict[str, dict[str, str | None]]:

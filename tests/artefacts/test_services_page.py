@@ -15,8 +15,10 @@ from fss_exporter.oci.metric_table import BLOCK, LUSTRE, metrics_of
 from fss_exporter.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs/services.md"
+
+# Levels of block volumes that a sentence of the page describes in place of a row.
 BETWEEN = {f"vpu-{vpus}" for vpus in range(40, 120, 10)}
-"""Levels of block volumes that a sentence of the page describes in place of a row."""
+
 UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
 
 

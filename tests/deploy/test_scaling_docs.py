@@ -36,8 +36,7 @@ def blocks(language: str) -> dict[str, str]:
 
 YAML = blocks("yaml")
 EXPORTERS = sorted(name for name in YAML if name.startswith("fss-exporter"))
-ALONE = "fss-exporter-large.yml"
-"""The configuration of a poller that needs nearly all calls of its tenancy."""
+ALONE = "fss-exporter-large.yml"  # the configuration of a poller that needs nearly all calls of its tenancy
 SERVERS = sorted(name for name in YAML if name.startswith("prometheus"))
 
 

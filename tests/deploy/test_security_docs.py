@@ -9,6 +9,8 @@ from fss_exporter.oci.iam import NEEDS, statement
 
 DOC = Path(__file__).parents[2] / "docs/security.md"
 VERBS = ("inspect", "read", "use", "manage")
+
+# Calls of alarms, doctor, publishing and of other storage services, which their own pages are about.
 ELSEWHERE = {
     "ListAlarms",
     "GetAlarm",
@@ -22,7 +24,6 @@ ELSEWHERE = {
     "ListVolumes",
     "ListBootVolumes",
 }
-"""Calls of alarms, doctor, publishing and of other storage services, which their own pages are about."""
 
 
 def documented() -> dict[str, str]:

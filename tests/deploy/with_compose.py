@@ -15,8 +15,9 @@ from tests.e2e.alerting import alertmanager
 from tests.processes import Prometheus, demo, get, prometheus, require, wait_for
 
 COMPOSE = Path(__file__).parents[2] / "deploy/compose"
+
+# The first alert of the demo waits for two minutes of data, for its own two minutes and for the group in Alertmanager.
 ALERT_S = 600
-"""The first alert of the demo waits for two minutes of data, for its own two minutes and for the group in Alertmanager."""
 
 
 @dataclass

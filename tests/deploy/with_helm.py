@@ -18,8 +18,7 @@ CHART = ROOT / "deploy/helm/fss-exporter"
 MANIFESTS = ROOT / "deploy/kubernetes"
 TOOLS = ROOT / ".tools"
 HELM = TOOLS / "bin/helm"
-OLDEST, NEWEST = "1.27.0", "1.37.0"
-"""The releases of Kubernetes whose schemas `tools/chart-tools` fetches."""
+OLDEST, NEWEST = "1.27.0", "1.37.0"  # the releases of Kubernetes whose schemas `tools/chart-tools` fetches
 
 SETS = sorted(CHART.glob("ci/*-values.yaml"))
 IMAGES = {"image": {"registry": "registry.example.com/team"}}

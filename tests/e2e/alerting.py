@@ -14,8 +14,8 @@ from tests.processes import answers, listening_url, process, require, wait_for
 from tests.rules.notifications import BLOCK
 from tests.rules.pack import CORE_FILES
 
+# All durations of rules and routes are divided by it, as any user can by editing them; nothing else is touched.
 FASTER = 100
-"""All durations of rules and routes are divided by it, as any user can by editing them; nothing else is touched."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 

@@ -17,8 +17,8 @@ from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
+# Seconds: the mount is made and a tree is deleted at once, 100 files a second; the mount idles until the end.
 BORN, DELETES_UNTIL, END = 1000, 1090, 4600
-"""Seconds: the mount is made and a tree is deleted at once, 100 files a second; the mount idles until the end."""
 
 TRUTH = {"REMOVE": 9000, "RMDIR": 900, "READDIRPLUS": 900, "LOOKUP": 9000}
 

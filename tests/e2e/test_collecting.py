@@ -18,8 +18,8 @@ scrape_configs:
       - targets: ["{target}"]
 """
 
+# Series whose values rest while the counters of the kernel rest.
 OF_MOUNTS = '__name__=~"fss_client_.+", __name__!="fss_client_peak_estimated_iops"'
-"""Series whose values rest while the counters of the kernel rest."""
 
 
 def documented(section: str) -> str:

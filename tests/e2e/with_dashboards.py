@@ -110,8 +110,7 @@ EMPTY: Mapping[tuple[str, str, str], str] = {
 }
 
 
-Scenes = Mapping[str, Mapping[str, Any]]
-"""By dashboard: variables and answers of all panels at one time."""
+Scenes = Mapping[str, Mapping[str, Any]]  # by dashboard: variables and answers of all panels at one time
 
 
 def scenes_of_now(server: Prometheus) -> Scenes:

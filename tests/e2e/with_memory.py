@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 from tests.e2e.polling import poll
 
+# What the ticks may add to resident memory, after the first tenth of them has filled what is filled once.
 BOUND_BYTES = 1 << 20
-"""What the ticks may add to resident memory, after the first tenth of them has filled what is filled once."""
 
-TICKS_BOUND_BLOCKS = 1000
-"""What the ticks may add to the blocks of memory in use: one block for 20 ticks of six hours."""
+TICKS_BOUND_BLOCKS = 1000  # what the ticks may add to the blocks of memory in use: one block for 20 ticks of six hours
 
+# What 40 polls may add to the blocks of memory in use: 25 a poll, where a poll brings more than 500 points.
+#
+# Caches of the interpreter and the SDK still fill at less than half of that, ever more slowly.
 POLLS_BOUND_BLOCKS = 1000
-"""What 40 polls may add to the blocks of memory in use: 25 a poll, where a poll brings more than 500 points.
-
-Caches of the interpreter and the SDK still fill at less than half of that, ever more slowly.
-"""
 
 SCRIPT = """
 import gc, json, os, sys, threading

@@ -33,11 +33,11 @@ ROWS = """() => [...document.querySelectorAll(".targets tbody tr")].map(row => (
   cells: [...row.querySelectorAll("td")].map(cell => [...cell.querySelectorAll(".usage")].map(usage => usage.innerText.replace(/\\s+/g, " ")))
 }))"""
 MEASURES = {"overflow": OVERFLOW, "colours": COLOURS, "texts": TEXTS, "bars": BARS, "rows": ROWS}
-EVERYTHING = f"() => ({{{', '.join(f'{name}: ({function})()' for name, function in MEASURES.items())}}})"
-"""All of it in one visit of each size, because a start of a browser takes a second."""
 
-Look = Callable[..., dict[str, Any]]
-"""Measures of a page by the size of the window, and `dark`."""
+# All of it in one visit of each size, because a start of a browser takes a second.
+EVERYTHING = f"() => ({{{', '.join(f'{name}: ({function})()' for name, function in MEASURES.items())}}})"
+
+Look = Callable[..., dict[str, Any]]  # measures of a page by the size of the window, and `dark`
 
 
 def looks(page: str, folder: Path) -> Look:

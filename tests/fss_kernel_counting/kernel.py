@@ -33,6 +33,7 @@ BEFORE_5_6: Mapping[str, Mapping[str, int]] = {
     "sched/sched_switch": {"prev_pid": 4},
 }
 
+# Events of the tables by thread. Each event also has the thread that it happened in: `common_pid` and `comm`.
 BY_PROCESS: Mapping[str, Mapping[str, int]] = {
     "nfs/nfs_initiate_read": {"dev": 4, "fileid": 8, "count": 4},
     "nfs/nfs_initiate_write": {"dev": 4, "fileid": 8, "count": 4},
@@ -47,7 +48,6 @@ BY_PROCESS: Mapping[str, Mapping[str, int]] = {
     "cgroup/cgroup_notify_populated": {"common_pid": 4, "root": 4, "path": 4, "val": 4},
     "sched/sched_switch": {"prev_pid": 4},
 }
-"""Events of the tables by thread. Each event also has the thread that it happened in: `common_pid` and `comm`."""
 
 _TRIGGER = re.compile(
     r"hist:keys=([\w.=,]+?)(?::vals=(\w+))?((?::\w+=\w+(?:,\w+=\w+)*)?(?::onmatch\([\w.]+\)\.trace\([\w,$]+\))?):size=(\d+)"

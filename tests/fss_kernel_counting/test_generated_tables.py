@@ -39,8 +39,8 @@ def disordered(random: Random) -> Callable[[str], str]:
     return printed
 
 
+# The tables with the rows they had at the last good look: of one that was never seen nobody can tell that it is gone.
 Rows = list[tuple[Trigger, list[tuple[str, ...]]]]
-"""The tables with the rows they had at the last good look: of one that was never seen nobody can tell that it is gone."""
 
 
 def rows(host: Host) -> Rows:

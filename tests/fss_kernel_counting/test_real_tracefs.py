@@ -31,8 +31,7 @@ from fss_kernel_counting.tracefs import (
 )
 from fss_toolbox.doctor.kernel_counting import look
 
-TRACEFS = 0x74726163
-# Magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it.
+TRACEFS = 0x74726163  # magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it
 
 EVENT = "sched/sched_process_fork"
 

@@ -16,6 +16,7 @@ from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
 from fss_toolbox.top.top_table import ViewState, targets_table
 
+# Subject, detail and figure of each state, the figure as a multiple of its limit.
 REASONS: dict[State, tuple[Subject, str, float] | None] = {
     State.FINE: None,
     State.NOT_KNOWN: None,
@@ -24,10 +25,9 @@ REASONS: dict[State, tuple[Subject, str, float] | None] = {
     State.FAILING: (ERRORS, "", 2.5),
     State.HANGING: (WAIT, "", 11.4),
 }
-"""Subject, detail and figure of each state, the figure as a multiple of its limit."""
 
+# States that an agent judges. The idle address is fine.
 ON_A_HOST = [State.FINE, State.SLOW, State.FAILING, State.HANGING]
-"""States that an agent judges. The idle address is fine."""
 
 
 def of_mount_target(state: State) -> list[Row]:

@@ -19,8 +19,7 @@ from fss_toolbox.demo.region.refusal import Refusal
 from fss_toolbox.demo.region.wire import paged
 from fss_toolbox.mql import metrics
 
-_HOUR, _DAY = 60, 1440
-# Minutes a status and a history look back. Documented for a history are 90 days.
+_HOUR, _DAY = 60, 1440  # minutes a status and a history look back. Documented for a history are 90 days
 
 _STATES = {True: "FIRING", False: "OK"}
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 
 from fss_toolbox.demo.region import refusal
 
+# Calls a second of each family for the whole tenancy. Documented: each operation of the Monitoring API.
 CALLS_PER_SECOND: Mapping[str, int] = {
     "SummarizeMetricsData": 10,
     "ListMetrics": 10,
     "alarms": 10,
     "PostMetricData": 50,
 }
-"""Calls a second of each family for the whole tenancy. Documented: each operation of the Monitoring API."""
 
 
 class Throttle:

@@ -20,6 +20,7 @@ from fss_toolbox.demo.region.metric_streams import PublishedMetric, PublishedStr
 from fss_toolbox.demo.region.point_store import PointStore
 from fss_toolbox.demo.region.wire import ApiRequest
 
+# Requests a second of a mount target in ordinary work: 5,000 IOPS, a tenth of the ceiling.
 MIX = RequestMix(
     (
         RequestRate("READ", 32_768, 500, 2),
@@ -30,7 +31,6 @@ MIX = RequestMix(
         RequestRate("CREATE", 0, 50, 4),
     )
 )
-"""Requests a second of a mount target in ordinary work: 5,000 IOPS, a tenth of the ceiling."""
 
 ORDINARY_DELAY_MINUTES = 1.0
 _EVENTS = (

@@ -858,6 +858,7 @@ INCIDENTS: tuple[Incident, ...] = (
     *MONITORING,
 )
 
+# Alerts that no incident wants, with the reason.
 NOT_TRIED = {
     "FssServiceSpaceForecast": "needs days of growth, which test_space_forecast.py plays",
     "FssAddressesAmbiguous": "the demo region has one network, and no two mount targets with one address",
@@ -866,4 +867,3 @@ NOT_TRIED = {
     "FssMountTargetCeilingForecast": "needs weeks of load",
     "FssReplicationAgeMissing": "needs a day of a replication",
 }
-"""Alerts that no incident wants, with the reason."""

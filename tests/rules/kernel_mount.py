@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 
 from tests.fss_exporter.nfs.records import OPERATIONS, OPTIONS
 
+# Requests a second of a host in ordinary work.
 A_SECOND = {"READ": 20, "WRITE": 8, "GETATTR": 20, "LOOKUP": 8, "ACCESS": 4}
-"""Requests a second of a host in ordinary work."""
+
 TRANSFER_BYTES = 32_768
-WAITING = 4
-"""Requests that wait while a server does not answer: one of each program."""
+WAITING = 4  # requests that wait while a server does not answer: one of each program
+
+# `timeo=600,retrans=2`: three tries of a minute. Then a soft mount gives up, and a hard mount connects and sends again.
 GIVE_UP_SECONDS = 180.0
-"""`timeo=600,retrans=2`: three tries of a minute. Then a soft mount gives up, and a hard mount connects and sends again."""
+
 RTT_MS = 3.0
 
 OPS, SENT, TIMEOUTS, BYTES_OUT, BYTES_IN, QUEUE, RTT, WHOLE, ERRORS = range(9)

@@ -12,8 +12,9 @@ from tests.processes import require
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "rules"
+
+# What every installation loads, in an order in which most series are recorded before they are read.
 CORE_FILES = tuple(RULES / name for name in ("clients.yml", "load.yml", "service_level.yml", "monitoring.yml"))
-"""What every installation loads, in an order in which most series are recorded before they are read."""
 
 RULE_FILES = (*CORE_FILES, RULES / "node_exporter.yml", RULES / "panels.yml")
 

@@ -31,8 +31,7 @@ from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
 
-EPOCH = 600
-"""Epoch seconds at which a site begins. The rules run from second 0, when there is no series yet."""
+EPOCH = 600  # epoch seconds at which a site begins. The rules run from second 0, when there is no series yet
 _POLL_AT_S = 20
 
 

@@ -10,8 +10,9 @@ from tools.cost_rules import rendered
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 
 MIB = 1 << 20
+
+# Operations a second of a host. A READ has 1 MiB and costs 33, so all cost 50 x 33 + 100 x 8 + 10 + 20 x 2 = 2,500.
 OPERATIONS = {"READ": 50, "RENAME": 100, "COMMIT": 10, "LOOKUP": 20}
-"""Operations a second of a host. A READ has 1 MiB and costs 33, so all cost 50 x 33 + 100 x 8 + 10 + 20 x 2 = 2,500."""
 
 SHIPPED = (RULES / "node_exporter.yml").read_text()
 

@@ -15,8 +15,9 @@ from fss_exporter.errors import SourceError
 from fss_exporter.instance_metadata import read_body
 
 _TIMEOUT_S = 10.0
+
+# Bytes. A mount target with 4 file systems is about 50 kB of a page, so 5,000 are half of this.
 _LARGEST_ANSWER = 512 << 20
-"""Bytes. A mount target with 4 file systems is about 50 kB of a page, so 5,000 are half of this."""
 
 
 def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:

@@ -25,13 +25,14 @@ from fss_exporter.oci.mql_writer import DIMENSION, NAME
 
 T = TypeVar("T")
 
+# How a service reads `&&` and `||` without parentheses. No document says it. `doctor --record` finds it out.
 JoinOrder = Literal["&& binds tighter", "|| binds tighter", "read from left to right", "read from right to left"]
-"""How a service reads `&&` and `||` without parentheses. No document says it. `doctor --record` finds it out."""
 
 UNIT_MINUTES: Final = {"m": 1, "h": 60, "d": 1440}
 _LONGEST_INTERVAL: Final = {"m": 60, "h": 24, "d": 1}
 _LONGEST_ABSENCE: Final = 3 * 1440
 
+# Operators that join conditions, the loosest first.
 _JOIN_LEVELS: Final[Mapping[JoinOrder | None, tuple[tuple[str, ...], ...]]] = {
     "&& binds tighter": (("||",), ("&&",)),
     "|| binds tighter": (("&&",), ("||",)),
@@ -39,7 +40,6 @@ _JOIN_LEVELS: Final[Mapping[JoinOrder | None, tuple[tuple[str, ...], ...]]] = {
     "read from right to left": (("&&", "||"),),
     None: (("&&", "||"),),
 }
-"""Operators that join conditions, the loosest first."""
 
 _COMPARISONS: Final = (">=", "<=", "==", "!=", ">", "<")
 _STATISTICS: Final = frozenset(
@@ -54,8 +54,10 @@ _NUMBER: Final = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?![\w.])", re.A
 _HOURS: Final = re.compile(r"([0-9]{1,3})(?=\s*\))", re.ASCII)
 _DURATION: Final = re.compile(r"([0-9]{1,6})([mhd])\b", re.ASCII)
 _STRING: Final = re.compile(r'"([^"]*)"')
+
+# A value without quotes. Source: "Selecting Dimensions for a Query", read 2026-11-26: only spaces and `=~` need quotes.
 _WORD: Final = re.compile(r'[^\s",{}]+')
-"""A value without quotes. Source: "Selecting Dimensions for a Query", read 2026-11-26: only spaces and `=~` need quotes."""
+
 _WORD_GOES_ON: Final = re.compile(r"\w")
 _MOST_OPERATORS: Final = 64  # a tree is walked recursively; no query a person writes comes near
 

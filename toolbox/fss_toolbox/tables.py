@@ -25,8 +25,7 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.terminal_text import printable, printable_json
 
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
-GAP = 2
-"""Characters between two columns."""
+GAP = 2  # characters between two columns
 _SHORTEST_NAME = 20  # characters of a line that a long name keeps
 _PARTS = re.compile(r"[^\s/.:_-]*[\s/.:_-]?")  # of a path or a host name
 _TERMINAL_WIDTH = 80  # where the terminal does not say

@@ -15,13 +15,14 @@ from typing import Final, TextIO
 
 LEVELS = ("debug", "info", "warn", "error")
 FORMATS = ("logfmt", "json")
+
+# Those whose loggers have the level that the user chose.
 PACKAGES = ("fss_exporter", "fss_toolbox", "fss_kernel_counting")
-"""Those whose loggers have the level that the user chose."""
+
 _HOUR_S: Final = 3600.0
 _MOST_MESSAGES: Final = 1000
 _LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
-_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}
-"""Of sd-daemon(3). Anything else is an error, 3."""
+_PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}  # of sd-daemon(3). Anything else is an error, 3
 
 
 class _Lines(logging.Formatter):

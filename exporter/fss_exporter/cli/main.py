@@ -18,6 +18,7 @@ from fss_exporter import __version__
 from fss_exporter.cli import terminal
 from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
+# Name and summary of each command, in the order of the help. `module_of` names the module that holds the click command.
 COMMANDS: Final = {
     "serve": "Serve metrics for Prometheus until stopped.",
     "clean": "Remove what a killed agent with --nfs.exact has left in the kernel, which goes on counting for it.",
@@ -34,7 +35,6 @@ COMMANDS: Final = {
     "calibrate": "Measure what each NFS request costs a mount target, in a directory on an idle mount.",
     "discover": "List the mount targets of an OCI account with exports, addresses, shapes and ceilings.",
 }
-"""Name and summary of each command, in the order of the help. `module_of` names the module that holds the click command."""
 
 _EXPORTER_COMMANDS: Final = frozenset(("serve", "once", "config"))
 

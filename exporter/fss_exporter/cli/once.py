@@ -38,8 +38,10 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _OUTPUT_MODE, _STATE_MODE = 0o644, 0o600  # the state has texts of the kernel that only root may read
 _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
 _METADATA_SECONDS = 2.0
+
+# Figures of the last seconds, which one reading cannot know. They have no sample here.
 _NEED_SECONDS = ("fss_client_unanswered_seconds", "fss_client_peak_estimated_iops")
-"""Figures of the last seconds, which one reading cannot know. They have no sample here."""
+
 _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
 
 

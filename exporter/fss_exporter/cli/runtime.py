@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from fss_exporter.web.web_config_reload import WebConfigReload
 
 _LOG = logging.getLogger(__name__)
+
+# The units and the chart kill a process that has not ended 10 s after SIGTERM. A call that hangs is left to its daemon thread.
 _STOP_SECONDS = 8.0
-"""The units and the chart kill a process that has not ended 10 s after SIGTERM. A call that hangs is left to its daemon thread."""
 
 
 @dataclass(frozen=True, slots=True)

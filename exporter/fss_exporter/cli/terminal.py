@@ -17,10 +17,10 @@ import click
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.terminal_text import printable, printable_lines
 
+# Errors of writing that no other command line prevents.
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""Errors of writing that no other command line prevents."""
-END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end a command."""
+
+END_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # signals that end a command
 
 
 @contextmanager

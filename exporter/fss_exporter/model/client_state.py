@@ -17,11 +17,11 @@ from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, LEAST_WAIT_SE
 
 Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
 
+# The words of a client's states, with `idle` for a fine time without requests.
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "slow", "failing", "hanging", "idle")
-"""The words of a client's states, with `idle` for a fine time without requests."""
 
+# Fewer requests are too few for a share of errors or a mean. In a look of ten seconds this is one request a second.
 LEAST_REQUESTS: Final = 10
-"""Fewer requests are too few for a share of errors or a mean. In a look of ten seconds this is one request a second."""
 
 
 @dataclass(slots=True)

@@ -12,8 +12,7 @@ from typing import Final
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import FIXED_COSTS, NLM_IO_OPERATIONS, nlm_io_operations
 
-NLM: Final = "NLM"
-"""Stands for every lock call but FREE_ALL, in an override."""
+NLM: Final = "NLM"  # stands for every lock call but FREE_ALL, in an override
 
 
 @dataclass(frozen=True, slots=True)

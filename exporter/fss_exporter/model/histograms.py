@@ -3,8 +3,8 @@
 
 from collections.abc import Mapping
 
+# Requests by the upper edge of their class in seconds. A class does not contain the requests of the classes below.
 CallsByEdge = Mapping[float, float]
-"""Requests by the upper edge of their class in seconds. A class does not contain the requests of the classes below."""
 
 
 def quantile_edge(calls: CallsByEdge, quantile: float) -> float | None:

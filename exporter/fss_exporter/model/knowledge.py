@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+# A younger figure of OCI is present knowledge. Decision of this project, November 2026: minutes arrive some minutes late.
 FRESH_SECONDS: Final = 600.0
-"""A younger figure of OCI is present knowledge. Decision of this project, November 2026: minutes arrive some minutes late."""
 
-LAST_KNOWN_SECONDS: Final = 3600.0
-"""An older figure of OCI is no knowledge. Decision of this project, November 2026."""
+LAST_KNOWN_SECONDS: Final = 3600.0  # an older figure of OCI is no knowledge. Decision of this project, November 2026
 
 
 class FigureSource(StrEnum):

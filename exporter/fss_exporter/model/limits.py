@@ -22,8 +22,8 @@ from types import MappingProxyType
 
 NFS_PORT = 2049  # port of every mount target
 
+# Largest share that counts as rounding. 100 requests of 0.07 s are 7 in flight, and computed a little more.
 ROUNDING = 1e-9
-"""Largest share that counts as rounding. 100 requests of 0.07 s are 7 in flight, and computed a little more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,12 @@ _HIGH_PERFORMANCE = tuple(
     )
     for gbps, allowed in ((20, 2), (40, 1), (80, 0))
 )
-SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (STANDARD, *_HIGH_PERFORMANCE)})
-"""Every known shape by name."""
 
+# Every known shape by name.
+SHAPES: Mapping[str, Shape] = MappingProxyType({shape.name: shape for shape in (STANDARD, *_HIGH_PERFORMANCE)})
+
+# Days for which a high performance mount target is paid at least ("Updating Mount Target Performance").
 HIGH_PERFORMANCE_DAYS = 30
-"""Days for which a high performance mount target is paid at least ("Updating Mount Target Performance")."""
 
 _BY_THROUGHPUT = {shape.observed_throughput_gbps: shape for shape in SHAPES.values()}
 

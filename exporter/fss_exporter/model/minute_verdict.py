@@ -14,8 +14,7 @@ from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, SUCCESS_WARNIN
 
 Verdict = Literal["good", "bad", "unknown"]
 
-VERDICTS: Final[tuple[Verdict, ...]] = ("good", "bad", "unknown")
-"""Every verdict on a minute."""
+VERDICTS: Final[tuple[Verdict, ...]] = ("good", "bad", "unknown")  # every verdict on a minute
 
 LEAST_REQUESTS = 1.0  # Requests a second of a minute, or of a kind of requests, that is judged by its figures
 

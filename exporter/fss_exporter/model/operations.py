@@ -18,6 +18,7 @@ WRITE_CLASS: Final = "write"
 METADATA_READ: Final = "metadata_read"
 METADATA_WRITE: Final = "metadata_write"
 
+# Every class of operations with its definition.
 OPERATION_CLASSES: Mapping[str, str] = MappingProxyType(
     {
         READ_CLASS: "READ: payload from the server; compares with the read latency that OCI publishes.",
@@ -27,7 +28,6 @@ OPERATION_CLASSES: Mapping[str, str] = MappingProxyType(
         "SETATTR, CREATE and REMOVE latencies.",
     }
 )
-"""Every class of operations with its definition."""
 
 _METADATA_WRITES: Final = frozenset(
     "COMMIT CREATE LINK MKDIR MKNOD REMOVE RENAME RMDIR SETATTR SYMLINK "
@@ -44,12 +44,12 @@ def class_of(operation: str) -> str:
     return METADATA_WRITE if operation in _METADATA_WRITES else METADATA_READ
 
 
+# Operations whose errors say nothing: a name that is not there or is there already. All others work on an open file handle.
 FAIL_IN_ORDINARY_WORK: Final = frozenset(
     "LOOKUP CREATE MKDIR MKNOD SYMLINK LINK REMOVE RMDIR RENAME "
     # NFSv4: names that are not there, locks that are held, attributes that are not set.
     "OPEN OPEN_NOATTR LOOKUPP LOCK LOCKT GETACL GETXATTR REMOVEXATTR LISTXATTRS SECINFO TEST_STATEID LAYOUTGET".split()
 )
-"""Operations whose errors say nothing: a name that is not there or is there already. All others work on an open file handle."""
 
 
 _COSTS: Final[Mapping[int, str]] = {
@@ -59,10 +59,11 @@ _COSTS: Final[Mapping[int, str]] = {
     4: "CREATE LINK MKDIR MKNOD READDIRPLUS RMDIR SYMLINK",
     8: "REMOVE RENAME",
 }
+
+# Mount-target I/O operations of one call of each NFSv3 procedure with a fixed cost.
 FIXED_COSTS: Final[Mapping[str, int]] = MappingProxyType(
     {name: cost for cost, names in _COSTS.items() for name in names.split()}
 )
-"""Mount-target I/O operations of one call of each NFSv3 procedure with a fixed cost."""
 
 NFS3_OPERATIONS: Final = frozenset((*FIXED_COSTS, READ, WRITE))  # Every procedure of NFS version 3
 

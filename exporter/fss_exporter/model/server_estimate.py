@@ -29,12 +29,12 @@ class Bucket:
     text: str  # the sizes for people
 
 
+# Source: "File System Metrics" of the OCI documentation, read 2026-09-05; there is no larger bucket.
 BUCKETS = (
     Bucket("0B_to_8KiB", 0, 8 * 1024, "up to 8 KiB"),
     Bucket("8KiB_to_64KiB", 8 * 1024, 64 * 1024, "8 to 64 KiB"),
     Bucket("64KiB_to_1MiB", 64 * 1024, 1024 * 1024, "64 KiB to 1 MiB"),
 )
-# Source: "File System Metrics" of the OCI documentation, read 2026-09-05; there is no larger bucket.
 
 SIZE_BUCKETS = tuple(bucket.name for bucket in BUCKETS)  # Values of the dimension `size`, smallest first
 

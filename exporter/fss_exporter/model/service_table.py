@@ -120,8 +120,8 @@ class ServiceType:
         return self.iops, self.read, self.write, self.both
 
 
+# `weighted`: the table of OCI File Storage. `plain`: a READ or WRITE of any size is 1, all else 0. `unknown`: no estimate.
 CostRule = Literal["weighted", "plain", "unknown"]
-"""`weighted`: the table of OCI File Storage. `plain`: a READ or WRITE of any size is 1, all else 0. `unknown`: no estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +250,10 @@ BLOCK_VOLUME: Final = Service(
 )
 NONE: Final = Service("none", "no service with a known ceiling", "unknown")
 
+# Every service by name.
 SERVICES: Final[Mapping[str, Service]] = MappingProxyType(
     {service.name: service for service in (OCI_FSS, APSARA_NAS, LUSTRE, BLOCK_VOLUME, NONE)}
 )
-"""Every service by name."""
 
 
 class SeriesKey(NamedTuple):

@@ -62,8 +62,8 @@ class Subject:
         return State.FINE
 
 
+# Whether OCI calls a mount target FAILED.
 LIFECYCLE: Final = Subject("lifecycle", "ratio", ((1.0, State.HANGING),), "fssmounttargetdown")
-"""Whether OCI calls a mount target FAILED."""
 
 WAIT: Final = Subject(
     "requests without a reply", "seconds", ((LEAST_WAIT_SECONDS, State.HANGING),), "fssmounttargetdown"
@@ -81,8 +81,9 @@ LATENCY: Final = Subject(
     ((LATENCY_CRITICAL_RATIO, State.SLOW), (LATENCY_WARNING_RATIO, State.NEAR)),
     "fssmounttargetslow",
 )
+
+# Latency of one class on one host, which is never near.
 CLIENT_LATENCY: Final = Subject("latency", "ratio", ((LATENCY_CRITICAL_RATIO, State.SLOW),), "fssclientslow")
-"""Latency of one class on one host, which is never near."""
 
 _NEAR: Final = ((WARNING_RATIO, State.NEAR),)
 IOPS: Final = Subject("IOPS", "ratio", _NEAR, "fssmounttargetiopshigh")
@@ -170,11 +171,11 @@ class Judgement:
         return tuple(evidence for evidence in self.evidence if evidence.state is self.state)
 
 
+# Every subject by its name.
 SUBJECTS: Final[Mapping[str, Subject]] = {
     subject.name: subject
     for subject in (LIFECYCLE, WAIT, ERRORS, LATENCY, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
 }
-"""Every subject by its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,22 +17,26 @@ LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical ale
 SUCCESS_WARNING_RATIO = 0.99  # Share of successful NFS requests of a mount target. Below the share a warning fires.
 SUCCESS_CRITICAL_RATIO = 0.95  # Below the share a critical alert fires
 
+# Requests hang after this long without any reply. A shorter pause can be a lost packet. Decision of this project, November 2026.
 LEAST_WAIT_SECONDS = 5.0
-"""Requests hang after this long without any reply. A shorter pause can be a lost packet. Decision of this project, November 2026."""
 
+# Share of the clients that ask, from which on their state is the state of the mount target. One in five is more than a few sick
+# hosts, and comes before most users notice. Decision of this project, November 2026.
 CLIENTS_SHARE = 0.2
-"""Share of the clients that ask, from which on their state is the state of the mount target. One in five is more than a few sick
-hosts, and comes before most users notice. Decision of this project, November 2026."""
 
+# Fewer clients do not give a mount target their state, because a single host can be sick itself. Decision as above.
 LEAST_CLIENTS = 2
-"""Fewer clients do not give a mount target their state, because a single host can be sick itself. Decision as above."""
 
+# Age of a recovery point in replication intervals for a warning: one cycle was missed.
 REPLICATION_WARNING_INTERVALS = 2
-"""Age of a recovery point in replication intervals for a warning: one cycle was missed."""
 
+# Interval of a replication if the creator named none. Source: CreateReplicationDetails, File Storage API.
 REPLICATION_DEFAULT_INTERVAL_SECONDS = 3600
-"""Interval of a replication if the creator named none. Source: CreateReplicationDetails, File Storage API."""
 
+# Seconds of the default latency objectives by kind and size bucket. The bucket of metadata is empty.
+#
+# Oracle publishes no latency objective. These are assumptions for one availability domain (November 2026), which
+# `latency_objectives` in the configuration replaces.
 DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = {
     ("read", "0B_to_8KiB"): 0.010,
     ("read", "8KiB_to_64KiB"): 0.015,
@@ -42,11 +46,6 @@ DEFAULT_LATENCY_SECONDS: Mapping[tuple[str, str], float] = {
     ("write", "64KiB_to_1MiB"): 0.080,
     ("metadata", ""): 0.010,
 }
-"""Seconds of the default latency objectives by kind and size bucket. The bucket of metadata is empty.
 
-Oracle publishes no latency objective. These are assumptions for one availability domain (November 2026), which
-`latency_objectives` in the configuration replaces.
-"""
-
+# Default share of good minutes of a mount target by SLO. `slo_objectives` in the configuration replaces it.
 SLO_OBJECTIVES: Mapping[str, float] = {"availability": 0.995, "latency": 0.99}
-"""Default share of good minutes of a mount target by SLO. `slo_objectives` in the configuration replaces it."""

@@ -27,13 +27,14 @@ _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 
 _NO_LOCKS: Final[Mapping[str, float]] = {}
 
+# Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then.
 RETENTION_SECONDS: Final = 120.0
-"""Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then."""
 
 _AGE_SLACK_S: Final = 2.0
+
+# The kernel cuts an age off to whole seconds of a clock with ticks of up to 10 ms, which a busy virtual machine can get late. A
+# mount that is younger than the last reading may be another one, so its age gets no slack beyond the rounding.
 _AGE_ERROR_S: Final = 1.02
-# The kernel cuts an age off to whole seconds of a clock with ticks of up to 10 ms, which a busy virtual machine can get late. A mount that
-# is younger than the last reading may be another one, so its age gets no slack beyond the rounding.
 
 
 class _Baseline(NamedTuple):

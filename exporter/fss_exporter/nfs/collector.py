@@ -36,8 +36,8 @@ _NAMES: Final = (
     "fss_seen",
 )
 
+# Age up to which a mount is new though no server has asked since its birth. A server may need so long to find a new host.
 _NEW_SECONDS: Final = 120.0
-"""Age up to which a mount is new though no server has asked since its birth. A server may need so long to find a new host."""
 
 
 def new_since(answered_at: float, now: float) -> float:

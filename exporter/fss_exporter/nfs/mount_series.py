@@ -63,11 +63,11 @@ _CLASS_VALUES: Final[dict[str, Callable[[_ClassTotals], _Value]]] = {
     ),
 }
 
+# Of the classes read and write only: the cost of metadata is known exactly.
 _TRANSFER_VALUES: Final[dict[str, Callable[[OperationTotals], _Value]]] = {
     "fss_client_estimated_io_operations_lower_bound_total": _bound(lambda cost: cost.lower),
     "fss_client_estimated_io_operations_upper_bound_total": _bound(lambda cost: cost.upper),
 }
-"""Of the classes read and write only: the cost of metadata is known exactly."""
 
 
 def _unexpected_errors(mount: MountTotals) -> _Value:

@@ -22,14 +22,15 @@ from fss_exporter.nfs.records import (
     options,
 )
 
-_SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 # Place of `sends` among the numbers of an xprt line. `recvs` is the next number. `connect_count` stands three places before
 # `sends`, for protocols with connections (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
+_SENDS_FIELD = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 
 _AGE = re.compile(r"\n\s*age:(.*)")
 _TRANSPORT, _TABLE = "\txprt:\t", "\tper-op statistics"
-_IDLE_SECONDS = re.compile(r"(\txprt:\t(?:(?:tcp|rdma)(?: \d+){4}|local(?: \d+){3})) -?\d+")
+
 # Ends with the seconds since the last use of a connection, which grow on an idle mount. Nothing here reads them.
+_IDLE_SECONDS = re.compile(r"(\txprt:\t(?:(?:tcp|rdma)(?: \d+){4}|local(?: \d+){3})) -?\d+")
 
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
 _INODE_REVALIDATE, _VFS_LOCK = 0, 16
@@ -39,8 +40,7 @@ _WORDS = 1 + _COUNTERS
 _NUMBERS = " \t0123456789"
 _SIGN_BIT, _TOO_LARGE = 1 << 63, 1 << 64
 _LONGEST_NUMBER = 20
-_LONGEST_HEAD = 16_384
-# A device and a mount point, each of at most 4,096 bytes and escaped.
+_LONGEST_HEAD = 16_384  # a device and a mount point, each of at most 4,096 bytes and escaped
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _OPERATION_NAME = re.compile(r"[A-Z0-9_]{1,40}")

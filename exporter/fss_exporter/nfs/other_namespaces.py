@@ -23,11 +23,11 @@ from fss_exporter.errors import SourceError
 from fss_exporter.nfs.procfs import HOST_PID, Procfs
 from fss_exporter.nfs.superblocks import Reading
 
+# Time between two searches for namespaces. A search reads the first page of `mountinfo` of each process.
 SEARCH_SECONDS: Final = 60.0
-"""Time between two searches for namespaces. A search reads the first page of `mountinfo` of each process."""
 
+# Highest share of one core for searching. On a host with very many namespaces the agent searches less often.
 LARGEST_CPU_SHARE: Final = 0.005
-"""Highest share of one core for searching. On a host with very many namespaces the agent searches less often."""
 
 _PAGE_BYTES: Final = 4096
 _NFS: Final = re.compile(

@@ -31,16 +31,16 @@ class RawTexts(NamedTuple):
 
 HOST_PID = "1"
 OWN_PID = "self"
-READING_SECONDS = 30.0
-"""Longest wait of a command for a reading, which takes milliseconds, or hangs."""
+READING_SECONDS = 30.0  # longest wait of a command for a reading, which takes milliseconds, or hangs
 
 _YOUNG_S = 60  # a superblock that is older than the longest pause between two readings is the same as before
 
 _FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
 _PIECE_BYTES = 1 << 18
 _RECORD_BYTES = 9000
-_OTHER_MOUNTS_BYTES = 1 << 22
+
 # A record of NFSv3 has 3 kB, one of NFSv4 8 kB, and 30,000 mounts of other file systems have a line each.
+_OTHER_MOUNTS_BYTES = 1 << 22
 
 
 def decode(raw: bytes) -> str:

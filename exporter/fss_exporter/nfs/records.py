@@ -14,8 +14,8 @@ from typing import NamedTuple
 NFS_TYPES = frozenset(("nfs", "nfs4"))
 _LONGEST_OPTION = 512
 
+# Most operations of one record, and of the totals of one mount. NFSv4 has 75. Names from damaged records stay out of memory.
 MOST_OPERATIONS = 128
-"""Most operations of one record, and of the totals of one mount. NFSv4 has 75. Names from damaged records stay out of memory."""
 
 
 @lru_cache(maxsize=256)

@@ -18,8 +18,7 @@ from fss_exporter.nfs.mountinfo import split_device
 from fss_exporter.nfs.mountstats import IsWanted
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord, is_tcp
 
-UNMATCHED = "not_in_mountinfo"
-"""Reason of a record whose mount is not in mountinfo."""
+UNMATCHED = "not_in_mountinfo"  # reason of a record whose mount is not in mountinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +53,7 @@ class Reading:
         return len(self.present - {superblock.number for superblock in self.superblocks}) + self.left_out
 
 
-NO_READING: Final = Reading((), frozenset(), (), frozenset())
-"""A client without mounts."""
+NO_READING: Final = Reading((), frozenset(), (), frozenset())  # a client without mounts
 
 
 def join(

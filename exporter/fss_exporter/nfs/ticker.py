@@ -18,13 +18,12 @@ from fss_exporter.nfs.superblocks import Reading
 
 _LOG = logging.getLogger(__name__)
 
+# Highest share of one core for ticking. On a host with very many mounts the agent ticks less often. With the rest of the work
+# of an idle exporter the share stays below 2 %.
 LARGEST_CPU_SHARE: Final = 0.015
-"""Highest share of one core for ticking. On a host with very many mounts the agent ticks less often. With the rest of the work
-of an idle exporter the share stays below 2 %.
-"""
 
+# Longest wait of a start for the first reading, seconds. The exporter answers even if a read hangs.
 _FIRST_READING_SECONDS: Final = 2.0
-"""Longest wait of a start for the first reading, seconds. The exporter answers even if a read hangs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,12 @@ from fss_exporter.nfs.superblocks import Reading
 
 _GETATTR = "GETATTR"
 
-_Records = Mapping[str, NfsRecord]
-# By superblock: all of one server.
+_Records = Mapping[str, NfsRecord]  # by superblock: all of one server
 
 
+# A soft mount gives up, and its program may pause for minutes before it tries again. Until a reply arrives, the address stays
+# unanswered for this long after the last try. Decision of this project, November 2026.
 MEMORY_OF_LAST_TRY_SECONDS: Final = 600.0
-"""A soft mount gives up, and its program may pause for minutes before it tries again. Until a reply arrives, the address stays
-unanswered for this long after the last try. Decision of this project, November 2026."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ class CallBudget:
 
 Labels = tuple[str, ...]
 
+# Values of the label `outcome`: the outcome of each error, and `ok`.
 OUTCOMES: Final = (
     "ok",
     "throttled",
@@ -63,7 +64,6 @@ OUTCOMES: Final = (
     "broken_answer",
     "error",
 )
-"""Values of the label `outcome`: the outcome of each error, and `ok`."""
 
 
 class SelfMetrics:

@@ -56,8 +56,7 @@ class Point(Struct, frozen=True, gc=False):
     value: float
 
 
-Points = dict[int, float]
-"""Values by the end of their minute, epoch seconds."""
+Points = dict[int, float]  # values by the end of their minute, epoch seconds
 
 
 class Stream(Struct, frozen=True, gc=False):

@@ -12,10 +12,9 @@ from fss_exporter.ocid import kind_of
 
 NAMESPACE: Final = "oci_filestorage"  # Namespace of File Storage's metrics
 
+# Namespace of the metrics that this exporter posts. A name must not begin with `oci_` or `oracle_`. Source:
+# MetricDataDetails.
 PUBLISHED_NAMESPACE: Final = "fss_exporter"
-"""Namespace of the metrics that this exporter posts. A name must not begin with `oci_` or `oracle_`. Source:
-MetricDataDetails.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,7 @@ class Need:
         return f"target.metrics.namespace='{namespace or self.namespace}'" if self.namespace else ""
 
 
+# By API operation.
 NEEDS: Final = {
     "ListMetrics": Need("read", "metrics", namespace=NAMESPACE),
     "SummarizeMetricsData": Need("read", "metrics", namespace=NAMESPACE),
@@ -67,7 +67,6 @@ NEEDS: Final = {
     "PublishMessage": Need("use", "ons-topics", where="compartment <compartment of the topic>"),
     "PostMetricData": Need("use", "metrics", namespace=PUBLISHED_NAMESPACE),
 }
-"""By API operation."""
 
 _SUBJECTS: Final = {
     "config_file": "group <group>",

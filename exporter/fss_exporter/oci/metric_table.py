@@ -16,15 +16,13 @@ from fss_exporter.catalogue import CATALOGUE, Declaration
 from fss_exporter.oci import mql_writer
 from fss_exporter.oci.iam import NAMESPACE
 
+# Owner of a stream: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
+# resource of another service.
 Owner = Literal["mount_target", "file_system", "behind", "replication", "ldap", "tenancy", "lock_mode", "service"]
-"""Owner of a stream: `behind` is a file system behind one mount target, `ldap` a mount target with a connector, `service` a
-resource of another service.
-"""
 
+# Meaning of a missing point. `zero` metrics send zeros while idle, so the point is late. `silent` metrics send nothing
+# without an event. A `state` is always sent.
 Idle = Literal["zero", "silent", "state"]
-"""Meaning of a missing point. `zero` metrics send zeros while idle, so the point is late. `silent` metrics send nothing
-without an event. A `state` is always sent.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,9 @@ class OciMetric:
 
 HOUR: Final = 3600.0
 
-MOST_STREAMS: Final = 2_000
-"""Most metric streams in an answer of SummarizeMetricsData. Source: MetricData."""
+MOST_STREAMS: Final = 2_000  # most metric streams in an answer of SummarizeMetricsData. Source: MetricData
 
-MOST_POINTS: Final = 100_000
-"""Most data points in an answer of SummarizeMetricsData. Source: MetricData."""
+MOST_POINTS: Final = 100_000  # most data points in an answer of SummarizeMetricsData. Source: MetricData
 
 
 def _per_second(name: str, gauge: str, counter: str, *, discovered_only: bool = False) -> OciMetric:
@@ -149,8 +145,8 @@ _TABLE: Final = (
     _events("LdapRequestErrors", "ldap", "ldap_request_errors_total", "requestType", "errorType"),
 )
 
+# Every metric by its documented name, in the order of the queries.
 METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _TABLE}
-"""Every metric by its documented name, in the order of the queries."""
 
 
 def is_success(error_type: str) -> bool:
@@ -162,8 +158,7 @@ LUSTRE: Final = "oci_lustrefilesystem"
 BLOCK: Final = "oci_blockstore"
 
 
-NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
-"""Namespace of the metrics by service."""
+NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}  # namespace of the metrics by service
 
 
 def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
@@ -207,11 +202,11 @@ _SERVICE_TABLE: Final = (
     ),
 )
 
+# Services that the poller watches without configuration if the tenancy has resources of the service.
 DISCOVERED: Final = ("lustre",)
-"""Services that the poller watches without configuration if the tenancy has resources of the service."""
 
+# Every metric of the other services, by documented name.
 SERVICE_METRICS: Final[Mapping[str, OciMetric]] = {metric.name: metric for metric in _SERVICE_TABLE}
-"""Every metric of the other services, by documented name."""
 
 
 def metrics_of(services: Iterable[str]) -> Mapping[str, OciMetric]:

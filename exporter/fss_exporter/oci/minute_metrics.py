@@ -15,24 +15,22 @@ READS: Final = "FileSystemReadRequestsbySize"
 WRITES: Final = "FileSystemWriteRequestsbySize"
 METADATA: Final = "MetadataIOPS"
 
+# Metrics that an estimate is made of.
 ESTIMATED_FROM: Final = frozenset((READ_BYTES, WRITE_BYTES, READS, WRITES, METADATA))
-"""Metrics that an estimate is made of."""
 
+# Metrics that OCI sends of every mount target in every minute.
 OWN: Final = (IOPS, READ_THROUGHPUT, WRITE_THROUGHPUT, CONNECTIONS)
-"""Metrics that OCI sends of every mount target in every minute."""
 
+# Metric of the latency by metric of the requests. A minute without requests has no latency.
 LATENCY_OF: Final[Mapping[str, str]] = {
     READS: "FileSystemReadAverageLatencybySize",
     WRITES: "FileSystemWriteAverageLatencybySize",
     METADATA: "MetadataRequestAverageLatency",
 }
-"""Metric of the latency by metric of the requests. A minute without requests has no latency."""
 
-REQUESTS: Final = frozenset(LATENCY_OF)
-"""Metrics of requests."""
+REQUESTS: Final = frozenset(LATENCY_OF)  # metrics of requests
 
+# Metrics that a verdict needs, beside one of the mount target itself.
 JUDGED_BY: Final = frozenset((HEALTH, *LATENCY_OF, *LATENCY_OF.values()))
-"""Metrics that a verdict needs, beside one of the mount target itself."""
 
-BY_MINUTE: Final = (*OWN, HEALTH, READ_BYTES, WRITE_BYTES, *LATENCY_OF, *LATENCY_OF.values())
-"""All of them."""
+BY_MINUTE: Final = (*OWN, HEALTH, READ_BYTES, WRITE_BYTES, *LATENCY_OF, *LATENCY_OF.values())  # all of them

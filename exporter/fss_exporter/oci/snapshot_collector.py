@@ -22,8 +22,7 @@ from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
 
-_Families = dict[str, tuple[list[Series], list[float]]]
-"""Series and values by exported name."""
+_Families = dict[str, tuple[list[Series], list[float]]]  # series and values by exported name
 
 
 class OciCollector(Collector):

@@ -19,8 +19,10 @@ _HANGS = (
     "the old configuration is in force until the reload ends: a reload hangs while it reads a file."
     " Restart the exporter if the reload does not end"
 )
+
+# Least time between two reloads that clients ask for. Each reload is a line of log, and anyone may ask without a password.
 _RELOAD_REST_SECONDS = 1.0
-"""Least time between two reloads that clients ask for. Each reload is a line of log, and anyone may ask without a password."""
+
 READ = frozenset({"GET", "HEAD"})
 CHANGE = frozenset({"POST", "PUT"})
 
@@ -117,8 +119,8 @@ def _reloading(reload: Callable[[], str]) -> Application:
     return do_reload
 
 
+# Reads settings and returns the function that puts them in force. Raises `FssError` for wrong settings.
 Reload = Callable[[], Callable[[], None]]
-"""Reads settings and returns the function that puts them in force. Raises `FssError` for wrong settings."""
 
 
 class Reloading:

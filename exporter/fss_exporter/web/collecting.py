@@ -20,8 +20,8 @@ from fss_exporter.log_once import LogOnce
 _LOG = logging.getLogger(__name__)
 
 
+# A collection takes less than a second. A longer one hangs, because a loop keeps what the collection needs.
 _LONGEST_SECONDS = 10.0
-"""A collection takes less than a second. A longer one hangs, because a loop keeps what the collection needs."""
 
 
 class Turns:

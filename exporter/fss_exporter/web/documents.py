@@ -89,8 +89,8 @@ class Documents:
         return f"{_ROOT}{other}{hash_sign}{fragment}" if other in self._names else None
 
 
+# A heading with the name of an alert. Links of dashboards have the name as it is, because no query can turn it into lower case.
 _ALERT = re.compile(r"Fss\w+")
-"""A heading with the name of an alert. Links of dashboards have the name as it is, because no query can turn it into lower case."""
 
 
 def anchor(title: str) -> str:

@@ -26,6 +26,8 @@ _log_once = LogOnce(logging.getLogger(__name__))
 # library's 9 takes three times as much for the same bytes.
 _COMPRESSION_LEVEL: Final = 5
 _GZIP_WINDOW: Final = 31
+
+# Versions that the library writes, as it names them.
 _VERSIONS: Final = frozenset(
     version
     for written in (exposition, openmetrics)
@@ -33,7 +35,6 @@ _VERSIONS: Final = frozenset(
     if name.startswith("CONTENT_TYPE_")
     for version in re.findall(r"version=([\d.]+)", content_type)
 )
-"""Versions that the library writes, as it names them."""
 
 
 class Format:

@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 
     from fss_exporter.web.tls import ServerTls  # few exporters need TLS
 
-HEAD_BYTES = 16 * 1024
-"""Most bytes of a request's head."""
-BODY_BYTES = 1024
-"""Most bytes of a request's body. No endpoint of the exporter wants a body."""
+HEAD_BYTES = 16 * 1024  # most bytes of a request's head
+BODY_BYTES = 1024  # most bytes of a request's body. No endpoint of the exporter wants a body
 _PIECE_BYTES = 32 * 1024
 _BACKLOG = 4096
+
+# Size of the kernel's buffer of a connection, which counts as memory of the exporter's cgroup and could grow to 4 MiB.
 _SEND_BUFFER_BYTES = 64 * 1024
-"""Size of the kernel's buffer of a connection, which counts as memory of the exporter's cgroup and could grow to 4 MiB."""
+
+# The kernel keeps a new connection for so long until the client sends something. Silent clients cost nothing meanwhile.
 _DEFER_SECONDS = 1
-"""The kernel keeps a new connection for so long until the client sends something. Silent clients cost nothing meanwhile."""
+
 _SHUTDOWN_SECONDS = 0.4
 _SPARE_BODIES = 3  # readers of so many different bodies never cut each other off, however large the page is
 _RESERVED_DESCRIPTORS = 64  # for files, OCI and the sockets that the kernel accepts before an old connection is closed

@@ -29,8 +29,7 @@ class Response:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Application = Callable[[Request], Response]
-"""Called in the thread of the connection. Several threads call at a time."""
+Application = Callable[[Request], Response]  # called in the thread of the connection. Several threads call at a time
 
 
 def text(status: int, message: str, *headers: tuple[str, str]) -> Response:

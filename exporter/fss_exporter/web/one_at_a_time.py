@@ -5,10 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-WAIT_SECONDS = 10.0
-"""Longest wait for a turn: the scrape timeout of Prometheus."""
+WAIT_SECONDS = 10.0  # longest wait for a turn: the scrape timeout of Prometheus
+
+# Requests that wait for a page, a reload or a scrape with `name[]`. Each keeps a connection that no newcomer replaces.
 MOST_WAITING = 16
-"""Requests that wait for a page, a reload or a scrape with `name[]`. Each keeps a connection that no newcomer replaces."""
 
 
 class TooLong(Exception):

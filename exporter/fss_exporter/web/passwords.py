@@ -14,8 +14,10 @@ import bcrypt
 from fss_exporter.web.one_at_a_time import OneAtATime
 
 _REMEMBERED = 100
+
+# Passwords that wait for their check. Each keeps a connection. The rest of the 256 is for clients whose password is known.
 _MOST_WAITING = 224
-"""Passwords that wait for their check. Each keeps a connection. The rest of the 256 is for clients whose password is known."""
+
 _BCRYPT_BYTES = 72
 _COST = slice(4, 6)
 

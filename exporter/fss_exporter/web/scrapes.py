@@ -14,10 +14,9 @@ from fss_exporter.web.collecting import Turns
 from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.one_at_a_time import OneAtATime
 
+# A body answers equal scrapes for this number of seconds, or for the time that it took. So any number of scrapers costs at most
+# half a core, and clients that do not read share one body.
 _SHARED_SECONDS = 0.1
-"""A body answers equal scrapes for this number of seconds, or for the time that it took. So any number of scrapers costs at most
-half a core, and clients that do not read share one body.
-"""
 
 
 class _Wanted(NamedTuple):

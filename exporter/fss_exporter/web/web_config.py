@@ -177,13 +177,13 @@ class WebConfiguration(_WebConfigSection):
     rate_limit: Annotated[RateLimit, BeforeValidator(_whole)] = RateLimit()
 
 
+# The value that takes a protection away, by key.
 _TAKEN_AWAY_BY = {
     "basic_auth_users": "{}",
     "rate_limit": "{}",
     "client_auth_type": "NoClientCert",
     "client_allowed_sans": "null",
 }
-"""The value that takes a protection away, by key."""
 
 
 def _protection_gone(before: WebConfiguration, after: WebConfiguration) -> Iterator[str]:

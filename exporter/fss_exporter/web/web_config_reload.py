@@ -26,8 +26,7 @@ _LOOK_SECONDS = 1.0
 _REMEMBERED_CLIENTS = 1000  # A forgotten client may send a whole burst again
 
 
-_State = tuple[int, int, int] | None
-"""Value that changes with content, owner and mode of a file. None without the file."""
+_State = tuple[int, int, int] | None  # value that changes with content, owner and mode of a file. None without the file
 
 
 class RateLimiter:

@@ -45,8 +45,7 @@ LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with ver
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
 _FEWEST_ROWS: Final = 2048
-_ROWS_OF_A_MOUNT: Final = 160
-# A busy superblock has 80 to 120 rows.
+_ROWS_OF_A_MOUNT: Final = 160  # a busy superblock has 80 to 120 rows
 
 
 class LatencyReader:

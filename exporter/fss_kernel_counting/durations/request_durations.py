@@ -30,17 +30,15 @@ ANSWERED: Final[TableName] = (CALLS, 'rtt > 0 && progname == "nfs"')
 UNANSWERED: Final[TableName] = (CALLS, 'rtt == 0 && progname == "nfs"')
 BORN: Final[TableName] = (BIRTHS, 'program == "nfs"')
 
+# Procedures that keep a connection or a lease. All mounts of a server share the RPC client of these procedures, and mountstats
+# repeats the counts for each mount. The procedures are no work of a mount and are left out.
 OF_THE_STATE_CLIENT: Final = frozenset(
     "NULL RENEW SETCLIENTID SETCLIENTID_CONFIRM EXCHANGE_ID CREATE_SESSION DESTROY_SESSION DESTROY_CLIENTID SEQUENCE "
     "GET_LEASE_TIME RECLAIM_COMPLETE SECINFO_NO_NAME BIND_CONN_TO_SESSION".split()
 )
-"""Procedures that keep a connection or a lease. All mounts of a server share the RPC client of these procedures, and mountstats
-repeats the counts for each mount. The procedures are no work of a mount and are left out.
-"""
 
 _NEEDED: Final = {"client_id", "progname", "procname", "execute", "rtt"}
-_FEWER: Final = 8
-# Calls without a reply and new clients are few, so their tables have an eighth of the rows.
+_FEWER: Final = 8  # calls without a reply and new clients are few, so their tables have an eighth of the rows
 
 
 def duration_tables(tracefs: Tracefs, rows: int, *, rtt: bool = False) -> InstanceTables:
@@ -188,9 +186,9 @@ class RequestTotals:
         return replace(self, requests={place: own for place, own in self.requests.items() if place[0] not in gone})
 
 
+# Edges of the histograms: 2^8 microseconds (0.256 ms) to 2^24 (16.8 s). The default objectives of 10, 15, 20, 50 and 80 ms
+# lie between the edges 8.2, 16.4, 32.8, 65.5 and 131 ms.
 EXPONENTS: Final = range(8, 25)
-"""Edges of the histograms: 2^8 microseconds (0.256 ms) to 2^24 (16.8 s). The default objectives of 10, 15, 20, 50 and 80 ms
-lie between the edges 8.2, 16.4, 32.8, 65.5 and 131 ms."""
 
 _MICROSECONDS: Final = 1_000_000
 

@@ -17,20 +17,20 @@ _BORN: Final = "task/task_newtask"
 _STARTED: Final = "sched/sched_process_exec"
 _MOVED: Final = "cgroup/cgroup_attach_task"
 _FILLED: Final = "cgroup/cgroup_notify_populated"
+
+# Births, starts of programs and moves between control groups, with the fields that are used. Linux 5.10 to 7.3 have all.
 EVENTS: Final[Mapping[str, frozenset[str]]] = {
     _BORN: frozenset(("common_pid", "pid", "comm", "clone_flags")),
     _STARTED: frozenset(("filename", "pid")),
     _MOVED: frozenset(("common_pid", "dst_root", "dst_path", "pid")),
     _FILLED: frozenset(("common_pid", "root", "path", "val")),
 }
-"""Births, starts of programs and moves between control groups, with the fields that are used. Linux 5.10 to 7.3 have all."""
 
-BUFFER_KIB: Final = 128
-# For each CPU. Holds about a thousand births between two looks.
+BUFFER_KIB: Final = 128  # for each CPU. Holds about a thousand births between two looks
 
+# include/uapi/linux/sched.h
 _CLONE_THREAD: Final = 0x00010000
 _CLONE_INTO_CGROUP: Final = 0x200000000
-# include/uapi/linux/sched.h
 
 _MOST_KEPT: Final = 50_000
 _NAME_LENGTH: Final = 15

@@ -63,11 +63,10 @@ class Pods:
         self._names = {uid: Pod(namespace, name) for namespace, name, uid in (match.groups() for match in matches)}
 
 
-_KERNEL_THREAD: Final = 0x00200000
-# PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat.
+_KERNEL_THREAD: Final = 0x00200000  # PF_KTHREAD of include/linux/sched.h, field 9 of /proc/PID/stat
 
-_KTHREADD: Final = "2"
 # The parent of the kernel's threads, which every host has under this number and no container has.
+_KTHREADD: Final = "2"
 
 _MOST_KEPT: Final = 20_000
 _RESERVED: Final = frozenset((KERNEL.name, UNKNOWN_WRITER.name, "other"))

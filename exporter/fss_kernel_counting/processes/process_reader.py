@@ -22,8 +22,9 @@ _LABELS: Final[Mapping[str, Callable[[SeenThread], Labels | None]]] = {
     "process": lambda seen: seen.identity,
     "job": lambda seen: (seen.job,) if seen.job else None,
 }
-_OTHER: Final[Mapping[str, Labels]] = {"process": Identity("other"), "job": ("other",)}
+
 # Labels of a thread, and of everything without a row, by kind of the rows.
+_OTHER: Final[Mapping[str, Labels]] = {"process": Identity("other"), "job": ("other",)}
 
 LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
 

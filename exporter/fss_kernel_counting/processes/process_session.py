@@ -51,8 +51,9 @@ _TABLES: Final[Mapping[str, Tables]] = {
     ),
 }
 PARTS_WITHOUT_JOIN: Final = (*_TABLES, BIRTHS)
+
+# Parts that fail separately. A part with the name of a call gives the call back to the process.
 PARTS: Final = (*PARTS_WITHOUT_JOIN, DIRTIERS, WRITERS)
-"""Parts that fail separately. A part with the name of a call gives the call back to the process."""
 
 REFUSED, GONE, UNREADABLE, FULL, OFF = "refused", "gone", "unreadable", "full", "off"  # Reasons of a failure
 

@@ -32,12 +32,13 @@ WRITES: Final = "nfs/nfs_initiate_write"
 CLAIMED_BY: Final[Mapping[str, str]] = {"RENAME": "nfs/nfs_rename_enter", "OPEN": "nfs/nfs_atomic_open_enter"}
 DIRTIED: Final = ("writeback/writeback_dirty_folio", "writeback/writeback_dirty_page")  # Since 5.18, and before
 
+# Condition of the table of calls by NFS version.
 VERSIONS: Final[Mapping[int, str]] = {version: f'progname == "nfs" && version == {version}' for version in (3, 4)}
-"""Condition of the table of calls by NFS version."""
 
 BORN: Final = 'program == "nfs"'
-NOT_A_DISK: Final = 'name ~ "[0]:*"'
+
 # NFS superblocks have major 0. A pattern that begins with a digit would be an index.
+NOT_A_DISK: Final = 'name ~ "[0]:*"'
 
 _BY_SIZE: Final = frozenset((READ, "READ_PLUS", WRITE))
 _BY_WORKERS: Final = 'comm ~ "kworker*"'

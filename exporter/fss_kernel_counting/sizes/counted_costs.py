@@ -26,12 +26,12 @@ from fss_kernel_counting.sizes.size_counts import (
 )
 from fss_kernel_counting.sizes.size_reader import ExactReader
 
-_BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 # 32 KiB to 1 MiB, the kernel's largest transfer: few, and each at a step of the cost.
+_BOUNDS_BLOCKS = (1, 2, 4, 8, 16, 32)
 
+# Exported at zero for every visible mount, so that a reader who takes rates sees the first call.
 LOCK_PROCEDURES = ("LOCK", "UNLOCK", "TEST", "CANCEL", "GRANTED_RES")
 ACL_PROCEDURES = ("GETACL", "SETACL")
-# Exported at zero for every visible mount, so that a reader who takes rates sees the first call.
 
 
 def _no_seconds() -> dict[str, float]:

@@ -18,11 +18,10 @@ from fss_kernel_counting.tracefs import NotYet, Sources, Unavailable
 
 log = logging.getLogger(__name__)
 
-_FEWEST_ROWS = 512
 # Serve 15 superblocks. Every tick the kernel goes through all rows, used or not. A client with more mounts begins with more rows.
+_FEWEST_ROWS = 512
 
-_CLASSES = 34
-# Rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare.
+_CLASSES = 34  # rows one superblock can have in a table: a class for each 32 KiB up to 1 MiB, and a spare
 
 
 class ExactReader:

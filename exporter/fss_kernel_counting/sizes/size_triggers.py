@@ -23,12 +23,11 @@ LOCKS: TableName = (CALLS, 'progname == "lockd"')
 ACLS: TableName = (CALLS, 'progname == "nfsacl"')
 BORN: TableName = (BIRTHS, 'program == "lockd" || program == "nfsacl"')
 
-_NOT_OURS = frozenset(("NULL", "GRANTED", "GRANTED_MSG"))
 # A ping costs nothing, and a server of this host sends the messages about granted locks to its own clients.
+_NOT_OURS = frozenset(("NULL", "GRANTED", "GRANTED_MSG"))
 
 _BELOW_BLOCK = BLOCK_BYTES - 1
-_LADDER_BITS = range(6)
-# Blocks of 32 KiB up to 1 MiB, the kernel's largest transfer.
+_LADDER_BITS = range(6)  # blocks of 32 KiB up to 1 MiB, the kernel's largest transfer
 
 _DEVICE_BYTES = 4
 
@@ -43,13 +42,13 @@ class SizeEvents:
     answered: bool  # whether the event stands for an answer, so that mountstats can check the counts
 
 
+# From best to worst: answers since kernel 5.6, requests before.
 SIZE_EVENTS = (
     SizeEvents(
         {READ: "nfs/nfs_readpage_done", WRITE: "nfs/nfs_writeback_done"}, "arg_count", "res_count", answered=True
     ),
     SizeEvents({READ: "nfs/nfs_initiate_read", WRITE: "nfs/nfs_initiate_write"}, "count", "count", answered=False),
 )
-"""From best to worst: answers since kernel 5.6, requests before."""
 
 
 def size_tables(keys: str, size: str, payload: str) -> dict[str, str]:

@@ -38,8 +38,7 @@ from fss_exporter.web.status.view import StatusView
 from fss_exporter.web.web_config_reload import WebConfigReload
 from fss_toolbox.doctor.running_exporter import check_running
 
-LATER_S = 10 * 60 * 60.0
-"""Each loop has missed ten intervals by then."""
+LATER_S = 10 * 60 * 60.0  # each loop has missed ten intervals by then
 
 
 def of_agent(folder: Path) -> Iterable[Worker]:
@@ -70,8 +69,7 @@ LOOPS: dict[str, Callable[[Path], Iterable[Worker]]] = {
     "client_publish": of_client_publishing,
 }
 OF_THE_DEMO = {"demo_clients", "demo_first_poll", "demo_server_meter"}
-ENDS_WITH_AN_ANSWER = {"instance_metadata"}
-"""The end of the loop is its success, so that no heartbeat is read."""
+ENDS_WITH_AN_ANSWER = {"instance_metadata"}  # the end of the loop is its success, so that no heartbeat is read
 
 
 def test_every_loop_of_the_source_text_has_a_row() -> None:

@@ -23,8 +23,7 @@ from fss_exporter.web.messages import Request, Response
 from fss_exporter.web.scrapes import Scrapes
 from fss_exporter.web.web_config_reload import WebConfigReload
 
-_LONG = 10 * 60 + 1
-"""Seconds after which each of these loops has missed ten intervals."""
+_LONG = 10 * 60 + 1  # seconds after which each of these loops has missed ten intervals
 
 
 def explode(*_: object, **__: object) -> object:

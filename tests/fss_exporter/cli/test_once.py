@@ -30,8 +30,7 @@ from fss_exporter.nfs.superblocks import NO_READING, join
 from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.web.collecting import Collectors
 
-AGES = count(1000, 1000)
-# Each look is older than the last by more than a test takes, however busy the machine is.
+AGES = count(1000, 1000)  # each look is older than the last by more than a test takes, however busy the machine is
 
 SECOND: Names = {"device": "10.0.0.4:/b", "mount_point": "/mnt/b"}
 
@@ -215,6 +214,7 @@ def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configurati
     assert (write(host(root, removes=110), output, "--config.file", measured), estimates()) == ({"/a": 6}, (18, 30))
 
 
+# Values of which at most one type fits each place of a state file.
 DAMAGED: tuple[Any, ...] = (
     None,
     -1,
@@ -233,7 +233,6 @@ DAMAGED: tuple[Any, ...] = (
     {"a": 1},
     {"a": {}},
 )
-"""Values of which at most one type fits each place of a state file."""
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -20,8 +20,8 @@ from tests.prompt import Answer, ask_each
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
 
+# Seconds of CPU time until the first answer. Less than 0.5 s are used; a busy machine needs more of the clock and hardly more CPU.
 STARTS_WITH_S = 2.0
-"""Seconds of CPU time until the first answer. Less than 0.5 s are used; a busy machine needs more of the clock and hardly more CPU."""
 
 
 def procfs(directory: Path) -> Path:

@@ -95,6 +95,7 @@ class Situation:
         return run
 
 
+# Situations in which each minute counts once.
 SITUATIONS = {
     "all is well": Situation(),
     "missing in one listing": Situation(("", "flap")),
@@ -111,7 +112,6 @@ SITUATIONS = {
         ("", "flap", "restart", "down", "skip", "restart twice"), {3: 9, 5: 4}
     ),
 }
-"""Situations in which each minute counts once."""
 
 
 def main() -> None:

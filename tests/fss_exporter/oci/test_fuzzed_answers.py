@@ -13,13 +13,14 @@ from tests.fss_exporter.oci.world import MOUNT_TARGETS, World
 from fss_exporter.oci.client.service_clients import ServiceClient
 from fss_exporter.web.exposition import negotiate, write
 
+# Values of wrong types, sizes, texts and times.
 ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 1.5, 1e308, 2**70, float("nan"), float("inf")),
     *("", "x", "\ud800", '\x00\n"\\', "a" * 5000, "ACTIVE", "DELETED", "2026-13-01T00:00:00Z"),
     *("0001-01-01T00:00:00-14:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:00+14:00"),
     *([], {}, [[]], {"\ud800": 1}),
 )
-"""Values of wrong types, sizes, texts and times."""
+
 DAMAGED_POLLS, POLLS = 16, 24
 
 

@@ -17,8 +17,8 @@ from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.oci.polling.lease import LOOK_SECONDS, SILENT_SECONDS, Lease
 
+# Seconds from the last look of a leader until another one leads, at the latest.
 TAKEN_AFTER = SILENT_SECONDS + 2 * LOOK_SECONDS
-"""Seconds from the last look of a leader until another one leads, at the latest."""
 
 
 class Pollers:

@@ -105,6 +105,7 @@ def sees_less(samples: Samples) -> bool:
     return any(seen[key] < expected for key, expected in samples.by("fss_expected", "region", "part").items())
 
 
+# What makes an alert pending, and the metrics that its rule reads for that.
 ALERTS: dict[str, tuple[Callable[[Samples], bool], tuple[str, ...]]] = {
     "FssCoverageIncomplete": (sees_less, ("fss_expected", "fss_seen")),
     "FssCollectorFailing": (
@@ -112,7 +113,6 @@ ALERTS: dict[str, tuple[Callable[[Samples], bool], tuple[str, ...]]] = {
         ("fss_collector_success",),
     ),
 }
-"""What makes an alert pending, and the metrics that its rule reads for that."""
 
 
 @pytest.fixture

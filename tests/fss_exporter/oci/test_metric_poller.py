@@ -145,8 +145,8 @@ def slow_region(regions: Callable[..., Region]) -> Region:
     return region
 
 
+# Longer than all that a test waits for.
 LONG = "poll_interval: 600\n  stale_after: 900\n  read_timeout: 600\n  answer_timeout: 600"
-"""Longer than all that a test waits for."""
 
 
 def poller_of(region: Region, path: Path, extra: str = "") -> Poller:

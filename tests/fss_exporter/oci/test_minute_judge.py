@@ -12,6 +12,7 @@ from fss_exporter.errors import CloudError, Unreachable
 from fss_exporter.oci.minute_metrics import BY_MINUTE, HEALTH
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
 
+# Raw figures of a healthy minute.
 FIGURES = {
     "MountTargetIOPS": 20_000.0,
     "MountTargetReadThroughput": 1e6,
@@ -26,13 +27,11 @@ FIGURES = {
     "FileSystemReadAverageLatencybySize": 0.004,
     "MetadataRequestAverageLatency": 0.002,
 }
-"""Raw figures of a healthy minute."""
 
 REQUESTS = ("FileSystemReadRequestsbySize", "MetadataIOPS")
 LATENCIES = ("FileSystemReadAverageLatencybySize", "MetadataRequestAverageLatency")
 
-Change = Callable[[str, int], float | None]
-"""A figure by metric and minutes after noon, or None for no point."""
+Change = Callable[[str, int], float | None]  # a figure by metric and minutes after noon, or None for no point
 
 
 def healthy(metric: str, _: int) -> float | None:

@@ -14,8 +14,7 @@ from fss_exporter.oci.inventory.oci_inventory import Export, FileSystem, Invento
 from fss_exporter.settings import load
 from fss_exporter.shard import Shard
 
-OWN = ("fss_oci_", "fss_expected", "fss_seen")
-"""Names of what each poller says about itself."""
+OWN = ("fss_oci_", "fss_expected", "fss_seen")  # names of what each poller says about itself
 
 
 def series(world: World) -> dict[tuple[str, tuple[str, ...]], float]:

@@ -17,8 +17,7 @@ from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, load
 
-START = NOW + 20.0
-"""Seconds into a minute at which worlds begin."""
+START = NOW + 20.0  # seconds into a minute at which worlds begin
 MOUNT_TARGETS = ("mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle")
 
 

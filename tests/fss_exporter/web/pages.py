@@ -14,8 +14,7 @@ from fss_exporter.model.state import State, Subject
 from fss_exporter.web.status.overview import Look, status_page
 from fss_exporter.web.status.rows import MountTargetRow, StatusPage
 
-START = Look(0.0, Scraped())
-"""The start of the exporter, when all counters were 0."""
+START = Look(0.0, Scraped())  # the start of the exporter, when all counters were 0
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 

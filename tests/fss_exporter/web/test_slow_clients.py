@@ -23,15 +23,13 @@ from fss_exporter.web.messages import Request, Response, text
 from fss_exporter.web.tls import ServerTls
 from fss_exporter.web.web_config_reload import WebConfigReload
 
+# No time-out closes a connection while a scrape waits: where the scrape is answered, it did not wait for one.
 PATIENT = ServerLimits(request_seconds=NEVER_S, idle_seconds=NEVER_S, send_seconds=NEVER_S)
-"""No time-out closes a connection while a scrape waits: where the scrape is answered, it did not wait for one."""
 
-LARGE = b"x" * 16 * 1024 * 1024
-"""More than all buffers between the server and a client that does not read."""
+LARGE = b"x" * 16 * 1024 * 1024  # more than all buffers between the server and a client that does not read
 
 
-SLOW = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000_000
-"""A request that a client sends byte by byte."""
+SLOW = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000_000  # a request that a client sends byte by byte
 
 
 def application(request: Request) -> Response:

@@ -15,15 +15,14 @@ from lab.benches.bench_agent import Host
 from tests.processes import free_port
 
 PEAK_MIB = 64.0
+
+# A fifth of the scrape timeout of Prometheus. A client that keeps a scrape out costs the scrape, or the 5 s of a step's deadline.
 WAIT_S = 2.0
-"""A fifth of the scrape timeout of Prometheus. A client that keeps a scrape out costs the scrape, or the 5 s of a step's deadline."""
+
 STOP_S = 1.0
-SECONDS = 0.5
-"""Length of an attack. In a whole second the memory of the server grows by less than 1 MiB more."""
-ROUNDS = 4
-"""A busy machine delays a round. A mistake of the server delays each."""
-CHEAP = 4
-"""The cost of bcrypt. The test measures the server, and not two hashes of the usual cost on a busy machine."""
+SECONDS = 0.5  # length of an attack. In a whole second the memory of the server grows by less than 1 MiB more
+ROUNDS = 4  # a busy machine delays a round. A mistake of the server delays each
+CHEAP = 4  # the cost of bcrypt. The test measures the server, and not two hashes of the usual cost on a busy machine
 
 
 def attacked(folder: Path, attacker: Attacker, target: Target, flags: str = "") -> None:

@@ -29,8 +29,9 @@ from fss_toolbox.demo.server_meter import PROCEDURES, ServerMeter
 MOUNT_TARGET, ADDRESS = "mt-idle", "10.80.4.40"
 _MIB = 1 << 20
 _PAGE = 4096
+
+# Requests with their bytes beside those of a step, as counted on Linux 6.1 (docs/commands/calibrate.md).
 _BESIDE: Mapping[str, tuple[tuple[str, int], ...]] = {"CREATE": (("SETATTR", 0),), "COMMIT": ((WRITE, _PAGE),)}
-"""Requests with their bytes beside those of a step, as counted on Linux 6.1 (docs/commands/calibrate.md)."""
 
 
 def hidden_costs(seed: int) -> dict[str, Any]:

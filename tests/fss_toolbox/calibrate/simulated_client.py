@@ -13,6 +13,7 @@ from fss_toolbox.calibrate.calibration_run import WallClock
 from fss_toolbox.calibrate.calibration_steps import PAST_THE_END, CalibrationStep, kind_of
 from fss_toolbox.demo.region.demo_tenancy import RequestMix, RequestRate
 
+# Requests that a kernel sends beside those of a step.
 BESIDE: Mapping[str, tuple[str, ...]] = {
     "CREATE": ("LOOKUP",),
     "REMOVE": ("LOOKUP",),
@@ -23,14 +24,13 @@ BESIDE: Mapping[str, tuple[str, ...]] = {
     "RMDIR": ("LOOKUP",),
     "COMMIT": (kind_of("WRITE", 4096),),
 }
-"""Requests that a kernel sends beside those of a step."""
 
-UNCOUNTED = ("NLM", "NFSACL")
-"""Calls that mountstats does not count."""
+UNCOUNTED = ("NLM", "NFSACL")  # calls that mountstats does not count
 
 _MIB = 1 << 20
+
+# What `send` returns where mountstats counts every request: made once, for millions of requests.
 _ALL_COUNTED: Counter[str] = Counter()
-"""What `send` returns where mountstats counts every request: made once, for millions of requests."""
 
 
 class FastClock(WallClock):

@@ -16,8 +16,10 @@ from tests.prompt import RECORDINGS, ask, ask_process
 from fss_toolbox.doctor import client_checks, client_probe
 
 MIXED = RECORDINGS / "k_mixed"
+
+# No exporter that happens to run on this machine is asked, and a busy machine has time.
 PATIENT = ("--url", "", "--deadline", f"{PATIENCE_S:.0f}s")
-"""No exporter that happens to run on this machine is asked, and a busy machine has time."""
+
 ALONE = ("--no-account", "--metadata-url", "", *PATIENT)
 
 pytestmark = pytest.mark.usefixtures("nobody_at_home", "near")

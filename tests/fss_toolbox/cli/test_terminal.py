@@ -19,8 +19,8 @@ from tests.prompt import Answer, ask, ask_each
 from fss_exporter.cli import terminal
 from fss_toolbox.tables import as_json
 
+# Clears the screen, sets the title, colours in C1, reverses the direction, breaks the line.
 CLEAR = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\u2028\r"
-"""Clears the screen, sets the title, colours in C1, reverses the direction, breaks the line."""
 
 
 def check(answer: Answer) -> None:

@@ -17,6 +17,10 @@ ROWS = [row for row in published_metrics() if row.namespace == "oci_filestorage"
 _EXPORT = {"resourceId", "mountTargetId", "resourceType"}
 _TARGET = {"resourceId", "resourceType"}
 _LDAP = {"resourceId", "mountTargetId", "mtResourceName", "obcResourceName"}
+
+# Dimensions by name, in order and case of "File System Metrics", and then the metric of the white paper.
+#
+# `resourceType` of file systems and mount targets is as Oracle's own script reads it.
 DIMENSIONS: dict[str, set[str]] = {
     **{f"FileSystem{way}Throughput": _EXPORT | {"throughput"} for way in ("Read", "Write")},
     **{f"FileSystem{way}RequestsbySize": _EXPORT | {"size"} for way in ("Read", "Write")},
@@ -42,10 +46,6 @@ DIMENSIONS: dict[str, set[str]] = {
     "LdapRequestErrors": _LDAP | {"requestType", "errorType"},
     "MountTargetIOPS": _TARGET,
 }
-"""Dimensions by name, in order and case of "File System Metrics", and then the metric of the white paper.
-
-`resourceType` of file systems and mount targets is as Oracle's own script reads it.
-"""
 
 
 class TestNames:

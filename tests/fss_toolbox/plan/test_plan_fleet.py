@@ -28,6 +28,7 @@ MOUNT_TARGETS = 40
 STANDARD = SHAPES["standard"].limits
 
 
+# Addresses with the storage services that clients named, and the ages of the names in seconds.
 SERVICES = [
     ("10.0.0.2", "lustre", DAY_S),
     ("10.0.0.2", "oci-fss", 60),
@@ -44,7 +45,6 @@ SERVICES = [
     ("10.0.3.5", "lustre", 60),
     ("", "none", 60),
 ]
-"""Addresses with the storage services that clients named, and the ages of the names in seconds."""
 
 
 def busy_until(number: int) -> int:

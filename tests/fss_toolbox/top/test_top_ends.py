@@ -25,13 +25,15 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
 from fss_exporter.cli.main import main
 main()
 """
+
+# Makes `top` wait no three seconds for Textual, which never ends on a full terminal.
 IMPATIENT = """
 from fss_toolbox.top import top_screen
 top_screen._STUCK_SECONDS = 0.1
 """
-"""Makes `top` wait no three seconds for Textual, which never ends on a full terminal."""
+
+# What a program sends that uses the terminal: another screen, no cursor, and reports of the mouse.
 IN_USE = (b"\x1b[?1049h", b"\x1b[?25l", b"\x1b[?1000h")
-"""What a program sends that uses the terminal: another screen, no cursor, and reports of the mouse."""
 
 
 class Terminal:

@@ -22,6 +22,7 @@ from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG, Alarm, has_alarm_fields
 
 StepKind = Literal["create", "update", "unchanged", "delete", "clash"]
 
+# Value of a field that is missing in an answer.
 _DEFAULTS: Final[Mapping[str, object]] = {
     "evaluationSlackDuration": "PT3M",
     "isNotificationsPerMetricDimensionEnabled": False,
@@ -32,22 +33,20 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "ruleName": "BASE",
     "overrides": [],
 }
-"""Value of a field that is missing in an answer."""
 
+# Fields of UpdateAlarmDetails. A separate operation moves an alarm to another compartment.
 _SETTABLE: Final = (
     "displayName metricCompartmentId metricCompartmentIdInSubtree namespace resourceGroup query resolution pendingDuration "
     "severity body isNotificationsPerMetricDimensionEnabled messageFormat destinations repeatNotificationDuration isEnabled "
     "freeformTags definedTags overrides ruleName notificationTitle evaluationSlackDuration alarmSummary"
 ).split()
-"""Fields of UpdateAlarmDetails. A separate operation moves an alarm to another compartment."""
 
-_TAGS: Final = frozenset({"freeformTags", "definedTags"})
-"""Fields in which others may have entries of their own."""
+_TAGS: Final = frozenset({"freeformTags", "definedTags"})  # fields in which others may have entries of their own
 
+# Fields of an alarm that OCI or other people set and that cannot silence the alarm.
 _LEFT_ALONE: Final = frozenset(
     "compartmentId systemTags id lifecycleState timeCreated timeUpdated notificationVersion".split()
 )
-"""Fields of an alarm that OCI or other people set and that cannot silence the alarm."""
 
 _DURATION: Final = TypeAdapter(timedelta)
 

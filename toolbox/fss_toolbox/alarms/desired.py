@@ -24,8 +24,9 @@ from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SE
 from fss_toolbox.alarms.pack import EVENT_METRICS, KEY_TAG, PACK_TAG, Alarm, fill
 
 _METRIC: Final = re.compile(rf"{NAME.pattern}(?=\s*\[)", re.ASCII)
+
+# Templates whose place an alarm on published metrics takes.
 _REPLACED = frozenset((*CEILING_ALARMS, "mount-target-slow", "mount-target-failing"))
-"""Templates whose place an alarm on published metrics takes."""
 
 
 @dataclass(frozen=True, slots=True)

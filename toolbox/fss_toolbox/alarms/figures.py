@@ -13,8 +13,7 @@ from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci import mql_writer
 from fss_exporter.oci.inventory.oci_inventory import ServiceResource
 
-Figures = Mapping[str, str]
-"""Text by placeholder, e.g. `{"WARNING": "40000", "WARNING_TEXT": "40,000 IOPS"}`."""
+Figures = Mapping[str, str]  # text by placeholder, e.g. `{"WARNING": "40000", "WARNING_TEXT": "40,000 IOPS"}`
 
 WINDOW_MINUTES: Final = 5
 REPLICATION: Final = "replication-age"
@@ -28,8 +27,8 @@ _LATENCY_AND_REQUESTS: Final = {
 }
 
 
+# Divisor and unit in texts by kind of ceiling. The other kinds use MB/s.
 _UNITS: Final = {"iops": (1.0, "IOPS"), "connections": (1.0, "connections"), "capacity": (1e9, "GB")}
-"""Divisor and unit in texts by kind of ceiling. The other kinds use MB/s."""
 
 
 def spell(kind: str, value: float) -> str:
@@ -113,6 +112,7 @@ class ServiceCeilingAlarm:
         return {**_ceiling_figures(self.kind, self.ratio, ceiling), "READS_AND_WRITES": both}
 
 
+# The shipped files are for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up.
 SERVICE_CEILING_ALARMS: Final = {
     alarm.key: alarm
     for alarm in (
@@ -130,10 +130,9 @@ SERVICE_CEILING_ALARMS: Final = {
         ),
     )
 }
-"""The shipped files are for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up."""
 
+# Most OCIDs in a query. OCI publishes no limit on the length of a query, and 50 OCIDs are about 5 kB.
 MOST_IDS: Final = 50
-"""Most OCIDs in a query. OCI publishes no limit on the length of a query, and 50 OCIDs are about 5 kB."""
 
 
 def _sum_is_at_least(read: str, write: str, threshold: float, ids: Sequence[str]) -> str:

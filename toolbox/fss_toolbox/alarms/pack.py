@@ -30,16 +30,16 @@ PACK_TAG: Final = "fss-exporter-pack"
 KEY_TAG: Final = "fss-exporter-alarm"
 
 
+# Placeholder by error metric that counts successes as well, so that a query must select failures by name.
 EVENT_METRICS: Final = {"KerberosErrors": "KERBEROS_FAILURES", "LdapConnectionErrors": "LDAP_FAILURES"}
-"""Placeholder by error metric that counts successes as well, so that a query must select failures by name."""
 
+# Figures that make the queries of a template valid for a check.
 _EXAMPLE: Final = dict.fromkeys(("RESOURCES", "AND_RESOURCES", *EVENT_METRICS.values()), "") | {
     "WARNING": "1",
     "CRITICAL": "1",
     "WAITING": "1",
     "LEAST_ERRORS": "1",
 }
-"""Figures that make the queries of a template valid for a check."""
 
 _LONGEST_TITLE: Final = 250  # characters of an email subject, OCI documentation "Updating Alarm: dynamic variables"
 _SHORT_VARIABLES: Final = re.compile(r"\{\{(severity|status|type)\}\}")

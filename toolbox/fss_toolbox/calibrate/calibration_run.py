@@ -25,8 +25,8 @@ from fss_toolbox.calibrate.calibration_steps import (
 
 _QUIET_SECONDS: Final = (60 - WORK_SECONDS) / 2  # Between the edge of a minute and its first or last request
 
-_MIDDLE_SECONDS: Final = 25.0
 # From the edge of a minute to a preparation or the clean-up: neither reaches into another minute of OCI.
+_MIDDLE_SECONDS: Final = 25.0
 
 _MOST_ELSEWHERE: Final = 0.01  # Share of a minute's I/O operations that requests from elsewhere may cost
 

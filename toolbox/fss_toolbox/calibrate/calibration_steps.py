@@ -23,8 +23,8 @@ from fss_exporter.model.operations import (
 
 WORK_SECONDS: Final = 52  # Seconds of each minute with requests. The rest keeps minutes apart.
 
+# Most rounds of one minute: 100 a second are enough to tell one I/O operation from two, and leave few files behind.
 MOST_ROUNDS: Final = 6000
-"""Most rounds of one minute: 100 a second are enough to tell one I/O operation from two, and leave few files behind."""
 
 NFSACL: Final = "NFSACL"  # Calls of the ACL protocol, which the white paper's table does not have
 
@@ -33,8 +33,9 @@ _MIB: Final = 1024 * _KIB
 _SIZES: Final = (4 * _KIB, 32 * _KIB, 64 * _KIB, 256 * _KIB, _MIB)
 _GB: Final = 1e9
 STORED_BYTES: Final = 64 * _MIB  # Most bytes that the test files hold at a time
-_USD_PER_GB_MONTH: Final = 0.30
+
 # List price of File Storage. The service bills stored bytes, not requests. A month has 730 hours.
+_USD_PER_GB_MONTH: Final = 0.30
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +99,8 @@ def _step(operation: str, size: int = 0, *, calls: int = 1, extra: float = 0.0) 
     return CalibrationStep(kind_of(operation, size), operation, size, calls, extra)
 
 
+# Minutes without requests: the share of other clients and of the client's own background.
 IDLE: Final = CalibrationStep("idle", "")
-"""Minutes without requests: the share of other clients and of the client's own background."""
 
 PAST_THE_END: Final = "READ past the end"  # Reads a file of 4 KiB with the size of the largest READ, O_DIRECT
 
@@ -138,13 +139,13 @@ _METADATA_STEPS: Final = (
 
 STEPS: Final = steps_of()  # Every step of a mount with the largest transfers, 1 MiB
 
+# Steps that make the files of a step, or that tell the cost of the requests that come with it.
 _NEEDS: Final = {
     "CREATE": ("SETATTR",),
     "REMOVE": ("CREATE", "SETATTR"),
     "RMDIR": ("MKDIR",),
     "COMMIT": (f"{WRITE} 4 KiB",),
 }
-"""Steps that make the files of a step, or that tell the cost of the requests that come with it."""
 
 
 def chosen_steps(names: Sequence[str], every: Sequence[CalibrationStep] = STEPS) -> tuple[CalibrationStep, ...]:

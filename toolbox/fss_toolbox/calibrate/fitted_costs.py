@@ -21,12 +21,10 @@ TOLERANCE: Final = 0.03  # Share of the table's cost by which a cost may differ 
 ROUNDING: Final = 30.0  # I/O operations, or requests, by which OCI's whole rate a second can miss a minute
 _ROUNDING_VARIANCE: Final = ROUNDING**2 / 3
 
-_PULL: Final = 1e-7
-# Weight of the table's cost where the minutes say nothing, as a share of the largest squared count.
+_PULL: Final = 1e-7  # weight of the table's cost where the minutes say nothing, as a share of the largest squared count
 
 
-_Row = Sequence[tuple[int, float]]
-"""The few kinds of a minute: the place of each, and its scaled count."""
+_Row = Sequence[tuple[int, float]]  # the few kinds of a minute: the place of each, and its scaled count
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,11 @@ _FILE_BYTES: Final = 16 * _MIB  # Length of the file that READs and WRITEs go th
 _AT_STATX_FORCE_SYNC: Final = 0x2000
 _SHORT_BYTES: Final = 4096
 _ACL: Final = "system.posix_acl_access"
+
+# Version 2, then owner, group and others as with mode 0600 (Linux, posix_acl_xattr.h).
 _MINIMAL_ACL: Final = struct.pack("<I", 2) + b"".join(
     struct.pack("<HHI", tag, permissions, 0xFFFFFFFF) for tag, permissions in ((0x01, 6), (0x04, 0), (0x20, 0))
 )
-# Version 2, then owner, group and others as with mode 0600 (Linux, posix_acl_xattr.h).
 
 
 class RequestCounts:

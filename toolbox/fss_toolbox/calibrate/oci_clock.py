@@ -18,8 +18,8 @@ Naming = Literal["end", "start"]
 
 NAMINGS: Final[tuple[Naming, ...]] = ("end", "start")  # The documented naming first
 
+# Seconds that the clock of OCI may be ahead of this host's. Four seconds of silence at each edge make the first three alike.
 AHEAD_SECONDS: Final = (0, 4, -4, 8, -8, 12, -12, 16, -16, 20, -20)
-"""Seconds that the clock of OCI may be ahead of this host's. Four seconds of silence at each edge make the first three alike."""
 
 _ALIKE: Final = 30.0  # I/O operations of a minute, half of one IOPS: OCI rounds away a smaller misfit
 

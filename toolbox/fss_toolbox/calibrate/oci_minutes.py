@@ -18,12 +18,13 @@ from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock
 from fss_toolbox.calibrate.calibration_steps import PAST_THE_END
 
 _ASK_EVERY_S: Final = 30.0
+
+# Metric and further dimensions by procedure, where a tenancy has no MountTargetIOPS.
 _PUBLISHED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "READ": ("FileSystemReadRequestsbySize", {}),
     "WRITE": ("FileSystemWriteRequestsbySize", {}),
     **{name: ("MetadataIOPS", {"operation": name}) for name in ("CREATE", "GETATTR", "REMOVE", "SETATTR")},
 }
-"""Metric and further dimensions by procedure, where a tenancy has no MountTargetIOPS."""
 
 
 class OciMinutes:

@@ -28,8 +28,8 @@ from fss_toolbox.doctor.account_record import join_order
 
 _WATCHED: Final = "metricCompartmentId"  # the field of an alarm with the compartment that it watches
 
+# Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform.
 CHANGES: Final = 2
-"""Exit code of a plan with changes under --detailed-exitcode. 0 is no changes and 1 an error, as in Terraform."""
 
 
 class _Mistake(click.UsageError):

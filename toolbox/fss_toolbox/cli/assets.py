@@ -20,8 +20,8 @@ from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import UsageError
 from fss_toolbox.cli.toolbox_flags import FOLDER, link_base
 
+# Base of links in dashboards: the page of the exporter that a variable chooses.
 _OF_AN_EXPORTER = b"http://${runbook}/runbook#"
-"""Base of links in dashboards: the page of the exporter that a variable chooses."""
 
 _LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#]*)(#[^)]*)?\)")
 

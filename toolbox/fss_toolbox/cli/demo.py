@@ -37,8 +37,8 @@ def _listed(title: str, kinds: Mapping[str, str]) -> str:
     return "\n".join((f"\b\n{title}", *(f"  {kind:<12} {what}" for kind, what in kinds.items())))
 
 
-NAS_SETTINGS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
 # A capacity of 300 GiB serves 45 MiB/s; the recorded client reads nearly as much.
+NAS_SETTINGS = {"server": "*.nas.aliyuncs.com", "service": "apsara-nas", "type": "capacity", "capacity": "300GiB"}
 
 _HELP = f"""Try the exporter with recorded NFS clients and a loopback OCI region.
 

@@ -21,8 +21,7 @@ from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE
 
 FOLDER: Final = FilePath(path_type=Path, file_okay=False)
-OFFERED_SERVICES: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)
-"""The values of `--service`."""
+OFFERED_SERVICES: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)  # the values of `--service`
 
 
 def link_base(text: str) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from fss_exporter.background import Worker
 
-_COUNTER = re.compile(r"(?<![\w.=/,:-])\d+(?![\w.=/,:-])")
 # A number that stands alone is a counter; the numbers inside options, names and versions are not.
+_COUNTER = re.compile(r"(?<![\w.=/,:-])\d+(?![\w.=/,:-])")
 
 _RECORDED_DEVICE, _RECORDED_MOUNT_POINT, _RECORDED_ADDRESS = "10.80.1.10:/export/a", "/mnt/a", "10.80.1.10"
 
@@ -41,6 +41,8 @@ class ClientMount:
         return f"/mnt/{self.address.replace('.', '-')}{self.export.replace('/', '-')}"
 
 
+# Mounts of the demo's client: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last mount
+# has the address of Apsara NAS, and plays the recording of a client of an NFSv3 server of Linux, as all do.
 CLIENT_MOUNTS = (
     ClientMount("k_mixed", "10.80.1.10", "/export/a"),
     ClientMount("h_rmrf", "10.80.1.10", "/export/b"),
@@ -49,9 +51,6 @@ CLIENT_MOUNTS = (
     ClientMount("d6_randwrite_mix", "10.80.3.30", "/export/a"),
     ClientMount("c_randread_1m", "10.90.0.5", "/share", "0a1b2c-demo.cn-hangzhou.nas.aliyuncs.com"),
 )
-"""Mounts of the demo's client: mixed work, rm -rf, stat, 1 MiB random reads, random writes of several sizes. The last mount
-has the address of Apsara NAS, and plays the recording of a client of an NFSv3 server of Linux, as all do.
-"""
 
 
 class _Playback:

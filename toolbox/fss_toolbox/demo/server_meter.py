@@ -11,11 +11,11 @@ from fss_exporter.background import Worker
 from fss_exporter.errors import UsageError
 from fss_toolbox.demo.region.charges import RealRequests
 
+# Order of the `proc3` line of /proc/net/rpc/nfsd: the numbers of the procedures (RFC 1813).
 PROCEDURES = (
     "NULL GETATTR SETATTR LOOKUP ACCESS READLINK READ WRITE CREATE MKDIR SYMLINK MKNOD REMOVE RMDIR RENAME LINK READDIR "
     "READDIRPLUS FSSTAT FSINFO PATHCONF COMMIT"
 ).split()
-"""Order of the `proc3` line of /proc/net/rpc/nfsd: the numbers of the procedures (RFC 1813)."""
 
 _WRAP_BYTES = 1 << 32
 

@@ -20,15 +20,16 @@ from fss_toolbox.doctor.findings import Finding, Severity, finding_of
 _SKEW_REFUSED: Final = 300.0  # Age of a signature in seconds from which OCI refuses the signature
 _SKEW_NOTED: Final = 60.0
 
-_LATE: Final = 300.0
 # Age of a newest point in seconds from which ingestion is late. OCI's own alarms wait three minutes.
+_LATE: Final = 300.0
 
 _PARTS: Final = (
     "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLimitValues ListLustreFileSystems ListVolumes"
     " ListBootVolumes"
 )
-_LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
+
 # Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything.
+_LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
 
 _NAMED: Final = 3
 

@@ -13,19 +13,17 @@ from fss_exporter.ocid import OCID
 
 NAMES: Final = re.compile(r"name$|address$|host$", re.IGNORECASE)  # Dimensions with names as values, which people chose
 
-_YOUNG_SECONDS: Final = 55.0
 # Most seconds after the time stamp of a point that cannot be stamped with the start of its minute, with five for clocks.
+_YOUNG_SECONDS: Final = 55.0
 
 
-MinuteName = Literal["end", "start"]
-"""Whether OCI names a minute by its end or by its start. Documents disagree."""
+MinuteName = Literal["end", "start"]  # whether OCI names a minute by its end or by its start. Documents disagree
 
 
+# MountTargetReadThroughput over FileSystemReadThroughput of the same bytes.
+#
+# Oracle's page of metrics says "bytes per interval" of the first and "per second" of the second. With 1 both have one unit.
 ThroughputFactor = Literal["1", "60", "cannot tell"]
-"""MountTargetReadThroughput over FileSystemReadThroughput of the same bytes.
-
-Oracle's page of metrics says "bytes per interval" of the first and "per second" of the second. With 1 both have one unit.
-"""
 
 _LEAST_MINUTES: Final = 10  # with bytes in both metrics
 _TOLERANCE: Final = 0.2  # a metric can miss minutes, and read-ahead ends in another minute

@@ -21,8 +21,9 @@ from fss_toolbox.tables import Progress
 
 _ALL_LOOKED_UP = 50  # mount targets; with more, the addresses of a few show whether the look-ups are allowed
 _LOOK_UPS_OF_MANY = 10
+
+# Seconds between two queries of a metric, and so the accuracy of the lag. Five metrics cost one call per second.
 EVERY_SECONDS: Final = 5.0
-"""Seconds between two queries of a metric, and so the accuracy of the lag. Five metrics cost one call per second."""
 
 LIST_SUBSCRIPTIONS: Final = "ListRegionSubscriptions"
 

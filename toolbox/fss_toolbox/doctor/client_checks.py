@@ -22,11 +22,12 @@ _ATTRIBUTE_CACHES: Final = ("acregmin", "acregmax", "acdirmin", "acdirmax")
 _NAS_SECONDS: Final = 0.010
 _FIRST_SLOTS: Final = "sunrpc.tcp_slot_table_entries"
 _MOST_SLOTS: Final = "sunrpc.tcp_max_slot_table_entries"
-_SLOTS: Final = 128
-# Slots that make 128 requests in flight possible. Apsara NAS takes so many at a time, and states 10 ms of a 4 KiB write.
 
-_MUCH_QUEUEING: Final = 0.2
+# Slots that make 128 requests in flight possible. Apsara NAS takes so many at a time, and states 10 ms of a 4 KiB write.
+_SLOTS: Final = 128
+
 # Share of the round-trip time that a request may wait before transmission. Assumption of this project, November 2026.
+_MUCH_QUEUEING: Final = 0.2
 
 _MS: Final = 1000
 _MB: Final = 1e6

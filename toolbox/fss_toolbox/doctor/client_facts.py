@@ -8,8 +8,8 @@ from typing import Final
 from fss_exporter.instance_metadata import InstanceMetadata
 from fss_exporter.nfs.superblocks import Reading
 
+# A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023).
 LARGE_DIRECTORY: Final = 10_000
-"""A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,8 +113,8 @@ def _more(finding: Finding) -> Iterator[str]:
         yield f"source: {finding.source}"
 
 
+# Version of the JSON. A removed or changed field increases the version, and an added field does not.
 SCHEMA_VERSION: Final = 1
-"""Version of the JSON. A removed or changed field increases the version, and an added field does not."""
 
 
 def document(version: str, code: int, findings: Sequence[tuple[str, Finding]]) -> dict[str, Any]:

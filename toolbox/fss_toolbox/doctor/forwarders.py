@@ -11,8 +11,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, NamedTuple
 
+# Port of a mount target for in-transit TLS (OCI documentation, Using In-transit TLS Encryption, read 2026-09-05).
 TLS_PORT: Final = 2051
-"""Port of a mount target for in-transit TLS (OCI documentation, Using In-transit TLS Encryption, read 2026-09-05)."""
 
 _ESTABLISHED, _LISTENS = "01", "0A"  # include/net/tcp_states.h of Linux
 _ANY: Final = "0.0.0.0"  # noqa: S104  # no address to bind to

@@ -214,13 +214,13 @@ class MetricProbe:
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
+# Meaning of the answers to `F && F || T` and `T || F && F`.
 JOIN_ORDERS: Final[dict[tuple[bool, bool], JoinOrder]] = {
     (True, True): "&& binds tighter",
     (False, False): "|| binds tighter",
     (True, False): "read from left to right",
     (False, True): "read from right to left",
 }
-"""Meaning of the answers to `F && F || T` and `T || F && F`."""
 
 
 def _values(stream: dict[str, Any]) -> Iterator[bool]:

@@ -17,8 +17,7 @@ from fss_exporter.served_states import OF_MOUNT_TARGETS, states_of_addresses, st
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.printed_states import sentence
 
-STATE: Final = "state"
-"""Name of the check."""
+STATE: Final = "state"  # name of the check
 
 _KINDS: Final = {
     State.NOT_KNOWN: "state.not-known",

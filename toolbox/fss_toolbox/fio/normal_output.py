@@ -16,13 +16,12 @@ from fss_exporter.errors import UsageError
 from fss_toolbox.pasted_text import without_margin
 from fss_toolbox.sizing.benchmark import Direction, Job
 
+# I/O engines of fio that wait for each request, at any iodepth (fio, ioengines.c: FIO_SYNCIO).
 SYNCHRONOUS: Final = frozenset(
     ("sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "null", "ftruncate", "sg", "splice")
 )
-"""I/O engines of fio that wait for each request, at any iodepth (fio, ioengines.c: FIO_SYNCIO)."""
 
-MOST_IN_FLIGHT: Final = 1.05
-"""Largest share of the depth that requests in flight can be, with rounding."""
+MOST_IN_FLIGHT: Final = 1.05  # largest share of the depth that requests in flight can be, with rounding
 
 ALL_CLIENTS: Final = "All clients"  # the sum of the other jobs
 MIXED: Final = "unified_rw_reporting adds reads and writes up, and their costs differ: run fio without it"
@@ -37,17 +36,21 @@ _REPORTED: Final = re.compile(
 _DIRECTION: Final = re.compile(r"^\s*(?P<way>read|write|trim|mixed)\s*:\s*(?P<figures>.*(?:IOPS|iops)=.*)$")
 _SYNCS: Final = "fsync/fdatasync/sync_file_range:"
 _RUN_ENDED: Final = "Run status group"
+
+# What stands in front of the figures of a direction, without the host.
 _MARGIN: Final = re.compile(
     r"^(?P<margin>(?!\s*<)[^\n]*?\S[^\S\n])[^\S\n]*(?:<[^>\n]+>[^\S\n]*)?(?:read|write|trim|mixed)\s*:\s*(?:io|IOPS)=",
     re.MULTILINE,
 )
-"""What stands in front of the figures of a direction, without the host."""
+
 _IOPS: Final = re.compile(r"iops=\s*(\d+(?:\.\d+)?)([kKmM]?)", re.IGNORECASE)
+
+# A sum of clients has no unit: `BW=29.4Gi (31.6G)`.
 _BANDWIDTH: Final = re.compile(
     r"(?P<name>bw)=\s*(?P<figure>\d+(?:\.\d+)?)\s*(?P<power>[KMGT]?)(?P<binary>i?)(?P<unit>B/s|bit/s|(?=[\s(,]))",
     re.IGNORECASE | re.ASCII,
 )
-"""A sum of clients has no unit: `BW=29.4Gi (31.6G)`."""
+
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
 _LATENCY: Final = re.compile(
     r"^\s*(?P<what>[sc]?lat|sync) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)"
@@ -64,17 +67,17 @@ _SIZE: Final = re.compile(
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
 _PATTERN: Final = re.compile(r"\brw=(\w+)")
 _DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
-_LONGEST_LINE: Final = 2000
-"""Characters. fio prints no longer line, and the search for hosts and margins takes time by the square of the length."""
 
+# Characters. fio prints no longer line, and the search for hosts and margins takes time by the square of the length.
+_LONGEST_LINE: Final = 2000
+
+# Seconds. fio prints all reports of a run at its end, and each has the time of its printing.
 _PRINTED_TOGETHER_S: Final = 2.0
-"""Seconds. fio prints all reports of a run at its end, and each has the time of its printing."""
 
 _SECONDS: Final = {"sec": 1.0, "nsec": 1e-9, "usec": 1e-6, "msec": 1e-3}
 _THOUSANDS: Final = {"": 1.0, "k": 1e3, "m": 1e6}
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_ROUNDED: Final = 0.03
-# Bandwidth and IOPS have three digits each, so their ratio is within 3 % of the size.
+_ROUNDED: Final = 0.03  # bandwidth and IOPS have three digits each, so their ratio is within 3 % of the size
 
 
 @dataclass(slots=True)

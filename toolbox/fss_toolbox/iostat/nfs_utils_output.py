@@ -35,11 +35,13 @@ _OPERATION: Final = re.compile(
 _COUNTED: Final = re.compile(r"(\d{1,20}) (retrans|major timeouts|errors)")
 
 _NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
-_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n((?:[^\S\n]*[^\sa-z][^\n]*\n?)*)")
-"""Some mail programs and pages break a row into lines, but no number begins with a letter."""
 
-_HEADERS_BYTES: Final = (200, 240, 500)
+# Some mail programs and pages break a row into lines, but no number begins with a letter.
+_ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n((?:[^\S\n]*[^\sa-z][^\n]*\n?)*)")
+
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
+_HEADERS_BYTES: Final = (200, 240, 500)
+
 _PAGE_BYTES: Final = 4096
 _LAST_DIGIT: Final = 0.00051  # half of the last of three decimals, and a little for the arithmetic of floats
 

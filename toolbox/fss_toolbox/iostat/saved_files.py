@@ -15,8 +15,9 @@ from fss_toolbox.pasted_text import text_of_bytes, without_margin
 from fss_toolbox.sizing.workload import priced
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
+
+# Seconds. A mount without a printed age is older than any interval: if only the later file has it, its counts are unknown.
 _LONG_AGO_S = 10**9
-"""Seconds. A mount without a printed age is older than any interval: if only the later file has it, its counts are unknown."""
 
 _NFS_LINE = re.compile(
     r"(?m)^(?P<margin>[^\n]{0,100}?)(?:device [^\s:]+:\S* mounted on |Stats for \S|[^\s:]+:\S* mounted on [^\n]*:[^\S\n]*$)"

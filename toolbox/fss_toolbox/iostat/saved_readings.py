@@ -30,8 +30,7 @@ from fss_toolbox.iostat.traffic_report import Report, mount_points
 if TYPE_CHECKING:
     from fss_exporter.model.service_table import SeriesKey
 
-_AGE_SLACK_S = 1
-# Ages are whole seconds, each rounded for itself.
+_AGE_SLACK_S = 1  # ages are whole seconds, each rounded for itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
 from fss_toolbox.sizing.options import Price
 from fss_toolbox.sizing.uses import uses
 
+# Selector of the series of a mount target, and the end of its busiest five minutes in epoch seconds.
 _Selected = tuple[str, float]
-"""Selector of the series of a mount target, and the end of its busiest five minutes in epoch seconds."""
+
+# OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target.
 _FileSystemLook = tuple[str, float, str]
-"""OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target."""
 
 
 def fleet_advice(
@@ -102,6 +103,7 @@ def _targets(
     return [_target(name, load, limits, exports[name], costs) for name, (load, limits) in loads.items()]
 
 
+# Figures of a file system behind a mount target, with the label that splits them. Empty for a figure without such a label.
 _FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
     "read_requests": "size",
     "write_requests": "size",
@@ -109,7 +111,6 @@ _FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
     "write_bytes": "",
     "metadata_operations": "operation",
 }
-"""Figures of a file system behind a mount target, with the label that splits them. Empty for a figure without such a label."""
 
 
 def _target(

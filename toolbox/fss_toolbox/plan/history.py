@@ -61,10 +61,10 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     return dict(sorted(loads.items()))
 
 
+# Counters of the amount of a load and of its time. A load says nothing of faults.
 _COUNTERS: Final = sorted(
     COUNTERS - {f"fss_client_{name}_total" for name in ("retransmissions", "timeouts", "errors", "queue_seconds")}
 )
-"""Counters of the amount of a load and of its time. A load says nothing of faults."""
 
 _CLIENT_COST: Final = "fss_client_estimated_io_operations_total"
 _CLIENT_READ: Final = "fss_client_read_bytes_total"

@@ -23,13 +23,12 @@ from fss_toolbox.sizing.growth import Growth
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 
+# Remark of a load that was recorded on a client.
 ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
-"""Remark of a load that was recorded on a client."""
 
 _LARGEST: Final = 1e18  # Operations or bytes per second that no fleet has, and that a damaged counter shows
 
-EVERYTHING: Final = "all operations"
-"""Stands for the operations that OCI does not split."""
+EVERYTHING: Final = "all operations"  # stands for the operations that OCI does not split
 
 
 class SizeShare(NamedTuple):

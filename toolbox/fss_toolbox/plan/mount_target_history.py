@@ -28,8 +28,8 @@ from fss_toolbox.sizing.growth import DailyPeak, growth_of
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
 
+# Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known.
 LimitsOf = Callable[[str, str, Limits | None], Limits]
-"""Limits of the mount target at an address, with a shape and the limits that Prometheus has. An empty shape is not known."""
 
 _MEASURED: Final = "fss_mount_target_iops"
 _ESTIMATED: Final = "fss_mount_target_estimated_iops"

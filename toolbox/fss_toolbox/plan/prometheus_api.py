@@ -22,15 +22,14 @@ DAY_S = 86400
 WEEK_S = 7 * DAY_S
 STEP_S = 300
 
+# Characters of the queries of one request. Written as a URL they stay below 8 KiB, the least that proxies accept.
 _LONGEST_UNION: Final = 5000
-"""Characters of the queries of one request. Written as a URL they stay below 8 KiB, the least that proxies accept."""
 
 _LATEST: Final = 1e11  # Epoch seconds that no clock reaches for a thousand years
 
 _MOST_NOTES: Final = 5
 
-_PART: Final = "part"
-"""Label of a series in the answer to several queries: the number of the query."""
+_PART: Final = "part"  # label of a series in the answer to several queries: the number of the query
 
 
 _Series = tuple[Mapping[str, str], list[tuple[float, float]]]  # labels, and values by epoch second
@@ -38,8 +37,7 @@ _Sample = tuple[Mapping[str, str], float]
 _Histogram = tuple[Mapping[str, str], dict[float, float]]
 
 
-Fullness = tuple[float, ...]
-"""How near a load is to its ceilings, to be compared."""
+Fullness = tuple[float, ...]  # how near a load is to its ceilings, to be compared
 
 
 class Peak(NamedTuple):

@@ -27,17 +27,14 @@ from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.options import Price
 from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, Use, fullest
 
-LEAST_IOPS: Final = 100.0
-"""A smaller saving is no advice: 0.2 % of the ceiling of a standard mount target."""
+LEAST_IOPS: Final = 100.0  # a smaller saving is no advice: 0.2 % of the ceiling of a standard mount target
 
-STORM_SHARE: Final = 0.5
-"""Share of a client's cost from which one kind of work is a storm."""
+STORM_SHARE: Final = 0.5  # share of a client's cost from which one kind of work is a storm
 
-UNEVEN: Final = 0.2
-"""Difference between the shares of two mount targets from which the placement is uneven."""
+UNEVEN: Final = 0.2  # difference between the shares of two mount targets from which the placement is uneven
 
+# Kinds that need something new, and so come behind a change of what is there at the same price.
 _BUYS: Final = ("mount-target", "shape")
-"""Kinds that need something new, and so come behind a change of what is there at the same price."""
 
 _LOOKING: Final = ("GETATTR", "ACCESS", "LOOKUP")
 _DELETING: Final = ("REMOVE", "RMDIR")

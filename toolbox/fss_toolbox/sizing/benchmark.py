@@ -99,8 +99,8 @@ def _direction(name: str, direction: Direction, cap_bytes: int) -> Traffic:
     return Traffic({name: rate}, payload if name == READ else 0.0, payload if name == WRITE else 0.0)
 
 
+# A benchmark has reached a ceiling from this share on. Ramp-up and jitter of the benchmark take the rest.
 MET_RATIO = 0.90
-"""A benchmark has reached a ceiling from this share on. Ramp-up and jitter of the benchmark take the rest."""
 
 ABOVE_RATIO = 1.05  # Larger shares of a ceiling mean another shape, a cache in between, or another storage
 

@@ -25,8 +25,8 @@ TCP_WINDOW = "TCP window / network RTT"
 ENCRYPTED_CONNECTIONS = "encrypted connections"
 CONNECTION_BOUNDS = frozenset((CONNECTIONS, ENCRYPTED_CONNECTIONS))
 
+# Bytes that one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB.
 DEFAULT_WINDOW_BYTES = 3 * 1024 * 1024
-"""Bytes that one connection can have in flight: half of the largest receive buffer of Linux, tcp_rmem[2] = 6 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +192,11 @@ def job_seconds(use: Use, operations: float, clients: ClientHosts) -> float | No
     return use.ratio
 
 
+# A longer round trip means that client and mount target are in different availability domains. Assumption, November 2026.
 FAR_SECONDS: Final = 0.002
-"""A longer round trip means that client and mount target are in different availability domains. Assumption, November 2026."""
 
+# A longer round trip means that client and mount target are in different regions. Assumption, November 2026.
 OTHER_REGION_SECONDS: Final = 0.010
-"""A longer round trip means that client and mount target are in different regions. Assumption, November 2026."""
 
 
 def distance_advice(round_trip_seconds: float) -> str:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from statistics import linear_regression
 from typing import Final, NamedTuple
 
+# Days of history that a trend needs, because work has the shape of a week. Decision of this project, November 2026.
 LEAST_DAYS: Final = 14
-"""Days of history that a trend needs, because work has the shape of a week. Decision of this project, November 2026."""
 
-SOON_DAYS: Final = 3650.0
-"""A later date is no forecast."""
+SOON_DAYS: Final = 3650.0  # a later date is no forecast
 
 
 class DailyPeak(NamedTuple):

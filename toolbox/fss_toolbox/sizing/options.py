@@ -23,8 +23,8 @@ def _lustre_name(kind: str) -> str:
     return f"{LUSTRE.name} {kind}"
 
 
+# The names of all options. Only Lustre has a capacity to buy.
 OPTIONS: Final = (*SHAPES, *map(_lustre_name, LUSTRE.kinds))
-"""The names of all options. Only Lustre has a capacity to buy."""
 
 
 class Price(NamedTuple):

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.traffic import Traffic
 
-NO_SHAPE = "none"
-"""Stands for storage without a known ceiling and without a known cost of operations."""
+NO_SHAPE = "none"  # stands for storage without a known ceiling and without a known cost of operations
 
 IOPS = "IOPS"
 READ_BANDWIDTH = "read bandwidth"

@@ -21,8 +21,9 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 _RATES: Final = tuple(figure.name for figure in fields(OperationTraffic) if figure.name != "iops")
 
 _NLM_PREFIX: Final = "NLM_"
-_NLM_PROCEDURES: Final = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")
+
 # Procedures of the Network Lock Manager. `NLM_LOCK` stands for its LOCK (X/Open XNFS, chapter 10).
+_NLM_PROCEDURES: Final = ("TEST", "LOCK", "CANCEL", "UNLOCK", "GRANTED", "SHARE", "UNSHARE", "NM_LOCK", "FREE_ALL")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,13 @@ from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.model.state import NOT_KNOWN, Evidence, State, StateNow
 from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, evidence_of
 
+# Recorded series of the worse of what OCI says of a mount target, and of what its clients feel.
 JOINED: Final = "mount_target:fss_state:worst"
-"""Recorded series of the worse of what OCI says of a mount target, and of what its clients feel."""
 
-OF_CLIENTS: Final = "address:fss_state:clients"
-"""Recorded series of the state of an address by its clients."""
+OF_CLIENTS: Final = "address:fss_state:clients"  # recorded series of the state of an address by its clients
 
+# Asks a Prometheus for a query, and returns the values by these labels.
 Ask = Callable[..., Mapping[tuple[str, ...], float]]
-"""Asks a Prometheus for a query, and returns the values by these labels."""
 
 _EVIDENCE = ("state", "subject", "detail")
 _CLIENTS_EVIDENCE: Final = (

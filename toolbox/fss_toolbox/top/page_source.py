@@ -24,8 +24,9 @@ from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, fa
 if TYPE_CHECKING:
     from fss_toolbox.iostat.traffic_report import Report
 
-_NOT_SHOWN: Final = re.compile(r"(?m)^fss_(?:export_|file_system_(?!\w*_latency_)).*\n")
 # Half of the page of a poller. It takes a second to parse for each 500 mount targets.
+_NOT_SHOWN: Final = re.compile(r"(?m)^fss_(?:export_|file_system_(?!\w*_latency_)).*\n")
+
 _PROCESS = ("address", *PROCESS_LABELS)
 _LATER = "rates of clients follow with the next scrape"
 _NO_PROCESSES = "no load by process on this page. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"

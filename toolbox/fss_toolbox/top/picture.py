@@ -10,8 +10,8 @@ from fss_exporter.model.state import State, StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 
+# What Enter shows behind a mount target. The keys 1 to 4 stand for them.
 KINDS: Final = ("mounts", "clients", "operations", "processes")
-"""What Enter shows behind a mount target. The keys 1 to 4 stand for them."""
 
 _SILENT_SECONDS: Final = 40.0
 
@@ -29,8 +29,8 @@ class LoadPart:
     detail: str = ""  # e.g. the mount points of a mount, or the pod or unit of a process
 
 
+# Labels of a process in the metrics of an agent.
 PROCESS_LABELS: Final = ("process", "pod_namespace", "pod_name", "unit")
-"""Labels of a process in the metrics of an agent."""
 
 ByLabels = Mapping[tuple[str, ...], float]  # by the values of labels
 

@@ -36,11 +36,9 @@ from fss_toolbox.top.top_table import (
     targets_table,
 )
 
-_END_SECONDS = 2.0
-"""The kernel's triggers go in this time. A source that hangs for longer ends with the program."""
+_END_SECONDS = 2.0  # the kernel's triggers go in this time. A source that hangs for longer ends with the program
 
-_STUCK_SECONDS = 3.0
-"""Textual gives the terminal back in this time. It waits for ever for one that takes no byte."""
+_STUCK_SECONDS = 3.0  # Textual gives the terminal back in this time. It waits for ever for one that takes no byte
 
 
 def wait_for_the_end_of_the_terminal() -> None:

@@ -127,6 +127,8 @@ TARGET_SORTS: Final[Mapping[str, Callable[[ShownTarget], object]]] = {
     "write": _value(Quantity.WRITE),
     "name": lambda target: target.row.shown_name,
 }
+
+# Orders of parts. The first depends on the ceiling that is fullest.
 PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
     "share of the ceiling": lambda part, of: (-(_amount_of(part, of) or 0.0), -_cost(part)),
     "IOPS": lambda part, _: -_cost(part),
@@ -136,7 +138,6 @@ PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
     "RTT": lambda part, _: -(part.rtt_seconds or 0.0),
     "name": lambda part, _: part.name,
 }
-"""Orders of parts. The first depends on the ceiling that is fullest."""
 
 
 def _cost(part: LoadPart) -> float:

@@ -19,10 +19,12 @@ from oci._vendor.requests.utils import get_environ_proxies
 from oci.base_client import OCIHTTPAdapter
 from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
 
+# Limit of a decoded answer, bytes. The largest documented answer, 100,000 points of 2,000 streams, has about 8 MB.
 LARGEST_ANSWER_BYTES: Final = 16 * 1024 * 1024
-"""Limit of a decoded answer, bytes. The largest documented answer, 100,000 points of 2,000 streams, has about 8 MB."""
+
+# Above this size one answer at a time is read, so that large answers to simultaneous calls do not add up.
 _LARGE_BYTES: Final = 1024 * 1024
-"""Above this size one answer at a time is read, so that large answers to simultaneous calls do not add up."""
+
 _one_large = threading.Lock()
 
 _CHUNK_BYTES: Final = 64 * 1024

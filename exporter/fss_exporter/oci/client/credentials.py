@@ -27,8 +27,8 @@ _FULL_REGION: Final = re.compile(r"[a-z]+(-[a-z]+)+-\d+")
 
 _VERSION, _REGION = "OCI_RESOURCE_PRINCIPAL_VERSION", "OCI_RESOURCE_PRINCIPAL_REGION"
 
+# Time of change, size and inode of a file. Empty for a missing file. Another value means other content.
 FileState = tuple[int, ...]
-"""Time of change, size and inode of a file. Empty for a missing file. Another value means other content."""
 
 
 @dataclass(frozen=True, slots=True)

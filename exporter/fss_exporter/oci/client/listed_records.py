@@ -13,8 +13,8 @@ from fss_exporter.oci.inventory.selection import defined_tag
 
 Row = Mapping[str, Any]
 
+# State of a clone that still copies the data of the parent. OCI shows the state in a separate field.
 HYDRATING: Final = "HYDRATING"
-"""State of a clone that still copies the data of the parent. OCI shows the state in a separate field."""
 
 _TOO_LARGE: Final = 1 << 63  # numbers of the API are signed, with 64 bits
 

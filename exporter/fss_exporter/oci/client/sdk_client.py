@@ -13,6 +13,7 @@ from fss_exporter.oci.cloud_client import Listing, MetricRequest, PrivateIp, Sco
 
 _PAGE_ROWS: Final = 1000
 
+# Service, method and record of a row by API operation.
 _LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]]]] = {
     api_name(method): (service, method, make)
     for service, method, make in (
@@ -27,7 +28,6 @@ _LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]
         ("block_storage", "list_boot_volumes", listed_records.volume),
     )
 }
-"""Service, method and record of a row by API operation."""
 
 
 def mount_target_limit(names: Collection[str]) -> str:

@@ -29,6 +29,7 @@ class _Service(NamedTuple):
 
 _CORE: Final = _Service("/20160918", "https://iaas.{region}.{secondLevelDomain}", "iaas")
 
+# Services by their name in `Session.call`. Paths and endpoints: OCI Python SDK 2.189.
 _SERVICES: Final[Mapping[str, _Service]] = {
     "monitoring": _Service("/20180401", "https://telemetry.{region}.{secondLevelDomain}"),
     "monitoring_ingestion": _Service("/20180401", "https://telemetry-ingestion.{region}.{secondLevelDomain}"),
@@ -39,8 +40,8 @@ _SERVICES: Final[Mapping[str, _Service]] = {
     "lustre_file_storage": _Service("/20250228", "https://lustre-file-storage.{region}.oci.{secondLevelDomain}"),
     "limits": _Service("/20190729", "https://limits.{region}.oci.{secondLevelDomain}"),
 }
-"""Services by their name in `Session.call`. Paths and endpoints: OCI Python SDK 2.189."""
 
+# Method and path by operation. All others are listings such as `GET /mountTargets` of `list_mount_targets`.
 _OPERATIONS: Final[Mapping[str, tuple[str, str]]] = {
     "summarize_metrics_data": ("POST", "/metrics/actions/summarizeMetricsData"),
     "list_metrics": ("POST", "/metrics/actions/listMetrics"),
@@ -54,7 +55,6 @@ _OPERATIONS: Final[Mapping[str, tuple[str, str]]] = {
     "get_compartment": ("GET", "/compartments/{id}"),
     "list_region_subscriptions": ("GET", "/tenancies/{id}/regionSubscriptions"),
 }
-"""Method and path by operation. All others are listings such as `GET /mountTargets` of `list_mount_targets`."""
 
 _HEADER_OPTIONS: Final = {"if_match": "if-match", "opc_retry_token": "opc-retry-token"}
 

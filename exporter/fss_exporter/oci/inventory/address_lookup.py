@@ -14,8 +14,8 @@ LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")  # API operations whose success 
 
 _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one listing replaces single look-ups
 
+# Receives the API operation and the error of every call. The error is None after an answer.
 Report = Callable[[str, Exception | None], None]
-"""Receives the API operation and the error of every call. The error is None after an answer."""
 
 _Answer = TypeVar("_Answer")
 

@@ -31,6 +31,7 @@ _RESTING_ROUNDS: Final = 6  # a compartment without resources is listed in each 
 
 _UNANSWERED_SECONDS: Final = 30.0  # three calls of the usual time-out
 
+# API operations that list the resources of one availability domain.
 _IN_DOMAINS: Final = (
     "ListMountTargets",
     "ListFileSystems",
@@ -38,21 +39,19 @@ _IN_DOMAINS: Final = (
     "ListReplications",
     "ListOutboundConnectors",
 )
-"""API operations that list the resources of one availability domain."""
 
+# API operations that list the resources of a service.
 SERVICE_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "lustre": ("ListLustreFileSystems",),
     "block-volume": ("ListVolumes", "ListBootVolumes"),
 }
-"""API operations that list the resources of a service."""
 
 log = logging.getLogger(__name__)
 
 _Answer = TypeVar("_Answer")
 
 
-_Key = tuple[str, ...]
-"""API operation of a listing, with compartment and perhaps availability domain."""
+_Key = tuple[str, ...]  # API operation of a listing, with compartment and perhaps availability domain
 
 
 @dataclass(slots=True)

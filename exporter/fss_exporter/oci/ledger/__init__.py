@@ -14,16 +14,13 @@ from typing import Final
 
 MINUTE: Final = 60  # seconds
 
-FURTHEST_MINUTES: Final = 180
-"""After an outage, the minutes of the last three hours are caught up on."""
+FURTHEST_MINUTES: Final = 180  # after an outage, the minutes of the last three hours are caught up on
 
+# A missing minute is asked for until it comes, or until OCI has answered for so long without it. A minute without all the
+# figures of a verdict is judged after so long with the figures that came.
 GIVE_UP_MINUTES: Final = 15
-"""A missing minute is asked for until it comes, or until OCI has answered for so long without it. A minute without all the
-figures of a verdict is judged after so long with the figures that came.
-"""
 
-Key = tuple[str, ...]
-"""OCIDs and dimension values of a series."""
+Key = tuple[str, ...]  # OCIDs and dimension values of a series
 
 
 def newest_complete(now: float) -> int:
@@ -110,8 +107,7 @@ class Tally:
             self.held_back = 0.0
 
 
-Tallies = dict[Key, Tally]
-"""The tallies of one metric, by series."""
+Tallies = dict[Key, Tally]  # the tallies of one metric, by series
 
 
 def forget_gone(tallies: Tallies, known: Container[str], now_minute: int) -> None:

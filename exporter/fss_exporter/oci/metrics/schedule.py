@@ -16,13 +16,12 @@ from fss_exporter.oci.metric_table import OciMetric
 from fss_exporter.oci.metrics.answers import MetricState
 from fss_exporter.oci.metrics.query_parts import QueryParts
 
+# Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is
+# found so.
 LATE_MINUTES: Final = 4
-"""Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is
-found so.
-"""
 
+# Minutes to query again before the last answer otherwise. What a series lacks is asked for in any case.
 OVERLAP_MINUTES: Final = 1
-"""Minutes to query again before the last answer otherwise. What a series lacks is asked for in any case."""
 
 _LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a scope that find a late series which is new
 _EARLY_SECONDS: Final = 10.0  # earliest query before the interval is over, because polls do not begin on the second

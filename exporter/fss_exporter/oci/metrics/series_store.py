@@ -19,8 +19,8 @@ from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.metrics.answers import AnswerSummary, SeriesColumn, SharedSeries
 from fss_exporter.oci.metrics.labels import LabelledStream, Labels, RegionLabels
 
+# Reasons to leave out a stream, or some of the stream's points (`broken_point`).
 SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
-"""Reasons to leave out a stream, or some of the stream's points (`broken_point`)."""
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
@@ -50,8 +50,7 @@ class MinuteStamps(dict[str, int]):
         return minute
 
 
-Receive = Callable[[Key, Points], None]
-"""Gets the key and the points, by minute, of each stream that is taken."""
+Receive = Callable[[Key, Points], None]  # gets the key and the points, by minute, of each stream that is taken
 
 
 class SeriesStore:

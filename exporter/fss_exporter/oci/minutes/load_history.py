@@ -14,19 +14,18 @@ from fss_exporter.oci.ledger import GIVE_UP_MINUTES, MINUTE
 Resource = Literal["iops", "read_bandwidth", "write_bandwidth", "connections"]
 Source = Literal["measured", "oci"]
 
+# Field of `Limits` by resource.
 CEILINGS: Final[Mapping[Resource, str]] = {
     "iops": "iops",
     "read_bandwidth": "read_bytes_per_second",
     "write_bandwidth": "write_bytes_per_second",
     "connections": "connections",
 }
-"""Field of `Limits` by resource."""
 
+# Minutes of a load. White paper "OCI File Storage Performance Characteristics": the largest minute of five.
 LOAD_MINUTES: Final = 5
-"""Minutes of a load. White paper "OCI File Storage Performance Characteristics": the largest minute of five."""
 
-KEPT_SECONDS: Final = 3600
-"""The last known load is shown for so long, with its age."""
+KEPT_SECONDS: Final = 3600  # the last known load is shown for so long, with its age
 
 _WITHIN: Final = 2 * LOAD_MINUTES * MINUTE  # the minutes of a load are not further apart, seconds
 _REMEMBERED: Final = GIVE_UP_MINUTES + LOAD_MINUTES  # minutes: a late one still finds the others

@@ -64,8 +64,8 @@ _MEASURED: Final[Mapping[str, Resource]] = {
 _BETWEEN: Final = "/"
 _KINDS: Final = {READS: "read", WRITES: "write", METADATA: "metadata"}
 
+# The verdict of each objective.
 OBJECTIVES: Final = {"availability": minute_verdict.availability, "latency": minute_verdict.latency}
-"""The verdict of each objective."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ from fss_exporter.shard import WHOLE
 
 log = logging.getLogger(__name__)
 
+# Most calls a second of inventories, which Monitoring does not count. OCI states no limit. A 429 is waited out.
 INVENTORY_CALLS: Final = 10.0
-"""Most calls a second of inventories, which Monitoring does not count. OCI states no limit. A 429 is waited out."""
 
 
 def file_name(settings: Settings, *parts: str | None) -> str:

@@ -22,11 +22,9 @@ from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.regular_files import read_regular
 
-LOOK_SECONDS: Final = 5.0
-"""From one look at the file to the next."""
+LOOK_SECONDS: Final = 5.0  # from one look at the file to the next
 
-SILENT_SECONDS: Final = 30.0
-"""A file that has not changed for so long has no leader."""
+SILENT_SECONDS: Final = 30.0  # a file that has not changed for so long has no leader
 
 _ANSWER_SECONDS: Final = 10.0  # a file system without an answer must not stop the loop
 

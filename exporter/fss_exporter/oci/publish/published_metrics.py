@@ -33,14 +33,13 @@ _LATENCY: Final = "LatencyRatio"
 _SUCCESS: Final = "SuccessRatio"
 CLIENT_WAITING: Final = "ClientWaiting"
 
-AGENT_POSTS: Final = "AgentPosts"
-"""Metric with which an agent tries whether it can post. No alarm reads it."""
+AGENT_POSTS: Final = "AgentPosts"  # metric with which an agent tries whether it can post. No alarm reads it
 
+# Names of the posted metrics that alarms read.
 PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_WAITING)
-"""Names of the posted metrics that alarms read."""
 
+# The state of a mount target by what OCI says, as a number of `model.state.State`. No shipped alarm reads it.
 STATE: Final = "State"
-"""The state of a mount target by what OCI says, as a number of `model.state.State`. No shipped alarm reads it."""
 
 _TITLES: Final[Mapping[str, str]] = {
     **{name: f"{name}, share of the ceiling" for name in _UTILIZATION.values()},

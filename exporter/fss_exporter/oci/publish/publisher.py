@@ -14,8 +14,7 @@ from fss_exporter.oci.publish.published_metrics import PublishedPoint, metric_da
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
-MOST_POSTED_STREAMS: Final = 50
-"""Most streams in a PostMetricData. Source: PostMetricDataDetails."""
+MOST_POSTED_STREAMS: Final = 50  # most streams in a PostMetricData. Source: PostMetricDataDetails
 
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 

@@ -11,8 +11,8 @@ from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_
 from fss_exporter.oci.inventory.oci_inventory import Connector, FileSystem, Inventory, MountTarget, Replication
 from fss_exporter.settings import LimitOverrides, Settings
 
+# Label values and a number each. A row without a number is left out.
 Rows = Iterable[tuple[tuple[str, ...], float | None]]
-"""Label values and a number each. A row without a number is left out."""
 
 _INFO: Final = 1.0
 

@@ -13,8 +13,8 @@ from fss_exporter.oci.rows.mount_target_states import StateTimes, judged_mount_t
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
+# First labels of a mount target, its record and its figures.
 _Polled = tuple[tuple[str, ...], MountTarget, TargetFigures]
-"""First labels of a mount target, its record and its figures."""
 
 
 def minute_rows(

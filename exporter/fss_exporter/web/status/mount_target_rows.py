@@ -26,26 +26,30 @@ _GAUGES = (
     (Quantity.WRITE, "fss_mount_target_write_bytes_per_second", "MountTargetWriteThroughput", FigureSource.MEASURED),
     (Quantity.CONNECTIONS, "fss_mount_target_connections", "MountTargetConnections", FigureSource.MEASURED),
 )
+
+# Metric of the ceiling of each quantity.
 LIMITS = {
     Quantity.IOPS: "fss_mount_target_iops_limit",
     Quantity.READ: "fss_mount_target_read_bytes_per_second_limit",
     Quantity.WRITE: "fss_mount_target_write_bytes_per_second_limit",
     Quantity.CONNECTIONS: "fss_mount_target_connections_limit",
 }
-"""Metric of the ceiling of each quantity."""
+
+# Quantity by value of the label `resource`.
 QUANTITIES = {
     "iops": Quantity.IOPS,
     "read_bandwidth": Quantity.READ,
     "write_bandwidth": Quantity.WRITE,
     "connections": Quantity.CONNECTIONS,
 }
-"""Quantity by value of the label `resource`."""
+
+# OCI metric of the latency by kind of requests.
 LATENCIES = {
     "read": "FileSystemReadAverageLatencybySize",
     "write": "FileSystemWriteAverageLatencybySize",
     "metadata": "MetadataRequestAverageLatency",
 }
-"""OCI metric of the latency by kind of requests."""
+
 _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 
 

@@ -67,8 +67,7 @@ def _of_other_services(samples: Samples) -> dict[str, ServedCeilings]:
 
 _STARTING_SECONDS = 300.0  # a first round that takes longer is called stalled
 _PLACE = ("tenancy", "region")
-NameOf = Callable[[str, str], str]
-"""Names a region by tenancy and region."""
+NameOf = Callable[[str, str], str]  # names a region by tenancy and region
 
 
 def _names_of(samples: Samples) -> NameOf:

@@ -18,13 +18,13 @@ def _hash(content: str) -> str:
 STYLE: Final = _read("status.css")
 SCRIPT: Final = _read("status.js")
 
+# Value of the page's Content-Security-Policy header.
 CONTENT_SECURITY_POLICY: Final = (
     f"default-src 'none'; style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-"""Value of the page's Content-Security-Policy header."""
 
+# The same header for pages without a script.
 STYLE_ONLY_POLICY: Final = (
     f"default-src 'none'; style-src {_hash(STYLE)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-"""The same header for pages without a script."""

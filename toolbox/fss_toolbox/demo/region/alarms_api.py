@@ -15,6 +15,7 @@ from fss_toolbox.demo.region.monitoring_api import MonitoringApi
 from fss_toolbox.demo.region.wire import paged
 from fss_toolbox.mql import is_trigger
 
+# Values that the service fills in for fields that are not given, documented.
 DEFAULTS: dict[str, Any] = {
     "metricCompartmentIdInSubtree": False,
     "resolution": "1m",
@@ -27,7 +28,6 @@ DEFAULTS: dict[str, Any] = {
     "definedTags": {},
     "overrides": [],
 }
-"""Values that the service fills in for fields that are not given, documented."""
 
 RETRY_TOKEN_SECONDS = 24 * 3600  # Life of a retry token, documented: CreateAlarm
 

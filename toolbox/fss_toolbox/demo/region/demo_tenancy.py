@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from fss_toolbox.mql import JoinOrder
 
+# Largest size in bytes of each value of dimension `size`. Documented: "File System Metrics".
 SIZE_BUCKETS: Mapping[str, int] = {"0B_to_8KiB": 8192, "8KiB_to_64KiB": 65536, "64KiB_to_1MiB": 1 << 20}
-"""Largest size in bytes of each value of dimension `size`. Documented: "File System Metrics"."""
 
 
 class RequestRate(NamedTuple):

@@ -30,8 +30,9 @@ class RegionLimits:
 
 
 DEFAULT_RANGE_MINUTES = 180
+
+# Days of history by least resolution in minutes. Documented: MetricData, counted back from now.
 HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
-"""Days of history by least resolution in minutes. Documented: MetricData, counted back from now."""
 
 _SORTED_BY = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
@@ -184,8 +185,8 @@ class MonitoringApi:
         return range(first + -first % step, last, step)
 
 
+# The white paper writes the value `mounttarget`, and Oracle's script `mountTarget`. Whether OCI ignores case is not known.
 _OF_TWO_SPELLINGS: Final = "resourceType"
-"""The white paper writes the value `mounttarget`, and Oracle's script `mountTarget`. Whether OCI ignores case is not known."""
 
 
 def _wildcard(pattern: str) -> Callable[[str], bool]:

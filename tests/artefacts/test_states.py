@@ -6,7 +6,7 @@ from tests.rules.pack import RULES
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.state import SUBJECTS, State
-from fss_exporter.model.thresholds import CLIENTS_SHARE, LEAST_CLIENTS
+from fss_exporter.model.thresholds import CLIENTS_SHARES, LEAST_CLIENTS
 
 PACK = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
 RUNBOOK = (RULES.parent / "docs" / "runbook.md").read_text(encoding="utf-8")
@@ -16,7 +16,7 @@ def test_the_rules_count_clients_from_each_state_on_and_give_its_number() -> Non
     counted = re.findall(
         r"fss_client_address_state\) >= (\d)\)\n        labels:\n          state: (\w+)", PACK["clients.yml"]
     )
-    given = re.findall(r'is_enough\{state="(\w+)"\} \* 0 \+ (\d)', PACK["clients.yml"])
+    given = re.findall(r'fss_clients:ratio\{state="(\w+)"\} >= [\d.]+\) \* 0 \+ (\d)', PACK["clients.yml"])
     worst = [(state.word, str(state.value)) for state in sorted(State, reverse=True) if state >= State.SLOW]
 
     assert [(word, number) for number, word in counted] == worst
@@ -24,8 +24,25 @@ def test_the_rules_count_clients_from_each_state_on_and_give_its_number() -> Non
 
 
 def test_the_rules_take_the_share_and_the_number_of_clients_of_the_model() -> None:
+    shares = re.findall(r'fss_clients:ratio\{state="(\w+)"\} >= ([\d.]+)\)', PACK["clients.yml"])
+
+    assert {state: float(share) for state, share in shares} == CLIENTS_SHARES
     assert f"address_state:fss_clients:count >= {LEAST_CLIENTS})" in PACK["clients.yml"]
-    assert f"address:fss_clients_asking:count >= {CLIENTS_SHARE})" in PACK["clients.yml"]
+
+
+def test_a_page_about_clients_that_hang_takes_the_share_and_the_number_of_the_state() -> None:
+    (down,) = re.findall(r"slo:fss_down:bool\n.*?labels:", PACK["service_level.yml"], re.DOTALL)[:1]
+
+    assert f"address:fss_clients_unanswered:count) >= {LEAST_CLIENTS}\n" in down
+    assert f"address:fss_clients_asking:count) >= {CLIENTS_SHARES['hanging']}\n" in down
+
+
+def test_bad_minutes_of_clients_are_those_of_the_states() -> None:
+    bad = re.findall(
+        r"\(address:fss_state:clients (>=|==) bool (\d)\).*?objective: (\w+)", PACK["service_level.yml"], re.DOTALL
+    )
+
+    assert bad == [(">=", str(State.FAILING.value), "availability"), ("==", str(State.SLOW.value), "latency")]
 
 
 def test_a_mount_target_without_a_poller_has_the_number_of_not_known() -> None:

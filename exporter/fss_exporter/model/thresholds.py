@@ -20,9 +20,11 @@ SUCCESS_CRITICAL_RATIO = 0.95  # Below the share a critical alert fires
 # Requests hang after this long without any reply. A shorter pause can be a lost packet. Decision of this project, November 2026.
 LEAST_WAIT_SECONDS = 5.0
 
-# Share of the clients that ask, from which on their state is the state of the mount target. One in five is more than a few sick
-# hosts, and comes before most users notice. Decision of this project, November 2026.
-CLIENTS_SHARE = 0.2
+# Share of the clients that ask, by state, from which on their state is the state of the mount target. States, pages and error budgets
+# take the same shares. A program sees each request that fails, so a tenth of the clients is enough. A client that waits may be cut off
+# alone, so it takes a fifth. A slow client may be far away or busy itself, so it takes three tenths. Decision of this project,
+# November 2026.
+CLIENTS_SHARES: Mapping[str, float] = {"hanging": 0.2, "failing": 0.1, "slow": 0.3}
 
 # Fewer clients do not give a mount target their state, because a single host can be sick itself. Decision as above.
 LEAST_CLIENTS = 2

@@ -154,9 +154,23 @@ class LatencyObjectives(_Section):
         return reads | writes | ({} if self.metadata is None else {("metadata", ""): self.metadata})
 
 
+class TailObjectives(_Section):
+    """Latencies that 99 of 100 requests keep, for agents in exact mode. None of them is set by default."""
+
+    read: types.Latency | None = None
+    write: types.Latency | None = None
+    metadata: types.Latency | None = None
+
+    @cached_property
+    def given(self) -> dict[tuple[str, str], float]:
+        """Seconds of the objectives in the file, by kind. The size is empty."""
+        return {(kind, ""): seconds for kind, seconds in self.model_dump(exclude_none=True).items()}
+
+
 class LatencySettings(LatencyObjectives):
     """Latency objectives of every mount target, and by mount target (OCID or display name), which win."""
 
+    p99: TailObjectives = TailObjectives()
     mount_targets: dict[types.Name, LatencyObjectives] = Field(default_factory=dict)
 
     @cached_property

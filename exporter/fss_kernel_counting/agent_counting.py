@@ -35,8 +35,14 @@ class AgentCounting(KernelCounting):
     def __init__(self, flags: NfsFlags, mounts: MountSettings, new_reader: Callable[[], Callable[[], Reading]]) -> None:
         self.costs = exact(flags, new_reader(), mounts, flags.tick_s)
         latency = LatencyReader(
-            new_reader(), sources(flags), mounts.address_map, rtt=flags.exact_rtt, retention_s=flags.series_retention_s
+            new_reader(),
+            sources(flags),
+            mounts.address_map,
+            objectives=mounts.p99_objectives,
+            rtt=flags.exact_rtt,
+            retention_s=flags.series_retention_s,
         )
+        self.tails = latency
         self._readers: list[LatencyReader | ProcessReader] = [latency]
         if flags.processes or flags.jobs:
             self._readers.append(self._process_reader(flags, mounts))

@@ -106,6 +106,11 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ),
         ("latency_objectives:\n  metadata: true\n", "line 2: latency_objectives.metadata"),
         ("latency_objectives:\n  metadata: '8'\n", "line 2: latency_objectives.metadata: '8' is not a length of time"),
+        (
+            "latency_objectives:\n  p99:\n    reads: 50ms\n",
+            "line 3: latency_objectives.p99.reads: unknown key. Did you mean read?",
+        ),
+        ("latency_objectives:\n  p99:\n    read: 50\n", "line 3: latency_objectives.p99.read: 50 has no unit"),
         ("latency_objectives:\n  metadata: 0\n", "line 2: latency_objectives.metadata: should be greater than 0"),
         (
             "oci:\n  regions: [eu-frankfurt]\n",

@@ -70,7 +70,7 @@ class Trigger:
     paused: bool = False
     last: dict[int | str, int] = field(default_factory=dict)
 
-    def see(self, event: Event) -> None:
+    def see(self, event: Event, times: int = 1) -> None:
         if self.paused or not _holds(self.condition, event):
             return
         key = tuple(_shown(name, event) for name in self.keys)
@@ -80,8 +80,8 @@ class Trigger:
                 return
             self.rows[key] = [0, 0]
         row = self.rows[key]
-        row[0] = (row[0] + 1) % 2**64
-        row[1] = (row[1] + int(event[self.value] if self.value else 0)) % 2**64
+        row[0] = (row[0] + times) % 2**64
+        row[1] = (row[1] + times * int(event[self.value] if self.value else 0)) % 2**64
         self.last[event.get("ino", event.get("fileid", 0))] = int(event.get("common_pid", 0))
 
     @property
@@ -167,10 +167,10 @@ class Kernel(Files):
 
     # -- what happens to it
 
-    def fire(self, event: str, **values: int | str) -> None:
+    def fire(self, event: str, times: int = 1, **values: int | str) -> None:
         for name, triggers in list(self.instances.items()):
             for trigger in triggers.get(event, []):
-                trigger.see(values)
+                trigger.see(values, times)
                 if trigger.action and _holds(trigger.condition, values):
                     self._join(name, trigger.action, values)
 
@@ -182,7 +182,7 @@ class Kernel(Files):
         for dirtied in self.instances[instance].get(f"{match[1]}/{match[2]}", []):
             if values["fileid"] in dirtied.last:
                 joined = {"pid": dirtied.last[values["fileid"]], "cnt": values["count"], "dv": values["dev"]}
-                self.fire(f"synthetic/{match[3]}", ino=values["fileid"], **joined)
+                self.fire(f"synthetic/{match[3]}", 1, ino=values["fileid"], **joined)
 
     def triggers(self, event: str) -> list[Trigger]:
         (instance,) = self.instances.values()

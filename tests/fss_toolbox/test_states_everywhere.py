@@ -4,7 +4,7 @@ import pytest
 from tests.fss_exporter.web.pages import Row, families, judged, mount_target, only_row, page_of
 from tests.fss_toolbox.top.test_top_sources import JUDGE, figures_of_oci, fleet
 
-from fss_exporter.model.state import ERRORS, IOPS, LATENCY, WAIT, State, Subject
+from fss_exporter.model.state import ERRORS, IOPS, LATENCY, TAIL, WAIT, State, Subject
 from fss_exporter.oci.publish.published_metrics import STATE, PublishedPoint, metric_data
 from fss_exporter.samples import Samples
 from fss_exporter.served_states import states_of_addresses
@@ -35,14 +35,14 @@ def of_mount_target(state: State) -> list[Row]:
     return [*mount_target(), *judged("mt-home", state, 57.0, *((reason,) if reason else ()))]
 
 
-def of_address(state: State) -> list[Row]:
+def of_address(state: State, why: tuple[Subject, str, float] | None = None) -> list[Row]:
     here = {"address": "10.9.9.9"}
     rows: list[Row] = [
         ("fss_client_peak_estimated_iops", here, 0.0),
         ("fss_client_address_state", here, float(state)),
         ("fss_client_address_state_age_seconds", here, 57.0),
     ]
-    if reason := REASONS[state]:
+    if reason := why or REASONS[state]:
         subject, detail, ratio = reason
         of = here | {"state": state.word, "subject": subject.name, "detail": detail}
         rows.append(("fss_client_address_state_evidence_ratio", of, ratio))
@@ -100,3 +100,14 @@ def test_status_page_iostat_and_doctor_say_the_word_of_the_exported_state_of_an_
 
     (finding,) = check_states(samples)
     assert (state.word in finding.message, finding.severity is Severity.OK) == (True, state is State.FINE)
+
+
+def test_status_page_iostat_and_doctor_say_which_requests_are_late() -> None:
+    rows = of_address(State.SLOW, (TAIL, "metadata_read", 2.0))
+    samples = Samples(families(rows))
+    says = "2.0 % of requests of metadata read take longer than the p99 objective"
+
+    assert says in render(page_of(*rows))
+    assert says in sentence(states_of_addresses(samples)["10.9.9.9"])
+    (finding,) = check_states(samples)
+    assert says in finding.message

@@ -74,6 +74,14 @@ class Slow(OfTargets):
 
 
 @dataclass(frozen=True)
+class LateReads(OfTargets):
+    """A share of the READs takes longer by so much, as clients alone see it."""
+
+    share: float = 0.02
+    milliseconds: float = 200.0
+
+
+@dataclass(frozen=True)
 class Failing(OfTargets):
     """A share of the requests fails."""
 

@@ -1,6 +1,7 @@
 """Hosts of a site: a constructed kernel, programs that work on it as the faults let them, and the exporter that reads it."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -10,17 +11,22 @@ from typing import Protocol, TypeVar
 from tests.clock import Clock
 from tests.exposition_text import written
 from tests.fss_exporter.nfs.records import mountinfo, write_procfs
+from tests.fss_kernel_counting.kernel import ROOT, Kernel
 from tests.processes import get, node_exporter
 from tests.rules import faults
-from tests.rules.kernel_mount import RTT_MS, KernelMount
+from tests.rules.kernel_mount import OPS, RTT_MS, KernelMount
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import ConfigError
+from fss_exporter.nfs.collector import CounterCollector
 from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.nfs.procfs import HOST_PID, Procfs
 from fss_exporter.web.application import Reloading
-from fss_exporter.web.collecting import Collectors
+from fss_exporter.web.collecting import Collectors, Source
+from fss_kernel_counting.durations.latency_reader import LatencyReader
+from fss_kernel_counting.tracefs import Sources
 from fss_toolbox.demo.region.tenancies import REGION
 
 TICK_S = 10
@@ -46,7 +52,14 @@ class _Exporter(Protocol):
 class _Agent:
     """The agent, on a clock that is turned by hand."""
 
-    def __init__(self, procfs: Path, clock: Clock, wall_clock: Callable[[], float], settings: "HostSettings") -> None:
+    def __init__(
+        self,
+        procfs: Path,
+        clock: Clock,
+        wall_clock: Callable[[], float],
+        settings: "HostSettings",
+        calls: "_CallTables | None",
+    ) -> None:
         flags = NfsFlags(
             procfs=procfs,
             tick_s=float(TICK_S),
@@ -58,9 +71,13 @@ class _Agent:
         self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=wall_clock)
         self._has_mistake = False
         self._reload = Reloading([self._read])
-        self._collectors = Collectors(
-            {"nfs": self._agent.collector}, self._agent.loops, clock, last_reload=lambda: self._reload.is_successful
-        )
+        sources: dict[str, Source] = {"nfs": self._agent.collector}
+        self._durations: LatencyReader | None = None
+        if calls is not None:  # the part of exact mode that judges requests
+            self._durations = calls.reader(settings.p99_objectives, clock)
+            self._agent.ticker.accounts.states.tails = self._durations
+            sources["nfs_latency"] = CounterCollector(self._durations, self._agent.collector)
+        self._collectors = Collectors(sources, self._agent.loops, clock, last_reload=lambda: self._reload.is_successful)
 
     def _read(self) -> Callable[[], None]:
         if self._has_mistake:
@@ -73,10 +90,53 @@ class _Agent:
             self._reload()
 
     def tick(self) -> None:
+        if self._durations is not None:
+            self._durations.loop.run_once()
         self._agent.ticker.tick()
 
     def body(self) -> str:
         return written(self._collectors.collect())
+
+
+class _CallTables:
+    """The tables in which the kernel of a host counts calls by their duration."""
+
+    def __init__(self, root: Path, addresses: Sequence[str]) -> None:
+        self._root, self._kernel = root, Kernel()
+        self._clients = {address: number for number, address in enumerate(addresses)}
+        self._ended: Counter[tuple[str, str]] = Counter()
+        for address, number in self._clients.items():
+            folder = root / f"kernel/sunrpc/rpc-clients/clnt-{number}/switch/xprt-1-tcp"
+            folder.mkdir(parents=True)
+            (folder / "dstaddr").write_text(f"{address}\n")
+
+    def reader(self, objectives: Mapping[str, float], clock: Clock) -> LatencyReader:
+        """Return what reads the tables for an agent."""
+        sources = Sources(tracefs=(ROOT,), sysfs=self._root, files=self._kernel)
+        return LatencyReader(Procfs(self._root, HOST_PID).read, sources, objectives=objectives, clock=clock)
+
+    def count(self, mount: KernelMount, late: Sequence[faults.LateReads]) -> None:
+        """Count what has ended on a mount since the last time. A share of the READs is late."""
+        for name, figures in mount.operations.items():
+            ended = int(figures[OPS]) - self._ended[mount.address, name]
+            self._ended[mount.address, name] += ended
+            for fault in late if name == "READ" else ():
+                slow = round(ended * fault.share)
+                self._fire(mount, name, slow, RTT_MS + fault.milliseconds)
+                ended -= slow
+            self._fire(mount, name, ended, RTT_MS)
+
+    def _fire(self, mount: KernelMount, name: str, times: int, milliseconds: float) -> None:
+        microseconds = int(milliseconds * 1000)
+        self._kernel.fire(
+            "sunrpc/rpc_stats_latency",
+            times,
+            client_id=self._clients[mount.address],
+            progname="nfs",
+            procname=name,
+            rtt=microseconds,
+            execute=microseconds,
+        )
 
 
 class _NodeExporter:
@@ -107,6 +167,7 @@ class HostSettings:
         network_bytes_per_second: bandwidth of the network card, where the agent knows it.
         services: of the mounts.
         latency_objectives: stated seconds by class.
+        p99_objectives: the same for 99 of 100 requests. With any the agent reads how long each request takes.
     """
 
     is_node_exporter: bool = False
@@ -114,6 +175,7 @@ class HostSettings:
     network_bytes_per_second: float | None = None
     services: Services = BY_NAME
     latency_objectives: Mapping[str, float] = field(default_factory=dict)
+    p99_objectives: Mapping[str, float] = field(default_factory=dict)
 
 
 ALL_DEFAULTS = HostSettings()
@@ -146,6 +208,8 @@ class Host:
         self._number, self._settings, self._faults, self._clock = numbers[0], settings, of_incident, clock
         self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
         self._undo = undo
+        addresses = [mount.address for mount in self.mounts.values()]
+        self._calls = _CallTables(self._root, addresses) if settings.p99_objectives else None
         self._exporter: _Exporter | None = None
         self._minute = 0.0
 
@@ -172,7 +236,7 @@ class Host:
             if self._settings.is_node_exporter:
                 self._exporter = _NodeExporter(self._root, self._undo)
             else:
-                self._exporter = _Agent(self._root, self._clock, self._wall, self._settings)
+                self._exporter = _Agent(self._root, self._clock, self._wall, self._settings, self._calls)
         if self._exporter:
             self._exporter.configure(has_mistake=self._fault(faults.ReloadRefused, minute) is not None)
         if self._exporter and not self._fault(faults.Stalled, minute):
@@ -201,6 +265,11 @@ class Host:
         return [fault for fault in chosen if fault.hits_host(self._number) and fault.hits_target(target)]
 
     def _work(self, mount: KernelMount, minute: float, target: int) -> None:
+        self._ask(mount, minute, target)
+        if self._calls is not None:
+            self._calls.count(mount, self._of_target(faults.LateReads, minute, target))
+
+    def _ask(self, mount: KernelMount, minute: float, target: int) -> None:
         if self._of_target(faults.Hang, minute, target):
             mount.hang(TICK_S)
             return
@@ -215,7 +284,10 @@ class Host:
         for fails in self._of_target(faults.Failing, minute, target):
             failing = fails.share if fails.side != "oci" else failing
         again = self._fault(faults.Retransmitting, minute)
-        mount.work(TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again.share if again else 0.0)
+        late_ms = sum(late.share * late.milliseconds for late in self._of_target(faults.LateReads, minute, target))
+        mount.work(
+            TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again.share if again else 0.0, late_ms=late_ms
+        )
 
     def _mountinfo(self) -> str:
         return "".join(

@@ -16,6 +16,7 @@ from tests.rules.faults import (
     HostClock,
     InGroups,
     Late,
+    LateReads,
     LeaseUnreadable,
     Listed,
     OwnMounts,
@@ -43,6 +44,7 @@ from fss_exporter.nfs.mount_services import Claim, Services
 NODE_EXPORTER = HostSettings(is_node_exporter=True)
 APSARA = HostSettings(services=Services([Claim("apsara-nas", "capacity", 1e12)]))
 SIZES = ("0B_to_8KiB", "8KiB_to_64KiB", "64KiB_to_1MiB")
+P99 = HostSettings(p99_objectives={"read": 0.1})
 ONE_MEGABYTE = HostSettings(network_bytes_per_second=1e6)
 FIRST = "Mount target mt-00000 (10.96.0.0, eu-frankfurt-1)"
 
@@ -242,6 +244,21 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
     Incident("OCI sees 100 ms, without agents", Site(hosts=0), (Slow(0, 30),), (page("FssMountTargetSlow", 12),)),
     Incident(
         "one client of ten sees 100 ms", Site(), (Slow(0, 50, hosts=1, side="clients"),), (ticket("FssClientSlow", 30),)
+    ),
+    Incident(
+        "2 % of the READs of one client of ten take 200 ms longer, which moves the mean by 4 ms",
+        Site(minutes=90, host_settings=P99),
+        (LateReads(0, 60, hosts=1),),
+        (ticket("FssClientTailSlow", 40, "of the read requests of client host-0:10949 to 10.96.0.0"),),
+        in_make_test=True,
+    ),
+    Incident("2 % of the READs take 200 ms longer, and no p99 objective is stated", Site(), (LateReads(),)),
+    Incident("0.5 % of the READs take 200 ms longer", Site(host_settings=P99), (LateReads(share=0.005),)),
+    Incident(
+        "2 % of the READs of a busy client take 200 ms longer",
+        Site(minutes=90, host_settings=P99),
+        (Work(-30, hosts=1, times=5), LateReads(0, 60, hosts=1)),
+        (ticket("FssClientSlow", 25, "most of all its read requests"),),
     ),
     Incident(
         "35 ms where 50 ms are promised",

@@ -41,13 +41,16 @@ class KernelMount:
     _sent_again: int = 0
     _pause_s: float = 0.0
 
-    def work(self, seconds: float, *, times: float, rtt_ms: float, failing: float, again: float) -> None:
-        """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`."""
+    def work(
+        self, seconds: float, *, times: float, rtt_ms: float, failing: float, again: float, late_ms: float = 0.0
+    ) -> None:
+        """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`. READs take `late_ms` longer in the mean."""
         self._end_waiting()
         self.age += seconds
         for name, a_second in A_SECOND.items():
             count = a_second * seconds * times
-            self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms, errors=count * failing)
+            longer_ms = late_ms if name == "READ" else 0.0
+            self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms + longer_ms, errors=count * failing)
         self.revalidations += A_SECOND["GETATTR"] * seconds * times
 
     def hang(self, seconds: float) -> None:

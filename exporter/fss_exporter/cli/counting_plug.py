@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.accounts import CostSource
+from fss_exporter.nfs.address_states import Tails
 from fss_exporter.nfs.collector import Counter
 from fss_exporter.nfs.mount_settings import MountSettings
 from fss_exporter.nfs.superblocks import Reading
@@ -20,6 +21,7 @@ class KernelCounting(Protocol):
 
     costs: CostSource  # by the last reading
     counters: Sequence[Counter]
+    tails: Tails
 
     def read(self) -> Reading:
         """Read mountstats once, and count. SourceError if mountstats is unreadable."""

@@ -2,13 +2,13 @@
 """The agent: the reader of this host's NFS counters, built from the flags."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from fss_exporter.background import at_once
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.address_states import AddressStates
+from fss_exporter.nfs.address_states import AddressStates, NoTails
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings
@@ -34,12 +34,13 @@ class NfsAgent:
         self._flags, self._mounts = flags, mounts
         self._has_counted = False
         self._counting = None if flags.exact == "off" else kernel_counting(flags, mounts, self._new_reader)
+        tails = NoTails(mounts.p99_objectives) if self._counting is None else self._counting.tails
         accounts = Accounts(
             None if self._counting is None else self._counting.costs,
             flags.series_retention_s,
             most_mounts=flags.max_mounts,
             overrides=mounts.overrides,
-            states=AddressStates(mounts.latency_objectives),
+            states=AddressStates(mounts.latency_objectives, tails),
         )
         read = self._new_reader() if self._counting is None else self._counting.read
         self.ticker = Ticker(read, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
@@ -72,9 +73,10 @@ class NfsAgent:
             return "the first reading of nfs"
         return "" if self.collector.reads_what_was_asked else "the mounts of the host, because it reads its own"
 
-    def judge_by(self, latency_objectives: Mapping[str, float]) -> None:
-        """Judge the latency of requests by these objectives from the next look on, in seconds by class."""
-        self.ticker.accounts.states.stated = latency_objectives
+    def judge_by(self, mounts: MountSettings) -> None:
+        """Judge the latency of requests by the objectives of these settings from the next look on."""
+        states = self.ticker.accounts.states
+        states.stated, states.tails.objectives = mounts.latency_objectives, mounts.p99_objectives
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""

@@ -170,7 +170,7 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
     page = agent.collector.for_readers()
 
     def reload() -> Callable[[], None]:
-        return partial(agent.judge_by, mount_settings(flags.configuration()).latency_objectives)
+        return partial(agent.judge_by, mount_settings(flags.configuration()))
 
     yield Part(
         "nfs",

@@ -7,12 +7,12 @@ host sees a part of the load only, so it says nothing about ceilings.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.operations import METADATA_READ, METADATA_WRITE
 from fss_exporter.model.server_estimate import BUCKETS
-from fss_exporter.model.state import CLIENT_LATENCY, ERRORS, WAIT, Evidence, Judgement, judged
+from fss_exporter.model.state import CLIENT_LATENCY, ERRORS, TAIL, WAIT, Evidence, Judgement, judged
 from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, LEAST_WAIT_SECONDS
 
 Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
@@ -21,7 +21,22 @@ Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "slow", "failing", "hanging", "idle")
 
 # Fewer requests are too few for a share of errors or a mean. In a look of ten seconds this is one request a second.
+# Fewer late requests are too few for a tail.
 LEAST_REQUESTS: Final = 10
+
+
+class JudgedRequests(NamedTuple):
+    """Requests of one class to one address that a p99 objective has judged."""
+
+    requests: int = 0
+    late: int = 0  # took longer than the objective
+
+    def plus(self, other: "JudgedRequests") -> "JudgedRequests":
+        """Add two counts."""
+        return JudgedRequests(self.requests + other.requests, self.late + other.late)
+
+
+NO_TAILS: Final[Mapping[str, JudgedRequests]] = {}
 
 
 @dataclass(slots=True)
@@ -45,6 +60,9 @@ class AddressWork:
     classes: dict[str, ClassWork] = field(default_factory=dict)
     unexpected_errors: int = 0  # errors of operations that do not fail in ordinary work
     longest_wait_seconds: float = 0.0  # without any reply while requests wait
+    tails: Mapping[str, JudgedRequests] = field(
+        default_factory=lambda: NO_TAILS
+    )  # by class, where a p99 objective is stated
 
     @property
     def requests(self) -> int:
@@ -81,6 +99,9 @@ def _evidence(work: AddressWork, stated: Mapping[str, float], *, has_defaults: b
         objective = stated.get(name) or (default_objective(name, of_class) if has_defaults else None)
         if objective and of_class.requests >= LEAST_REQUESTS:
             yield Evidence(CLIENT_LATENCY, _of_host(of_class.mean_rtt_seconds / objective), name)
+    for name, tail in work.tails.items():
+        if tail.late >= LEAST_REQUESTS:
+            yield Evidence(TAIL, _of_host(tail.late / tail.requests), name)
 
 
 def _of_host(value: float) -> KnownFigure:

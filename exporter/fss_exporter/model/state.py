@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from fss_exporter.model.knowledge import Knowledge, KnownFigure
 from fss_exporter.model.thresholds import (
+    LATE_REQUESTS_SHARE,
     LATENCY_CRITICAL_RATIO,
     LATENCY_WARNING_RATIO,
     LEAST_WAIT_SECONDS,
@@ -85,6 +86,11 @@ LATENCY: Final = Subject(
 # Latency of one class on one host, which is never near.
 CLIENT_LATENCY: Final = Subject("latency", "ratio", ((LATENCY_CRITICAL_RATIO, State.SLOW),), "fssclientslow")
 
+# Share of the requests of one class on one host that took longer than their p99 objective.
+TAIL: Final = Subject(
+    "late requests", "ratio", ((LATE_REQUESTS_SHARE, State.SLOW),), "fssclienttailslow", is_good_at_limit=True
+)
+
 _NEAR: Final = ((WARNING_RATIO, State.NEAR),)
 IOPS: Final = Subject("IOPS", "ratio", _NEAR, "fssmounttargetiopshigh")
 READ_BANDWIDTH: Final = Subject("read bandwidth", "ratio", _NEAR, "fssmounttargetreadbandwidthhigh")
@@ -135,15 +141,18 @@ class Evidence:
         least = "at least " if self.is_lower_bound else ""
         match self.subject.name:
             case WAIT.name:
-                return f"no reply for {value:.0f} s"
+                text = f"no reply for {value:.0f} s"
             case ERRORS.name:
-                return f"{100 * value:.1f} % of requests fail"
+                text = f"{100 * value:.1f} % of requests fail"
+            case TAIL.name:
+                text = f"{100 * value:.1f} % of requests{of} take longer than the p99 objective"
             case LIFECYCLE.name:
-                return f"OCI calls it {self.detail}"
+                text = f"OCI calls it {self.detail}"
             case LATENCY.name:
-                return f"latency{of} at {100 * value:.0f} % of the objective"
+                text = f"latency{of} at {100 * value:.0f} % of the objective"
             case name:
-                return f"{name} at {least}{100 * value:.0f} % of the ceiling"
+                text = f"{name} at {least}{100 * value:.0f} % of the ceiling"
+        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +183,7 @@ class Judgement:
 # Every subject by its name.
 SUBJECTS: Final[Mapping[str, Subject]] = {
     subject.name: subject
-    for subject in (LIFECYCLE, WAIT, ERRORS, LATENCY, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
+    for subject in (LIFECYCLE, WAIT, ERRORS, LATENCY, TAIL, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
 }
 
 

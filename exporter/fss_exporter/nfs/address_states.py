@@ -6,9 +6,9 @@ A single tick of a second has too few requests for a mean, and a minute is long 
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
-from fss_exporter.model.client_state import AddressWork, ClassWork, judge_client, verdict_of
+from fss_exporter.model.client_state import NO_TAILS, AddressWork, ClassWork, JudgedRequests, judge_client, verdict_of
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, class_of
 from fss_exporter.model.state import Judgement, State, StateNow
 from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
@@ -16,6 +16,30 @@ from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.totals import AddressTotals
 
 LOOK_SECONDS: Final = 10.0
+
+
+class Tails(Protocol):
+    """What judges each request by a p99 objective.
+
+    Attributes:
+        objectives: stated seconds by class. They can change at any time.
+    """
+
+    objectives: Mapping[str, float]
+
+    def judged(self) -> Mapping[str, Mapping[str, JudgedRequests]]:
+        """Return the requests of the last ten seconds or so by address and class. An address that is not judged is not there."""
+
+
+class NoTails:
+    """An agent that does not know how long each request takes."""
+
+    def __init__(self, objectives: Mapping[str, float]) -> None:
+        self.objectives = objectives
+
+    def judged(self) -> Mapping[str, Mapping[str, JudgedRequests]]:
+        """Return nothing."""
+        return {}
 
 
 class AddressState(NamedTuple):
@@ -30,11 +54,13 @@ class AddressStates:
 
     Attributes:
         stated: latency objectives of the configuration in seconds by class. They can change between two looks.
+        tails: judges each request, where a p99 objective is stated.
         now: the present state by address. An address has none before the end of its first look, unless it hangs.
     """
 
-    def __init__(self, stated: Mapping[str, float] | None = None) -> None:
+    def __init__(self, stated: Mapping[str, float] | None = None, tails: Tails | None = None) -> None:
         self.stated = stated or {}
+        self.tails: Tails = tails or NoTails({})
         self.now: dict[str, AddressState] = {}
         self._work: dict[str, AddressWork] = defaultdict(AddressWork)
         self._judged_until: float | None = None
@@ -102,6 +128,7 @@ class AddressStates:
         """Judge the work of a look so far, and return the judgement."""
         has_defaults = total.io_operations is not None  # only a service with a cost table has default objectives
         work = self._work[address]
+        work.tails = self.tails.judged().get(address, NO_TAILS)
         judgement = judge_client(work, self.stated, has_defaults=has_defaults)
         before = self.now.get(address)
         since = at if before is None or before.judgement.state is not judgement.state else before.since

@@ -152,7 +152,7 @@ class NfsCollector(Collector):
             accounts, network = self._ticker.accounts, self._network.name
             if not network:
                 self.answer = Answer("")
-                return list(_about_ticks(self._ticker.results))
+                return list(_about_ticks(self._ticker.results, self._seen_tails()))
             new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
             self._answered_at = accounts.last_at or 0.0
@@ -172,7 +172,7 @@ class NfsCollector(Collector):
                 family("fss_nfs_sent_bytes_total", [((), accounts.wire.sent_bytes)]),
                 family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
                 *self._objectives(network, superblocks),
-                *_about_ticks(self._ticker.results),
+                *_about_ticks(self._ticker.results, self._seen_tails()),
                 *self._network.families(),
             ]
 
@@ -186,6 +186,14 @@ class NfsCollector(Collector):
         for key in new:
             totals[key].answers += 1
         return new
+
+    def _seen_tails(self) -> "_Coverage":
+        """Return the addresses whose requests a p99 objective should judge, and those of them that it judges."""
+        accounts = self._ticker.accounts
+        if not accounts.states.tails.objectives:
+            return {}
+        mounted = {superblock.key.address for superblock in accounts.superblocks}
+        return {"p99_latency": (len(mounted), len(mounted & accounts.states.tails.judged().keys()))}
 
     def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Metric]:
         stated = self._ticker.accounts.states.stated
@@ -273,7 +281,10 @@ def _states(network: str, accounts: Accounts) -> Iterator[Metric]:
     )
 
 
-def _about_ticks(results: TickResults) -> Iterator[Metric]:
+_Coverage = Mapping[str, tuple[int, int]]  # what an agent should see and what it sees, by part
+
+
+def _about_ticks(results: TickResults, tails: _Coverage) -> Iterator[Metric]:
     reading = results.reading
     yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in results.skipped.items()))
     single = {"fss_nfs_ticks_total": results.ticks, "fss_nfs_tick_interval_seconds": results.interval_s}
@@ -284,16 +295,15 @@ def _about_ticks(results: TickResults) -> Iterator[Metric]:
             "fss_nfs_mounts_filtered": reading.filtered,
             "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
         }
-        yield from _coverage(reading)
+        yield from _coverage(reading, tails)
     yield from (family(name, [((), value)]) for name, value in single.items() if value is not None)
 
 
-def _coverage(reading: Reading) -> Iterator[Metric]:
+def _coverage(reading: Reading, tails: _Coverage) -> Iterator[Metric]:
     """Yield what an agent of a host should see, and what it sees. It knows neither tenancy nor region."""
     if reading.is_of_host is None:
         return
     read = len(reading.superblocks)
-    expected = {"mount_namespace": 1, "mounts": read + reading.unread}
-    seen = {"mount_namespace": int(reading.is_of_host), "mounts": read}
-    yield family("fss_expected", [(("", "", part), float(count)) for part, count in expected.items()])
-    yield family("fss_seen", [(("", "", part), float(count)) for part, count in seen.items()])
+    parts = {"mount_namespace": (1, int(reading.is_of_host)), "mounts": (read + reading.unread, read), **tails}
+    yield family("fss_expected", [(("", "", part), float(expected)) for part, (expected, _) in parts.items()])
+    yield family("fss_seen", [(("", "", part), float(seen)) for part, (_, seen) in parts.items()])

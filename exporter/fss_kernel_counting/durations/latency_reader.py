@@ -3,16 +3,17 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from prometheus_client.core import Metric
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap
 from fss_exporter.background import Worker
 from fss_exporter.cpu_pace import CpuPace
+from fss_exporter.model.client_state import JudgedRequests
 from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.superblocks import Reading
@@ -30,6 +31,7 @@ from fss_kernel_counting.durations.request_durations import (
     BORN,
     FINISHED,
     UNANSWERED,
+    AddressClass,
     RequestTotals,
     duration_tables,
     request_families,
@@ -44,12 +46,36 @@ INTERVAL_SECONDS: Final = 10.0
 LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with very many mounts the agent looks less often
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
+_FRESH_INTERVALS: Final = 3  # an older interval says nothing about now
 _FEWEST_ROWS: Final = 2048
 _ROWS_OF_A_MOUNT: Final = 160  # a busy superblock has 80 to 120 rows
 
 
+class _Interval(NamedTuple):
+    """What a p99 objective has judged between two looks."""
+
+    at: float  # of the second look, seconds of the clock
+    judged: Mapping[
+        str, Mapping[str, JudgedRequests]
+    ]  # by address and class. An address that is not judged is not there
+
+    @classmethod
+    def of(cls, at: float, addresses: Iterable[str], judged: Mapping[AddressClass, JudgedRequests]) -> "_Interval":
+        """Return the interval with these addresses."""
+        by_address: dict[str, dict[str, JudgedRequests]] = {address: {} for address in addresses}
+        for (address, of_class), own in judged.items():
+            if address in by_address:
+                by_address[address][of_class] = own
+        return cls(at, by_address)
+
+
 class LatencyReader:
-    """Count the durations of requests, in a separate loop. `totals` has the counts so far."""
+    """Count the durations of requests, in a separate loop.
+
+    Attributes:
+        totals: the counts so far.
+        objectives: p99 objectives in seconds by class, which judge each request from the next look on.
+    """
 
     def __init__(
         self,
@@ -57,6 +83,7 @@ class LatencyReader:
         sources: Sources,
         address_map: AddressMap = NO_ADDRESSES,
         *,
+        objectives: Mapping[str, float] | None = None,
         rtt: bool = False,
         retention_s: float = RETENTION_SECONDS,
         clock: Callable[[], float] = time.monotonic,
@@ -68,12 +95,14 @@ class LatencyReader:
             read: reads mountstats once. Raises SourceError.
             sources: places of the kernel's files.
             address_map: mount targets behind TLS forwarders.
+            objectives: p99 objectives in seconds by class.
             rtt: whether round-trip times are counted too.
             retention_s: seconds that the totals of an address stay after the last umount, at most.
             clock: seconds that never go back.
             cpu_clock: CPU time of the calling thread, seconds.
         """
         self.totals = RequestTotals()
+        self.objectives = objectives or {}
         self._read = read
         self._sysfs = sources.sysfs
         self._retention_s = retention_s
@@ -82,6 +111,7 @@ class LatencyReader:
         self._owners = Owners({}, {}, None, frozenset())
         self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
         self._agreement = CallAgreement()
+        self._interval = _Interval(0.0, {})
         self._last_seen: dict[str, float] = {}
         self._pace = CpuPace(INTERVAL_SECONDS, LARGEST_CPU_SHARE)
         self._addresses = ClientAddresses(sources.sysfs, address_map)
@@ -108,13 +138,19 @@ class LatencyReader:
 
     def families(self, answer: Answer) -> Iterable[Metric]:
         """Return the metric families of the counts so far."""
-        return request_families(self.totals, answer)
+        return request_families(self.totals, answer, self.objectives)
+
+    def judged(self) -> Mapping[str, Mapping[str, JudgedRequests]]:
+        """Return the requests of the last interval by address and class, unless the interval is long past."""
+        interval = self._interval
+        return interval.judged if self._clock() - interval.at <= _FRESH_INTERVALS * self._interval_s() else {}
 
     def _interval_s(self) -> float:
         return self._pace.interval_s
 
     def _begin_anew(self) -> None:
         self._hidden = {}
+        self._interval = _Interval(0.0, {})
         self.totals = replace(self.totals, active=False)
 
     def _round(self) -> None:
@@ -156,13 +192,22 @@ class LatencyReader:
         checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & present)
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
-        self.totals = self.totals.plus(interval.places, paused, checks)
+        places = {place: own for place, own in interval.places.items() if place[0] not in paused}
+        objectives = self.objectives
+        judged = {
+            place: own.finished.judged(objectives[place[1]]) for place, own in places.items() if place[1] in objectives
+        }
+        self._interval = _Interval.of(self._clock(), self._addresses_now() - paused, judged)
+        self.totals = self.totals.plus(places, judged, paused, checks)
         if session.is_nearly_full:
             log.info("the tables of durations are nearly full and are set up again")
             self._triggers.double()
             self._triggers.end()
             self.totals = self.totals.lost(FULL)
             self._begin_anew()
+
+    def _addresses_now(self) -> frozenset[str]:
+        return frozenset(owner.address for owner in self._owners.superblocks)
 
     def _owners_now(self, session: InstanceTables, reading: Reading) -> Owners:
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
@@ -194,6 +239,7 @@ class LatencyReader:
             counts_unanswered=UNANSWERED in session.names,
             paused=frozenset(),
         )
+        self._interval = _Interval.of(self._clock(), self._addresses_now(), {})
         if self._triggers.session is None:  # closed in the meantime
             self._begin_anew()
 

@@ -9,13 +9,14 @@ Source: kernel/trace/trace_events_hist.c (6.1, 6.12), compared with raw values o
 import errno
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from prometheus_client.core import Metric
 
 from fss_exporter.catalogue import family, histogram
+from fss_exporter.model.client_state import JudgedRequests
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.clients import BIRTHS, CALLS
@@ -80,6 +81,9 @@ def check_latency(tracefs: Tracefs) -> None:
         raise Unavailable(f"{tracefs.root}/events/{CALLS}: no field {min(missing)}. This kernel is too old or too new")
 
 
+_MICROSECONDS: Final = 1_000_000
+
+
 class Durations(NamedTuple):
     """Calls by duration."""
 
@@ -94,6 +98,11 @@ class Durations(NamedTuple):
     def at_most(self, exponent: int) -> int:
         """Return the calls with at most 2^exponent microseconds."""
         return sum(count for edge, count in self.by_exponent.items() if edge <= exponent)
+
+    def judged(self, objective_s: float) -> JudgedRequests:
+        """Judge each call. The kernel counts in classes, so the edge at or above the objective counts as the objective."""
+        exponent = (math.ceil(round(objective_s * _MICROSECONDS, 3)) - 1).bit_length()
+        return JudgedRequests(self.calls, self.calls - self.at_most(exponent))
 
     def plus(self, other: "Durations") -> "Durations":
         """Return the sum of two counts of durations."""
@@ -159,6 +168,7 @@ class RequestTotals:
     """Counts so far. Any thread may read the totals, because each look makes a new record."""
 
     requests: Mapping[AddressClass, Requests] = field(default_factory=dict)  # by address and class
+    judged: Mapping[AddressClass, JudgedRequests] = field(default_factory=dict)  # by a p99 objective
     active: bool = False  # whether the triggers are in place and a first look is taken
     counts_rtt: bool = False  # whether round-trip times are counted
     counts_unanswered: bool = False  # whether requests without a reply are counted
@@ -167,14 +177,22 @@ class RequestTotals:
     failed: Mapping[str, int] = field(default_factory=dict)
 
     def plus(
-        self, added: Mapping[AddressClass, Requests], paused: frozenset[str], failed: Iterable[str]
+        self,
+        added: Mapping[AddressClass, Requests],
+        judged: Mapping[AddressClass, JudgedRequests],
+        paused: frozenset[str],
+        failed: Iterable[str],
     ) -> "RequestTotals":
-        """Return the totals with a further interval, without the requests of `paused` addresses. `failed` are checks."""
-        requests = dict(self.requests)
-        for place, own in added.items():
-            if place[0] not in paused:
-                requests[place] = requests.get(place, NO_REQUESTS).plus(own)
-        return replace(self, requests=requests, paused=paused, failed=Counter(self.failed) + Counter(failed))
+        """Return the totals with the requests of a further interval. `failed` are checks, of `paused` addresses without requests."""
+        requests = {place: self.requests.get(place, NO_REQUESTS).plus(own) for place, own in added.items()}
+        verdicts = {place: self.judged.get(place, JudgedRequests()).plus(own) for place, own in judged.items()}
+        return replace(
+            self,
+            requests={**self.requests, **requests},
+            judged={**self.judged, **verdicts},
+            paused=paused,
+            failed=Counter(self.failed) + Counter(failed),
+        )
 
     def lost(self, check: str) -> "RequestTotals":
         """Return the totals with a further interval without a valid count."""
@@ -183,14 +201,16 @@ class RequestTotals:
     def without(self, addresses: Iterable[str]) -> "RequestTotals":
         """Return the totals without addresses that are no longer known."""
         gone = frozenset(addresses)
-        return replace(self, requests={place: own for place, own in self.requests.items() if place[0] not in gone})
+        return replace(
+            self,
+            requests={place: own for place, own in self.requests.items() if place[0] not in gone},
+            judged={place: own for place, own in self.judged.items() if place[0] not in gone},
+        )
 
 
 # Edges of the histograms: 2^8 microseconds (0.256 ms) to 2^24 (16.8 s). The default objectives of 10, 15, 20, 50 and 80 ms
 # lie between the edges 8.2, 16.4, 32.8, 65.5 and 131 ms.
 EXPONENTS: Final = range(8, 25)
-
-_MICROSECONDS: Final = 1_000_000
 
 
 def edge_seconds(exponent: int) -> float:
@@ -198,24 +218,37 @@ def edge_seconds(exponent: int) -> float:
     return 2.0**exponent / _MICROSECONDS
 
 
-def request_families(totals: RequestTotals, answer: Answer) -> Iterator[Metric]:
-    """Return families of the durations of requests. Each address has every class and edge, from zero on."""
+def request_families(totals: RequestTotals, answer: Answer, objectives: Container[str] = ()) -> Iterator[Metric]:
+    """Return families of the durations of requests. Each address has every class and edge, from zero on.
+
+    `objectives` are the classes with a p99 objective.
+    """
     finished, answered, unanswered = [], [], []
+    judged: list[tuple[Sequence[str], float]] = []
     for address in sorted(answer.addresses) if totals.active else ():
         for of_class in () if address in totals.paused else OPERATION_CLASSES:
             labels = (answer.network, address, of_class)
             is_new = address in answer.at_zero
             requests = NO_REQUESTS if is_new else totals.requests.get((address, of_class), NO_REQUESTS)
             finished.append(_buckets(labels, requests.finished))
+            if of_class in objectives:
+                judged += _verdicts(
+                    labels, JudgedRequests() if is_new else totals.judged.get((address, of_class), JudgedRequests())
+                )
             if totals.counts_rtt:
                 answered.append(_buckets(labels, requests.answered))
             if totals.counts_unanswered:
                 unanswered.append((labels, requests.unanswered))
     yield histogram("fss_client_request_duration_seconds", finished)
     yield histogram("fss_client_request_rtt_seconds", answered)
+    yield family("fss_client_judged_requests_total", judged)
     yield family("fss_client_requests_without_reply_total", unanswered)
     yield family("fss_nfs_latency_active", [((), float(totals.active))])
     yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+
+
+def _verdicts(labels: tuple[str, ...], judged: JudgedRequests) -> Sequence[tuple[Sequence[str], float]]:
+    return [((*labels, "good"), judged.requests - judged.late), ((*labels, "bad"), judged.late)]
 
 
 def _buckets(labels: Sequence[str], requests: Durations) -> tuple[Sequence[str], Sequence[tuple[float, float]], float]:

@@ -127,16 +127,24 @@ def objectives(source: Source | None) -> set[float]:
     return {sample.value for family in families for sample in family.samples}
 
 
+def parts_expected(source: Source | None) -> set[str]:
+    assert source is not None
+    return {
+        sample.labels["part"] for made in source.collect() if made.name == "fss_expected" for sample in made.samples
+    }
+
+
 def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None:
     config, proc = tmp_path / "fss-exporter.yml", ROOT / "tests/fixtures/procfs/first"
     config.write_text("latency_objectives: {metadata: 8ms}\n")
     settings, agent = parts_of(ServeFlags(config_file=config, procfs=proc, pid="1", metadata_url=""))
     agent.start()
     try:
-        config.write_text("latency_objectives: {metadata: 5ms}\n")
+        config.write_text("latency_objectives: {metadata: 5ms, p99: {read: 50ms}}\n")
         for put_in_force in [part.reload() for part in (settings, agent)]:
             put_in_force()
         for source in (agent.source, agent.page_source):
             assert wait_for(partial(objectives, source), "the first reading") == {0.005}
+            assert "p99_latency" in parts_expected(source)
     finally:
         agent.stop()

@@ -10,6 +10,7 @@ from fss_exporter.model.client_state import (
     VERDICTS,
     AddressWork,
     ClassWork,
+    JudgedRequests,
     default_objective,
     judge_client,
     verdict_of,
@@ -63,6 +64,31 @@ def test_a_service_without_default_objectives_is_slow_only_beyond_a_stated_one()
 
 def test_a_stated_objective_replaces_the_default_one() -> None:
     assert verdict_on(work(rtt_ms=40), {"metadata_read": 0.05}) == "fine"
+
+
+@pytest.mark.parametrize(
+    ("requests", "late", "verdict"),
+    [
+        (10_000, 200, "slow"),
+        (10_000, 100, "fine"),
+        (500, LEAST_REQUESTS - 1, "fine"),
+        (500, LEAST_REQUESTS, "slow"),
+        (0, 0, "fine"),
+    ],
+)
+def test_more_than_one_request_in_a_hundred_beyond_the_p99_objective_is_slow_though_the_mean_is_fine(
+    requests: int, late: int, verdict: str
+) -> None:
+    seen = work(10_000)
+    seen.tails = {"read": JudgedRequests(requests, late)}
+    assert verdict_on(seen, {}) == verdict
+
+
+def test_late_requests_are_told_as_a_share_of_their_class() -> None:
+    seen = work(10_000)
+    seen.tails = {"read": JudgedRequests(10_000, 200), "metadata_read": JudgedRequests(10_000, 50)}
+    (reason,) = judge_client(seen, {}, has_defaults=True).reasons
+    assert reason.text == "2.0 % of requests of read take longer than the p99 objective"
 
 
 @pytest.mark.parametrize(

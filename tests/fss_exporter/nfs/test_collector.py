@@ -2,8 +2,9 @@
 
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from tests.fss_exporter.nfs.records import OPTIONS, Names, mountinfo, mountstats
@@ -12,6 +13,7 @@ from tools.golden import GOLDEN, scrape
 
 from fss_exporter.catalogue import CLIENT, EXPORTER
 from fss_exporter.errors import SourceError
+from fss_exporter.model.client_state import JudgedRequests
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mount_services import Claim, Services
@@ -91,6 +93,29 @@ def test_a_mount_without_a_readable_record_is_expected_and_not_seen() -> None:
 
     assert ({"tenancy": "", "region": "", "part": "mounts"}, 1) in exported["fss_expected"]
     assert ({"tenancy": "", "region": "", "part": "mounts"}, 0) in exported["fss_seen"]
+
+
+@pytest.mark.parametrize(
+    ("objectives", "judged", "coverage"),
+    [
+        ({}, {}, {}),
+        ({"read": 0.05}, {}, {"fss_expected": 1, "fss_seen": 0}),
+        ({"read": 0.05}, {"10.0.0.9": {}}, {"fss_expected": 1, "fss_seen": 0}),
+        ({"read": 0.05}, {"10.0.0.3": {}}, {"fss_expected": 1, "fss_seen": 1}),
+    ],
+    ids=["no objective", "no exact mode", "durations paused", "judged"],
+)
+def test_an_address_whose_requests_no_p99_objective_can_judge_is_expected_and_not_seen(
+    objectives: Mapping[str, float], judged: Mapping[str, Mapping[str, JudgedRequests]], coverage: Mapping[str, float]
+) -> None:
+    ticker = _ticked(replace(reading(), is_of_host=True))
+    ticker.accounts.states.tails = SimpleNamespace(objectives=objectives, judged=lambda: judged)
+    exported = families(NfsCollector(ticker))
+    parts = {"tenancy": "", "region": "", "part": "p99_latency"}
+
+    assert {
+        name: value for name in ("fss_expected", "fss_seen") for labels, value in exported[name] if labels == parts
+    } == coverage
 
 
 def test_no_series_is_exported_twice() -> None:
@@ -337,3 +362,10 @@ def test_of_objectives_by_size_the_largest_counts_for_the_class() -> None:
         "metadata_write": 0.005,
     }
     assert mount_settings(None).latency_objectives == {}
+
+
+def test_a_p99_objective_of_metadata_holds_for_both_classes_and_none_is_set_by_default() -> None:
+    settings = Settings.model_validate({"latency_objectives": {"p99": {"write": "0.2s", "metadata": "50ms"}}})
+
+    assert mount_settings(settings).p99_objectives == {"write": 0.2, "metadata_read": 0.05, "metadata_write": 0.05}
+    assert mount_settings(Settings()).p99_objectives == mount_settings(None).p99_objectives == {}

@@ -28,7 +28,14 @@ class Call:
 
 
 class LatencyHost:
-    def __init__(self, sysfs: Path, *mounts: Mount, kernel: Kernel | None = None, rtt: bool = False) -> None:
+    def __init__(
+        self,
+        sysfs: Path,
+        *mounts: Mount,
+        kernel: Kernel | None = None,
+        rtt: bool = False,
+        p99: Mapping[str, float] | None = None,
+    ) -> None:
         self.kernel = kernel or Kernel()
         self.mounts = list(mounts)
         self.now = 0.0
@@ -38,6 +45,7 @@ class LatencyHost:
         self.reader = LatencyReader(
             self._read,
             Sources(tracefs=(ROOT,), sysfs=sysfs, files=self.kernel),
+            objectives=p99,
             rtt=rtt,
             clock=lambda: self.now,
             cpu_clock=lambda: self.cpu_s,
@@ -108,9 +116,11 @@ class LatencyHost:
         return reading
 
 
-def ready(sysfs: Path, *mounts: Mount, kernel: Kernel | None = None, rtt: bool = False) -> LatencyHost:
+def ready(
+    sysfs: Path, *mounts: Mount, kernel: Kernel | None = None, rtt: bool = False, p99: Mapping[str, float] | None = None
+) -> LatencyHost:
     """A host with a client for each mount, numbered as the mount, whose triggers are set and whose first look is taken."""
-    host = LatencyHost(sysfs, *(mounts or (Mount(40),)), kernel=kernel, rtt=rtt)
+    host = LatencyHost(sysfs, *(mounts or (Mount(40),)), kernel=kernel, rtt=rtt, p99=p99)
     for mount in host.mounts:
         host.born(mount.number, mount.address)
     host.tick()

@@ -128,10 +128,22 @@ class LimitOverrides(_Section):
 
 
 class LimitSettings(_Section):
-    """Limits by shape, and by mount target (OCID or display name). The limit of a mount target wins."""
+    """Limits by shape, and by mount target (OCID or display name). The limit of a mount target wins.
 
+    `limits: observed` is short for `observed: true`.
+    """
+
+    # whether the ceiling that the poller observed replaces the limit of the shape
+    observed: bool = False
     shapes: dict[types.Shape, LimitOverrides] = Field(default_factory=dict)
     mount_targets: dict[types.Name, LimitOverrides] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _spelt_out(cls, given: object) -> object:
+        if isinstance(given, str) and given != "observed":
+            raise ValueError("should be a mapping, or observed")
+        return {"observed": True} if given == "observed" else given
 
     def of_shape(self, name: str, published: Limits) -> Limits:
         """Return the published limits of a shape, with those of the file in their place."""

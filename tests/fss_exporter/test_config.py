@@ -72,6 +72,8 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  endpoint: ftp://x\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoint: 'https://user:secret@x'\n", "line 2: oci.endpoint: must be a URL"),
         ("oci:\n  endpoints:\n    identity: 'https://x/{realm}'\n", "line 3: oci.endpoints.identity: must be a URL"),
+        ("limits: seen\n", "line 1: limits: should be a mapping, or observed"),
+        ("limits:\n  observed: 3\n", "line 2: limits.observed: "),
         ("limits:\n  shapes:\n    hpmt-2O:\n      iops: 1\n", "line 3: limits.shapes.hpmt-2O: must be a shape"),
         ("limits:\n  shapes:\n    hpmt-20:\n      iops: 0\n", "line 4: limits.shapes.hpmt-20.iops: should be greater"),
         (
@@ -228,6 +230,15 @@ def test_durations_are_seconds_or_text_with_a_unit(path: Path, text: str, second
 def test_a_ceiling_that_is_null_is_given_and_one_that_is_absent_is_not(path: Path) -> None:
     path.write_text("limits:\n  shapes:\n    standard:\n      iops: null\n      connections: 64\n")
     assert load(path).limits.shapes["standard"].given == {"iops": None, "connections": 64.0}
+
+
+def test_observed_limits_have_a_short_form(path: Path) -> None:
+    path.write_text("limits: observed\n")
+    short = load(path).limits
+    path.write_text("limits:\n  observed: true\n  mount_targets:\n    mt-home: {iops: 80000}\n")
+    assert short.observed
+    assert load(path).limits.observed
+    assert not Settings().limits.observed
 
 
 def test_mistakes_in_limits_and_objectives_are_reported_together(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.frame import Section, console_link, dashboard, query_variable
-from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines
+from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines, observed_ceiling
 from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
 from tools.dashboards.mount_target_shapes import SHAPES_TABLE, USD_PER_GB
 from tools.dashboards.operations import busiest_operations, cost_by_class
@@ -118,7 +118,7 @@ _IOPS = graph(
     "IOPS by source, against the ceiling",
     "I/O operations per second. Measured is the figure of OCI, where the tenancy has it. The estimates follow the cost table, and the band is "
     "the least and the most they can be. The estimate from OCI misses operations that OCI does not publish. The estimate from clients misses "
-    "clients without an agent. Both can only be too low.",
+    "clients without an agent. Both can only be too low. The observed ceiling is where the load stood still while latency rose.",
     Query(f"max(fss_mount_target_iops{{{THIS}}})", _MEASURED),
     Query(f"max(fss_mount_target_estimated_iops{{{THIS}}})", _OCI),
     Query(f"max(fss_mount_target_estimated_iops_lower_bound{{{THIS}}})", _BOUNDS[_OCI][0]),
@@ -128,6 +128,7 @@ _IOPS = graph(
     Query(_bound_from_clients("upper"), _BOUNDS[_FROM_CLIENTS][1]),
     Query(f"max(fss_mount_target_iops{{{THIS}}} offset 1w)", WEEK_AGO),
     *ceiling("fss_mount_target_iops_limit", THIS, WARNING_RATIO),
+    observed_ceiling("iops"),
     unit="iops",
     overrides=[
         line(_MEASURED, "blue"),

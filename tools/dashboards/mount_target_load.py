@@ -14,11 +14,17 @@ ADDRESS = 'network="$mount_network", address="$mount_address", address!=""'
 """Series of the clients of the mount target. What OCI says of others has no address, and a mount target without one would find it."""
 
 
+def observed_ceiling(what: str) -> Query:
+    """The ceiling that the poller observed."""
+    return Query(f"max(fss_mount_target_observed_{what}_limit{{{THIS}}})", "observed ceiling")
+
+
 def ceiling_lines() -> list[Json]:
     """Colours of a ceiling and its warning line."""
     return [
         line("ceiling", "red", dashed=True),
         line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True, legend=False),
+        line("observed ceiling", "dark-red", dashed=True),
     ]
 
 
@@ -53,6 +59,7 @@ def _bandwidth(kind: str, advice: str) -> Panel:
         Query(f"max({gauge})", kind),
         Query(f"max({gauge} offset 1w)", WEEK_AGO),
         *ceiling(f"fss_mount_target_{kind}_bytes_per_second_limit", THIS, WARNING_RATIO),
+        observed_ceiling(f"{kind}_bytes_per_second"),
         unit="Bps",
         overrides=[line(kind, "blue"), line(WEEK_AGO, "text", dashed=True), *ceiling_lines()],
         width=12,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from statistics import fmean, median
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 MINUTE: Final = 60  # seconds
 WINDOW_MINUTES: Final = 180
@@ -38,8 +38,6 @@ _WEEK: Final = 7 * 86_400
 
 Reason = Literal["", "too few minutes", "the load moved", "latency did not rise", "more was served"]
 """Why there is no observed ceiling. Empty if there is one."""
-
-Name = TypeVar("Name", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +141,19 @@ def plateaus(minutes: Sequence[LoadMinute]) -> tuple[tuple[Plateau, ...], Reason
     return found, "" if found else "latency did not rise" if runs else "the load moved"
 
 
-def bottlenecks(records: Mapping[Name, LoadRecord], stated: Mapping[Name, float | None]) -> None:
+def bottlenecks(records: Mapping[str, LoadRecord], stated: Mapping[str, float | None]) -> None:
     """Where several resources of a mount target stood still at one time, leave only the one that is nearest to its stated ceiling.
 
     The other ones stood still because the requests are the same. A resource without a stated ceiling comes last.
     """
 
-    def share(place: tuple[Name, Plateau]) -> float:
+    def share(place: tuple[str, Plateau]) -> float:
         name, plateau = place
         limit = stated.get(name)
         return plateau.height / limit if limit else 0.0
 
     places = [(name, plateau) for name, record in records.items() for plateau in record.plateaus]
-    kept: list[tuple[Name, Plateau]] = []
+    kept: list[tuple[str, Plateau]] = []
     for name, plateau in sorted(places, key=share, reverse=True):
         if not any(plateau.overlaps(other) for of, other in kept if of != name):
             kept.append((name, plateau))

@@ -167,7 +167,9 @@ def _region_rows(
         yield from coverage_rows(region)
         inventory = region.inventory.inventory
         if inventory is not None:
-            yield from inventory_rows(region.region, inventory, places, settings)
+            targets = region.poll.targets if region.poll else {}
+            observed = {target: figures.observed_limits for target, figures in targets.items()}
+            yield from inventory_rows(region.region, inventory, places, settings, observed)
             oldest = _oci_time(region.poll, now) - settings.oci.stale_after
             yield from service_rows(region.region, inventory, _measured_limits(region.poll, oldest))
             yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now), times)

@@ -157,7 +157,7 @@ def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counte
     places = joined_places([("eu", here, Settings())])
     addresses = {name: place.address for name, place in places.items()}
     assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": ""}
-    rows = dict(inventory_rows("eu", here, places, Settings()))
+    rows = dict(inventory_rows("eu", here, places, Settings(), {}))
     assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 2)]
 
 
@@ -212,7 +212,7 @@ def test_an_unknown_fact_has_no_series() -> None:
     inventory, _ = built(
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
-    named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings())
+    named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {})
     rows = {name: [row for row in named if row[1] is not None] for name, named in named_rows}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
@@ -224,7 +224,7 @@ def test_two_exports_that_look_alike_are_one_series() -> None:
     """An export that is deleted and made anew is listed twice for a while."""
     exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
     inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    rows = dict(inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings()))
+    rows = dict(inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {}))
     assert len(list(rows["fss_export_info"])) == 1
 
 
@@ -236,6 +236,19 @@ def test_ceilings_of_a_mount_target_win_over_those_of_its_shape_and_null_takes_o
     }
     expected = Limits(4.0, None, STANDARD.limits.write_bytes_per_second, 2.0, 4096)
     assert limits_of(inventory.mount_targets["mt"], load(None, {"limits": limits})) == expected
+
+
+def test_an_observed_ceiling_wins_over_that_of_the_shape_where_the_configuration_says_so() -> None:
+    inventory, _ = built(mount_targets=[target("mt")])
+    limits = {"shapes": {"standard": {"iops": 1.0}}, "mount_targets": {"mt": {"read_bytes_per_second": 3.0}}}
+    seen = {"iops": 43_000.0, "read_bytes_per_second": 7e8}
+
+    def of(**further: bool) -> Limits:
+        return limits_of(inventory.mount_targets["mt"], load(None, {"limits": limits | further}), seen)
+
+    assert of().iops == 1.0
+    assert of(observed=True).iops == 43_000.0
+    assert of(observed=True).read_bytes_per_second == 3.0
 
 
 TREE = {"ocid1.compartment.oc1..a": "a", "b1": "b", "b2": "b"}

@@ -54,6 +54,12 @@ def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[
         "fss_mount_target_pending_shape_info",  # no shape is about to change
         "fss_oci_permission_missing",  # nothing is refused
         "fss_oci_failed_calls",  # nothing fails
+        "fss_mount_target_observed_iops_limit",  # no load stood still
+        "fss_mount_target_observed_read_bytes_per_second_limit",
+        "fss_mount_target_observed_write_bytes_per_second_limit",
+        "fss_mount_target_observed_limit_plateaus",
+        "fss_mount_target_observed_limit_minutes",
+        "fss_mount_target_observed_limit_timestamp_seconds",
     }
 
 

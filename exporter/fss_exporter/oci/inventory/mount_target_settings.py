@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits and objectives of one mount target: published or assumed figures, replaced by the configuration. Pure.
 
-The last figure found wins, in this order: shape or default, display name of the mount target, OCID of the mount target.
+The last figure found wins, in this order: shape or default, observed ceiling with `limits: observed`, display name of the mount
+target, OCID of the mount target.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from fss_exporter.model.limits import Limits, shape_of
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Settings
 
+_NONE_OBSERVED: Final[Mapping[str, float]] = MappingProxyType({})
 
-def limits_of(target: MountTarget, settings: Settings) -> Limits:
-    """Return the limits of a mount target. A field is None without a known limit."""
+
+def limits_of(target: MountTarget, settings: Settings, observed: Mapping[str, float] = _NONE_OBSERVED) -> Limits:
+    """Return the limits of a mount target. A field is None without a known limit. `observed` are ceilings by field."""
     shape, given = shape_of(target.observed_throughput_gbps), settings.limits
-    return replace(given.of_shape(shape.name, shape.limits), **_of_target(given.mount_targets, target))
+    replaced = {**(observed if given.observed else {}), **_of_target(given.mount_targets, target)}
+    return replace(given.of_shape(shape.name, shape.limits), **replaced)
 
 
 def latency_objectives_of(target: MountTarget, settings: Settings) -> dict[tuple[str, str], float]:

@@ -12,6 +12,8 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from fss_exporter.model.observed_ceiling import LoadRecord
+
 MINUTE: Final = 60  # seconds
 
 FURTHEST_MINUTES: Final = 180  # after an outage, the minutes of the last three hours are caught up on
@@ -117,17 +119,31 @@ def forget_gone(tallies: Tallies, known: Container[str], now_minute: int) -> Non
         del tallies[key]
 
 
+@dataclass(slots=True)
+class ObservedLoads:
+    """What is kept over weeks of the loads of one mount target, to find its ceilings."""
+
+    shape: str  # name of the shape that the mount target had
+    resources: dict[str, LoadRecord] = field(default_factory=dict)
+
+    def of(self, resource: str) -> LoadRecord:
+        """Return the record of a resource, a new one at the first time."""
+        return self.resources.setdefault(resource, LoadRecord())
+
+
 class Ledger:
     """What is counted in one region: a tally of each series, by name of the metric.
 
     Attributes:
         start: minutes that end at or before this, epoch seconds, are in no tally.
         answered: newest minute of the last answered query by name of the OCI metric, epoch seconds.
+        observed: loads of the last weeks by OCID of the mount target.
     """
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.answered: dict[str, int] = {}
+        self.observed: dict[str, ObservedLoads] = {}
         self._tallies: dict[str, Tallies] = {}
 
     def forget_after(self, now_minute: int) -> None:

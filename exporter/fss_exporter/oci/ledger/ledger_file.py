@@ -18,7 +18,16 @@ import msgspec
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, Ledger, Minutes, Tally
+from fss_exporter.model.observed_ceiling import LoadRecord
+from fss_exporter.oci.ledger import (
+    FURTHEST_MINUTES,
+    GIVE_UP_MINUTES,
+    MINUTE,
+    Ledger,
+    Minutes,
+    ObservedLoads,
+    Tally,
+)
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
@@ -44,6 +53,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
     start: int
     answered: dict[str, int]
     tallies: dict[str, list[_Tally]]
+    observed: dict[str, ObservedLoads] = {}
 
 
 def dump(ledger: Ledger, place: str) -> bytes:
@@ -55,7 +65,7 @@ def dump(ledger: Ledger, place: str) -> bytes:
         ]
         for name, of_metric in ledger.by_metric()
     }
-    return msgspec.json.encode(_Document(_VERSION, place, ledger.start, ledger.answered, tallies))
+    return msgspec.json.encode(_Document(_VERSION, place, ledger.start, ledger.answered, tallies, ledger.observed))
 
 
 def load(content: bytes, place: str) -> Ledger:
@@ -82,7 +92,18 @@ def load(content: bytes, place: str) -> Ledger:
             if not tally.key:
                 raise ValueError(f"a tally of no resource in {name}")
             tallies[tally.key] = Tally(Minutes(tally.floor, taken), tally.totals, tally.held_back)
+    for target, loads in document.observed.items():
+        if not all(_is_possible(record) for record in loads.resources.values()):
+            raise ValueError(f"an impossible load of {target}")
+    ledger.observed = document.observed
     return ledger
+
+
+def _is_possible(record: LoadRecord) -> bool:
+    loads = (*record.served.values(), *(plateau.height for plateau in record.plateaus))
+    return all(0 <= load < _LARGEST for load in loads) and all(
+        0 <= plateau.began < plateau.ended for plateau in record.plateaus
+    )
 
 
 class LedgerFile:

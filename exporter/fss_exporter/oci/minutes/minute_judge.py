@@ -13,7 +13,9 @@ from typing import Final
 
 from fss_exporter.model import minute_verdict
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import shape_of
 from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, RequestKind, RequestStream, Served
+from fss_exporter.model.observed_ceiling import ObservedCeiling, Reason
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of, limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
@@ -52,6 +54,7 @@ from fss_exporter.oci.minutes.load_history import (
 )
 from fss_exporter.oci.minutes.mount_target_estimates import estimate
 from fss_exporter.oci.minutes.near_ceiling_minutes import NearCeilingMinutes
+from fss_exporter.oci.minutes.observed_ceilings import ObservedCeilings, observed_limits
 from fss_exporter.oci.minutes.open_minutes import OpenMinutes, is_reported, without_latency
 from fss_exporter.settings import Settings
 
@@ -100,6 +103,13 @@ class TargetFigures:
     estimated_operations: float | None = None  # estimated I/O operations of all counted minutes
     # counted minutes at or above a level of a ceiling, by resource and level
     near_ceiling_minutes: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # the observed ceiling of each resource, or why there is none
+    observed: Mapping[Resource, ObservedCeiling | Reason] = field(default_factory=dict)
+
+    @property
+    def observed_limits(self) -> Mapping[str, float]:
+        """The observed ceilings by field of `Limits`."""
+        return observed_limits(self.observed)
 
 
 @dataclass(slots=True)
@@ -129,6 +139,7 @@ class MinuteJudge:
         self._awaited: Mapping[str, int] = {}
         self._history = LoadHistory()
         self._near_ceiling = NearCeilingMinutes(ledger)
+        self._observed = ObservedCeilings(ledger)
         self._targets: dict[str, _TargetState] = {}
         self._verdicts: Tallies = self._ledger.tallies("verdicts")
         self._operations: Tallies = self._ledger.tallies("estimated operations")
@@ -168,10 +179,21 @@ class MinuteJudge:
                 else:
                     self._judge(target.id, state, minute, self._minute(target, minute, missing))
         self._awaited = waits
-        settings = self._settings()
-        limits = {target.id: limits_of(target, settings) for target in inventory.mount_targets.values()}
-        self._near_ceiling.count(limits, now_minute, has_measured_iops=IOPS in answered)
+        self._compare(inventory, answered, now_minute)
         self._forget(inventory.mount_targets, now_minute)
+
+    def _compare(self, inventory: Inventory, answered: Mapping[str, int], now_minute: int) -> None:
+        """Compare the loads with the ceilings, and look for the true ceilings."""
+        settings, targets = self._settings(), inventory.mount_targets.values()
+        stated = {
+            target.id: (shape_of(target.observed_throughput_gbps).name, limits_of(target, settings))
+            for target in targets
+        }
+        self._observed.look(stated, now_minute)
+        limits = {
+            target.id: limits_of(target, settings, observed_limits(self._observed.of(target.id))) for target in targets
+        }
+        self._near_ceiling.count(limits, now_minute, has_measured_iops=IOPS in answered)
 
     def figures(self) -> Mapping[str, TargetFigures]:
         """Return the figures by OCID of the mount target."""
@@ -186,6 +208,7 @@ class MinuteJudge:
                 state.estimate,
                 operations.totals[""] if operations else None,
                 self._near_ceiling.of(target),
+                self._observed.of(target),
             )
         return figures
 
@@ -196,6 +219,7 @@ class MinuteJudge:
     def _add_load(self, target: str, resource: Resource, source: Source, points: Points) -> None:
         self._history.add(target, resource, source, points)
         self._near_ceiling.add(target, resource, source, points)
+        self._observed.add(target, resource, source, points)
 
     def _estimate(self, target: str, state: _TargetState, answered: Mapping[str, int], now_minute: int) -> None:
         """Estimate the minutes in which all requests are known."""
@@ -267,6 +291,7 @@ class MinuteJudge:
             return
         for objective, verdict_of in OBJECTIVES.items():
             tally.totals[_joined(objective, verdict_of(judged))] += 1
+        self._observed.judged(target, minute, judged)
         if judged.requests is not None:
             state.latencies[minute] = minute_verdict.by_kind(judged)
         if state.judged is None or state.judged.minute < minute:

@@ -77,7 +77,7 @@ def points_of(region: RegionSnapshot, settings: Settings) -> Iterator[PublishedP
         target = inventory.mount_targets.get(ocid)
         if target is None:
             continue
-        limits = limits_of(target, settings)
+        limits = limits_of(target, settings, figures.observed_limits)
         for load in figures.loads:
             limit: float | None = getattr(limits, CEILINGS[load.resource])
             if limit:

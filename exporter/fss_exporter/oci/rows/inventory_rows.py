@@ -18,12 +18,19 @@ _INFO: Final = 1.0
 
 
 def inventory_rows(
-    region: str, inventory: Inventory, places: Mapping[str, NetworkAddress], settings: Settings
+    region: str,
+    inventory: Inventory,
+    places: Mapping[str, NetworkAddress],
+    settings: Settings,
+    observed: Mapping[str, Mapping[str, float]],
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield the rows of every inventory metric, by exported name. `places` are those of `joined_places`."""
+    """Yield the rows of every inventory metric, by exported name. `places` are those of `joined_places`.
+
+    `observed` are the observed ceilings by field of `Limits`, by OCID of the mount target.
+    """
     yield from _infos(region, inventory, places)
     yield from _figures(region, inventory)
-    yield from _limits_and_objectives(region, inventory, settings)
+    yield from _limits_and_objectives(region, inventory, settings, observed)
     counts, most = inventory.mount_target_counts, inventory.mount_target_limits
     yield "fss_oci_mount_targets", [((region, domain), number) for domain, number in counts.items()]
     yield "fss_oci_mount_targets_limit", [((region, domain), limit) for domain, limit in most.items()]
@@ -56,9 +63,11 @@ def joined_places(inventories: Iterable[tuple[str, Inventory, Settings]]) -> Map
     return {ocid: place if place in joined else place._replace(address="") for ocid, place in places.items()}
 
 
-def _limits_and_objectives(region: str, inventory: Inventory, settings: Settings) -> Iterator[tuple[str, Rows]]:
+def _limits_and_objectives(
+    region: str, inventory: Inventory, settings: Settings, observed: Mapping[str, Mapping[str, float]]
+) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
-    limits = [(labels, limits_of(target, settings)) for labels, target in targets]
+    limits = [(labels, limits_of(target, settings, observed.get(target.id, {}))) for labels, target in targets]
     for what in LimitOverrides.model_fields:  # the ceilings of mount targets
         yield f"fss_mount_target_{what}_limit", [(labels, getattr(limit, what)) for labels, limit in limits]
     latencies = [

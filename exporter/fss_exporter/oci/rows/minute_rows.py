@@ -3,11 +3,13 @@
 
 from collections.abc import Iterable, Iterator
 
+from fss_exporter.model.observed_ceiling import ObservedCeiling
 from fss_exporter.model.state import State
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS
+from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS, Resource
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
+from fss_exporter.oci.minutes.observed_ceilings import OBSERVED
 from fss_exporter.oci.rows.inventory_rows import Rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes, judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot
@@ -50,6 +52,7 @@ def minute_rows(
         ],
     )
     yield from _load_rows(polled, settings, now)
+    yield from _observed_rows(polled, settings)
     yield from _state_rows(region, settings, now, times)
     yield (
         "fss_mount_target_estimated_io_operations_total",
@@ -91,11 +94,31 @@ def _state_rows(
     yield "fss_mount_target_state_evidence_ratio", reasons
 
 
+def _observed_rows(polled: Iterable[_Polled], settings: Settings) -> Iterator[tuple[str, Rows]]:
+    """Yield the rows of the observed ceilings. What was not observed has a row only where the configuration wants to use it."""
+    values: dict[Resource, list[tuple[tuple[str, ...], float]]] = {resource: [] for resource in OBSERVED}
+    plateaus, minutes, newest = [], [], []
+    for labels, _, figures in polled:
+        for resource, found in figures.observed.items():
+            if isinstance(found, ObservedCeiling):
+                values[resource].append((labels, found.value))
+                plateaus.append(((*labels, resource, ""), found.plateaus))
+                minutes.append(((*labels, resource), found.minutes))
+                newest.append(((*labels, resource), found.newest))
+            elif settings.limits.observed:
+                plateaus.append(((*labels, resource, found), 0))
+    for resource, rows in values.items():
+        yield f"fss_mount_target_observed_{CEILINGS[resource]}_limit", rows
+    yield "fss_mount_target_observed_limit_plateaus", plateaus
+    yield "fss_mount_target_observed_limit_minutes", minutes
+    yield "fss_mount_target_observed_limit_timestamp_seconds", newest
+
+
 def _load_rows(polled: Iterable[_Polled], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of the newest loads with a ceiling, and of their ages."""
     ratios, ages = [], []
     for labels, target, figures in polled:
-        limits = limits_of(target, settings)
+        limits = limits_of(target, settings, figures.observed_limits)
         for load in figures.loads:
             limit = getattr(limits, CEILINGS[load.resource])
             if limit and load.minute >= now - KEPT_SECONDS:

@@ -51,7 +51,9 @@ def judged_mount_targets(
 
     for key, target in inventory.mount_targets.items():
         if key in poll.targets:
-            yield target, judge_mount_target(target, poll.targets[key], limits_of(target, settings), now, name_of)
+            figures = poll.targets[key]
+            limits = limits_of(target, settings, figures.observed_limits)
+            yield target, judge_mount_target(target, figures, limits, now, name_of)
 
 
 def judge_mount_target(

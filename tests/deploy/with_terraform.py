@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fss_toolbox.plan.test_placed_lines import fleet
 from tests.processes import require
 from tests.prompt import ROOT, ask
 
@@ -17,6 +18,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack
 from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.plan.placed_lines import terraform as terraform_of
 
 PACK = pack.load(ROOT / "mql" / "templates" / "alarms")
 FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))
@@ -45,6 +47,15 @@ def test_the_module_is_formatted() -> None:
 )
 def test_terraform_fmt_leaves_the_rendered_file_alone(tmp_path: Path, flags: list[str]) -> None:
     assert ask("alarms", "render", "--format", "terraform", "--output", tmp_path, *flags).code == 0
+    assert terraform("fmt", "-check", folder=tmp_path) == ""
+
+
+def test_terraform_fmt_leaves_the_lines_of_a_placement_alone(tmp_path: Path) -> None:
+    """And so parses them. Without the provider, terraform validates no arguments: tests/fss_toolbox/plan/test_placed_lines.py does."""
+    path = '/${file("/etc/passwd")}%{ if true }"\\\n'
+    hostile = fleet(addresses={"new-1": "10.0.0.9"}, path=path, domain='AD"\n}')
+    for number, each in enumerate((fleet(), hostile)):
+        (tmp_path / f"placement_{number}.tf").write_text(terraform_of(each))
     assert terraform("fmt", "-check", folder=tmp_path) == ""
 
 

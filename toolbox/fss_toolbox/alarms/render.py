@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from fss_toolbox.alarms.pack import Alarm, placeholders
+from fss_toolbox.hcl import ESCAPES, assignments
 
 Form = Literal["json", "cli", "terraform"]
 
 _WHOLE: Final = re.compile(r"\$\{([A-Z0-9_]+)\}")
 _NOT_A_LABEL: Final = re.compile(r"[^A-Za-z0-9_]")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_ESCAPES: Final = {"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t", "${": "$${", "%{": "%%{"}
 _TO_ESCAPE: Final = re.compile(r'[\\"\n\r\t]|\$\{(?![A-Z0-9_]+\})|%\{')
 
 
@@ -77,13 +77,11 @@ def _attributes(body: Mapping[str, Any], indent: str) -> Iterator[str]:
     flat = {**body, "definedTags": tags}
     named = {_CAMEL.sub("_", key).lower(): value for key, value in flat.items() if value not in (None, [], {})}
     single = {name: _value(value) for name, value in named.items() if not isinstance(value, Mapping)}
-    width = max(map(len, single), default=0)
-    yield from (f"{indent}{name:<{width}} = {value}" for name, value in single.items())
+    yield from assignments(single, indent)
     for name, value in named.items():
         if isinstance(value, Mapping):
             yield f"{indent}{name} = {{"
-            inner = max(len(_string(key)) for key in value)
-            yield from (f"{indent}  {_string(key):<{inner}} = {_value(item)}" for key, item in value.items())
+            yield from assignments({_string(key): _value(item) for key, item in value.items()}, f"{indent}  ")
             yield f"{indent}}}"
 
 
@@ -99,5 +97,5 @@ def _value(value: Any) -> str:
 
 
 def _string(text: str) -> str:
-    escaped = _TO_ESCAPE.sub(lambda match: _ESCAPES[match[0]], text)
+    escaped = _TO_ESCAPE.sub(lambda match: ESCAPES[match[0]], text)
     return '"' + _WHOLE.sub(lambda match: f"${{var.{match[1].lower()}}}", escaped) + '"'

@@ -12,7 +12,7 @@ from fss_exporter.addresses import names_of
 from fss_exporter.cli.flags import check_url
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
-from fss_exporter.model.limits import SHAPES, Limits
+from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
@@ -25,6 +25,7 @@ from fss_toolbox.iostat.saved_files import pasted_text_of, report_of_interval, t
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.domain_bills import with_bills
 from fss_toolbox.plan.fleet import fleet_advice
+from fss_toolbox.plan.fleet_placement import fleet_placement
 from fss_toolbox.plan.history import of_service
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
 from fss_toolbox.plan.load import (
@@ -38,6 +39,7 @@ from fss_toolbox.plan.load import (
 )
 from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
 from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
+from fss_toolbox.plan.placement_answer import placement_document, show_placement
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets, without_load
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
@@ -111,6 +113,9 @@ def plan(flags: PlanFlags) -> None:
         loads = {"": stated_load(flags, overrides=mounts.overrides)}
     else:
         loads = _recorded(flags, mounts)
+    if prometheus and flags.place:
+        _print_placement(flags, prometheus, loads, ceilings)
+        return
     if prometheus and prices:
         loads = with_bills(prometheus, loads)
     advice = _advice(prometheus, loads, ceilings, prices) if prometheus and flags.advice else []
@@ -179,8 +184,37 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
 def _advice(
     prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings, prices: Mapping[str, Price]
 ) -> "list[Advice]":
-    judged = {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
-    return fleet_advice(prometheus, judged, prices)
+    return fleet_advice(prometheus, _with_ceilings(loads, ceilings), prices)
+
+
+def _with_ceilings(loads: Mapping[str, Load], ceilings: _Ceilings) -> dict[str, tuple[Load, Limits]]:
+    return {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
+
+
+def _print_placement(flags: PlanFlags, prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings) -> None:
+    if flags.mount_targets is not None and flags.mount_targets < len(loads):
+        raise UsageError(
+            f"--mount-targets={flags.mount_targets}: Prometheus has {len(loads)}. Give {len(loads)} or more"
+        )
+    taken = {_address(name, load) for name, load in loads.items()} & set(flags.new_addresses)
+    if taken or len(set(flags.new_addresses)) < len(flags.new_addresses):
+        raise UsageError(
+            f"--new-address: {', '.join(sorted(taken)) or 'an address'} is in use. Give a free address for each"
+        )
+    for name, load in loads.items():
+        check_recorded(name, load)
+    fleet = fleet_placement(
+        prometheus,
+        _with_ceilings(loads, ceilings),
+        ceilings.of_shape(STANDARD.name),
+        flags.target,
+        flags.mount_targets,
+        flags.new_addresses,
+    )
+    if flags.output == "json":
+        click.echo(tables.as_json({**SCHEMA, "placement": placement_document(fleet)}))
+    else:
+        show_placement(tables.console(), fleet, flags.target)
 
 
 def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:

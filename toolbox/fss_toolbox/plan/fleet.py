@@ -37,20 +37,31 @@ def fleet_advice(
     Raises:
         SourceError: Prometheus does not answer.
     """
-    selected = {
-        # Clients of a mount target without an address are not known.
-        name: (
-            at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id),
-            load.moment,
-        )
-        for name, (load, _) in loads.items()
-    }
-    return ranked(
-        _targets(prometheus, selected, loads),
-        _mounts(prometheus, selected),
-        _networks(prometheus, {moment for _, moment in selected.values()}),
-        prices,
-    )
+    fleet = fleet_of(prometheus, loads)
+    moments = {load.moment for load, _ in loads.values()}
+    return ranked(fleet.targets, fleet.mounts, _networks(prometheus, moments), prices)
+
+
+class Fleet(NamedTuple):
+    """Mount targets, and the mounts of their scraped clients."""
+
+    targets: list[TargetLoad]
+    mounts: list[MountLoad]
+
+
+def fleet_of(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> Fleet:
+    """Return the fleet. `loads` are by name, with the ceilings of the mount target.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    selected = {name: (series_of(load), load.moment) for name, (load, _) in loads.items()}
+    return Fleet(_targets(prometheus, selected, loads), _mounts(prometheus, selected))
+
+
+def series_of(load: Load) -> str:
+    """Return the selector of the series of a mount target. Clients of a mount target without an address are not known."""
+    return at_place(load.place) if load.place else selector("mount_target_id", load.mount_target_id)
 
 
 def _mounts(prometheus: Prometheus, selected: Mapping[str, _Selected]) -> list[MountLoad]:
@@ -113,13 +124,24 @@ _FILE_SYSTEM_FIGURES: Final[Mapping[str, str]] = {
 }
 
 
+class _Cost(NamedTuple):
+    """The load of a file system behind a mount target, per second."""
+
+    iops: float  # estimated
+    read_bytes: float
+    written_bytes: float
+
+
+_NO_COST: Final = _Cost(0.0, 0.0, 0.0)
+
+
 def _target(
-    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, float]
+    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, _Cost]
 ) -> TargetLoad:
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     behind = {export.file_system_id: export for export in exports if export.file_system_id}
-    own = {ocid: costs.get((export.mount_target_id, load.moment, ocid), 0.0) for ocid, export in behind.items()}
-    whole = sum(own.values())
+    own = {ocid: costs.get((export.mount_target_id, load.moment, ocid), _NO_COST) for ocid, export in behind.items()}
+    whole = sum(cost.iops for cost in own.values())
     return TargetLoad(
         name=exports[0].mount_target if exports else name,
         place=name,
@@ -127,14 +149,15 @@ def _target(
         shape=load.shape,
         bill=load.bill,
         # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.
-        file_systems={ocid: iops * cost / whole if whole else 0.0 for ocid, cost in own.items()},
+        file_systems={ocid: iops * cost.iops / whole if whole else 0.0 for ocid, cost in own.items()},
+        transfers={ocid: (cost.read_bytes, cost.written_bytes) for ocid, cost in own.items()},
         exports={export.export: export.file_system_id for export in exports},
         names={ocid: export.file_system for ocid, export in behind.items()},
     )
 
 
-def _costs(prometheus: Prometheus, looks: Collection[tuple[str, float]]) -> dict[_FileSystemLook, float]:
-    """Return the estimated IOPS of the file systems behind mount targets. `looks` are OCIDs of mount targets with a moment."""
+def _costs(prometheus: Prometheus, looks: Collection[tuple[str, float]]) -> dict[_FileSystemLook, _Cost]:
+    """Return the loads of the file systems behind mount targets. `looks` are OCIDs of mount targets with a moment."""
     queries = {}
     for ocid, moment in looks:
         for name, label in _FILE_SYSTEM_FIGURES.items():
@@ -149,16 +172,19 @@ def _costs(prometheus: Prometheus, looks: Collection[tuple[str, float]]) -> dict
     return {look: _cost(own) for look, own in figures.items()}
 
 
-def _cost(figures: Mapping[tuple[str, str], float]) -> float:
-    """Return the estimated IOPS of a file system behind a mount target. Figures are by name, and by size or operation."""
+def _cost(figures: Mapping[tuple[str, str], float]) -> _Cost:
+    """Return the load of a file system behind a mount target. Figures are by name, and by size or operation."""
     reads, writes = (
         [figures.get((f"{way}_requests", size), 0.0) for size in SIZE_BUCKETS] for way in ("read", "write")
     )
     metadata = {of: rate for (name, of), rate in figures.items() if name == "metadata_operations"}
-    return (
-        estimate_reads_by_size(reads, figures.get(("read_bytes", ""))).point
-        + estimate_writes_by_size(writes, figures.get(("write_bytes", ""))).point
-        + estimate_metadata(metadata).point
+    read_bytes, written_bytes = figures.get(("read_bytes", "")), figures.get(("write_bytes", ""))
+    return _Cost(
+        estimate_reads_by_size(reads, read_bytes).point
+        + estimate_writes_by_size(writes, written_bytes).point
+        + estimate_metadata(metadata).point,
+        read_bytes or 0.0,
+        written_bytes or 0.0,
     )
 
 

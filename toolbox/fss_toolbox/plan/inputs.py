@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def _files(text: str) -> int:
     if count > MOST_REQUESTS:
         raise click.BadParameter(f"{text}: more than {MOST_REQUESTS:,} files")
     return count
+
+
+def _ip_address(text: str) -> str:
+    try:
+        return str(ip_address(text))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r}: give an address such as 10.0.0.7") from error
 
 
 def _bandwidth(name: str, text: str) -> Any:
@@ -135,6 +143,18 @@ class PlanInputs(SavedFlags):
     )
     advice: bool = switch(
         "--advice", "With --prometheus: what to change, ranked by the I/O operations that each change saves."
+    )
+    place: bool = switch(
+        "--place",
+        "With --prometheus: which clients and file systems go to which mount target, existing or new, and the lines to paste."
+        " --mount-targets is the most that may be there.",
+    )
+    new_addresses: tuple[str, ...] = flag(
+        "--new-address",
+        "Free address for a new mount target of --place. Repeatable.",
+        (),
+        type=_ip_address,
+        metavar="ADDRESS",
     )
     prices: Path | None = flag(
         "--prices", "Prices in TOML in place of the shipped ones, with --compare and --advice.", metavar="FILE"
@@ -237,6 +257,11 @@ def _check_amounts(inputs: PlanInputs) -> None:
                 inputs.mix and no_rate_of_mix
             ),
             "--advice goes with --prometheus": inputs.advice and inputs.prometheus is None,
+            "--place goes with --prometheus": inputs.place and inputs.prometheus is None,
+            "--new-address goes with --place": bool(inputs.new_addresses) and not inputs.place,
+            "--place is about all mount targets, as they are: leave out --address, --what-if, --compare, --advice, --files and"
+            " --bytes": inputs.place
+            and bool(inputs.address or inputs.changes or inputs.compare or inputs.advice or inputs.is_job),
             "--prices goes with --compare and --advice": (
                 inputs.prices is not None and not inputs.compare and not inputs.advice
             ),

@@ -79,6 +79,8 @@ class TargetLoad:
     names: Mapping[str, str] = field(default_factory=dict)  # name of each file system by OCID. Names can be equal
     shape: str = ""  # empty if unknown
     bill: DomainBill | None = None  # of the availability domain. None if unknown
+    # reads and writes of each file system, bytes per second, by OCID
+    transfers: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def iops(self) -> float:

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Place the clients of file systems on mount targets, so that every known ceiling stays at or below a target.
+
+First as few new mount targets as possible, then as few moves. The search tries every placement with few moves, and a large
+fleet ends it early: then each move takes the largest part that fits, and the moves may be more than the fewest.
+
+A part of a load adds to a mount target what it takes from another one. Each mount target counts in its own busiest five
+minutes, so the shares of a placement are at most these.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from fss_exporter.model.limits import ROUNDING
+
+_MOST_TRIES: Final = 50_000
+"""Pairs of a part and a mount target that one search looks at, about a second of a CPU."""
+
+_MOVES_TRIED: Final = 6
+"""Moves up to which every placement is tried. More take too long."""
+
+_LEAST_SHARE: Final = 0.01  # of a part that is divided
+
+
+class Amounts(NamedTuple):
+    """A load, or the ceilings of a mount target, per second. None for an unknown figure."""
+
+    iops: float | None
+    read_bytes: float | None
+    written_bytes: float | None
+
+    def plus(self, other: "Amounts", share: float = 1.0) -> "Amounts":
+        """Return the load with a share of one more. A load is never below 0, as estimates of parts can exceed the whole."""
+        return Amounts(
+            *(
+                None if own is None else max(0.0, own + share * (more or 0.0))
+                for own, more in zip(self, other, strict=True)
+            )
+        )
+
+
+_NOTHING: Final = Amounts(0.0, 0.0, 0.0)
+
+RESOURCES: Final = ("IOPS", "read bandwidth", "write bandwidth")
+"""Names of the amounts, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovablePart:
+    """A load that can move: of one client on a file system, or of all other clients of the file system together."""
+
+    file_system: str  # OCID
+    client: str  # empty for the clients that are not scraped. Only these can be divided
+    amounts: Amounts  # of the remaining clients, all of them known
+    remaining: float = 1.0  # share of the clients that has not moved
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTarget:
+    """A mount target with its load. Mount targets of one `zone` can take over from each other."""
+
+    name: str
+    zone: tuple[str, ...]  # network and availability domain
+    ceilings: Amounts
+    load: Amounts
+    exports: Mapping[str, str]  # OCID of the file system by path
+    parts: tuple[MovablePart, ...] = ()
+    is_new: bool = False
+
+    @property
+    def share(self) -> float | None:
+        """Share of the fullest ceiling. None if no share is known."""
+        return max((share for share in self.shares if share is not None), default=None)
+
+    @property
+    def shares(self) -> tuple[float | None, ...]:
+        """Share of each ceiling. None if the load or the ceiling is not known."""
+        return tuple(
+            load / ceiling if load is not None and ceiling else None
+            for load, ceiling in zip(self.load, self.ceilings, strict=True)
+        )
+
+    def path_of(self, file_system: str) -> str | None:
+        """Return the path of the export of a file system. None without an export."""
+        return next((path for path, ocid in self.exports.items() if ocid == file_system), None)
+
+    def free_path(self, path: str) -> str | None:
+        """Return the path of a further export, or one like it. None if OCI takes no other one (CreateExport)."""
+        # No path may contain all elements of another one.
+        own = path.rstrip("/") or "/export"
+        tries = (path, *(f"{own}-{number}" for number in range(2, len(self.exports) + 3)))
+        return next((free for free in tries if not any(_nested(free, other) for other in self.exports)), None)
+
+
+def _nested(path: str, other: str) -> bool:
+    first, second = f"{path.rstrip('/')}/", f"{other.rstrip('/')}/"
+    return first.startswith(second) or second.startswith(first)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A part of a load that changes its mount target."""
+
+    part: MovablePart
+    share: float  # of all clients of the part, above 0 and up to 1
+    source: str
+    target: str
+    path: str  # of the export on the target
+    needs_export: bool  # whether the target does not export the file system yet
+
+    @property
+    def amounts(self) -> Amounts:
+        """The load that moves."""
+        return _NOTHING.plus(self.part.amounts, self.share / self.part.remaining)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the load goes."""
+
+    moves: tuple[Move, ...]
+    targets: tuple[PlacedTarget, ...]  # after the moves
+    is_fewest: bool = True  # whether fewer moves are known not to be enough
+    stuck: Mapping[str, str] = field(default_factory=dict)  # why a mount target stays above, by name
+
+
+def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, target: float) -> Placement:
+    """Return the placement of all zones, with at most `most_new` mount targets with the ceilings `new`.
+
+    Mount targets that no move brings down are in `stuck`, and the others are placed.
+    """
+    whole = Placement((), ())
+    for zone in sorted({each.zone for each in targets}):
+        own = tuple(each for each in targets if each.zone == zone)
+        used = sum(each.is_new for each in whole.targets)
+        answer = _placed_in_zone(own, new, range(used + 1, most_new + 1), target)
+        whole = Placement(
+            whole.moves + answer.moves,
+            whole.targets + answer.targets,
+            whole.is_fewest and answer.is_fewest,
+            {**whole.stuck, **answer.stuck},
+        )
+    return whole
+
+
+def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range, target: float) -> Placement:
+    stuck = {each.name: reason for each in own if (reason := _why_stuck(each, target))}
+    while True:
+        full = [each for each in own if each.name not in stuck and (each.share or 0.0) > target]
+        most = sum(math.ceil((each.share or 0.0) / target) + 1 for each in full)
+        least = _least_new(full, [each for each in own if each not in full], new, target)
+        for count in range(least, min(most, len(numbers)) + 1):
+            added = tuple(
+                PlacedTarget(f"new-{n}", own[0].zone, new, _NOTHING, {}, is_new=True) for n in numbers[:count]
+            )
+            if answer := _Search(target, frozenset(stuck)).answer(own + added):
+                return replace(answer, stuck=stuck)
+        fullest = max(full, key=lambda each: each.share or 0.0)
+        stuck[fullest.name] = "no mount target of its network and availability domain has room for its clients"
+
+
+def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new: Amounts, target: float) -> int:
+    """Return new mount targets below which the load has no room, however it is placed."""
+    least = 0
+    for resource in range(len(RESOURCES)):
+        room = sum(
+            max(0.0, target * (each.ceilings[resource] or 0.0) - (each.load[resource] or 0.0))
+            for each in others
+            if None not in each.shares
+        )
+        excess = sum(
+            (each.load[resource] or 0.0) - target * ceiling
+            for each in full
+            if (ceiling := each.ceilings[resource]) is not None and (each.load[resource] or 0.0) > target * ceiling
+        )
+        if ceiling_of_new := new[resource]:
+            least = max(least, math.ceil((excess - room) / (target * ceiling_of_new) - ROUNDING))
+    return least
+
+
+def _why_stuck(each: PlacedTarget, target: float) -> str:
+    """Return why no moves bring a mount target down. Empty if some can, or if it is not too full."""
+    if (each.share or 0.0) <= target * (1 + ROUNDING):
+        return ""
+    rest = each.load
+    for part in each.parts:
+        rest = rest.plus(part.amounts, -1.0)
+    fixed = replace(each, load=rest).share or 0.0
+    if fixed > target * (1 + ROUNDING):
+        return f"{fixed:.0%} of a ceiling is load whose file system is not known"
+    return ""
+
+
+class _Search:
+    """One search. `stuck` are the mount targets that may stay above the target."""
+
+    def __init__(self, target: float, stuck: frozenset[str]) -> None:
+        self._target = target * (1 + ROUNDING)
+        self._stuck = stuck
+        self._tries = 0
+
+    def answer(self, targets: tuple[PlacedTarget, ...]) -> Placement | None:
+        """Return the placement with the fewest moves, or one with few where the search is too long. None without any."""
+        least = self._least_moves(targets)
+        if least == math.inf:
+            return None
+        straight = self._straight(targets)
+        if straight and len(straight[0]) == least:
+            return Placement(*straight)
+        # A divided part moves to several mount targets.
+        most = len(straight[0]) - 1 if straight else sum(len(each.parts) for each in targets) + len(targets)
+        self._tries = 0
+        for moves in range(int(least), min(most, _MOVES_TRIED) + 1):
+            found = self._moved(targets, moves)
+            if found is not None:
+                return Placement(*found)
+        is_whole = most <= _MOVES_TRIED and self._tries <= _MOST_TRIES
+        return Placement(*straight, is_fewest=is_whole) if straight else None
+
+    def _moved(
+        self, targets: tuple[PlacedTarget, ...], left: int
+    ) -> tuple[tuple[Move, ...], tuple[PlacedTarget, ...]] | None:
+        """Return at most `left` moves and the mount targets after them. None if these do not suffice."""
+        full = self._fullest(targets)
+        if full is None:
+            return (), targets
+        if self._least_moves(targets) > left or self._tries > _MOST_TRIES:
+            return None
+        for move in self._candidates(full, targets):
+            found = self._moved(_after(targets, move), left - 1)
+            if found is not None:
+                return (move, *found[0]), found[1]
+        return None
+
+    def _straight(self, targets: tuple[PlacedTarget, ...]) -> tuple[tuple[Move, ...], tuple[PlacedTarget, ...]] | None:
+        """Return the moves of which each is the best of its moment."""
+        moves: list[Move] = []
+        while full := self._fullest(targets):
+            move = next(iter(self._candidates(full, targets)), None)
+            if move is None:
+                return None
+            moves.append(move)
+            targets = _after(targets, move)
+        return tuple(moves), targets
+
+    def _fullest(self, targets: Sequence[PlacedTarget]) -> PlacedTarget | None:
+        over = [each for each in targets if self._is_over(each)]
+        return max(over, key=lambda each: each.share or 0.0, default=None)
+
+    def _is_over(self, each: PlacedTarget) -> bool:
+        return each.name not in self._stuck and (each.share or 0.0) > self._target
+
+    def _least_moves(self, targets: Sequence[PlacedTarget]) -> float:
+        """Return moves below which no placement is possible: the largest parts of each too full mount target."""
+        return sum(
+            max(self._least_of(each, resource) for resource in range(len(RESOURCES)))
+            for each in targets
+            if self._is_over(each)
+        )
+
+    def _least_of(self, full: PlacedTarget, resource: int) -> float:
+        excess = self._excess(full, resource)
+        for count, part in enumerate(sorted(full.parts, key=lambda part: -(part.amounts[resource] or 0.0))):
+            if excess <= 0:
+                return count
+            excess -= part.amounts[resource] or 0.0
+        return len(full.parts) if excess <= 0 else math.inf
+
+    def _excess(self, full: PlacedTarget, resource: int) -> float:
+        load, ceiling = full.load[resource], full.ceilings[resource]
+        return 0.0 if load is None or ceiling is None else load - self._target * ceiling
+
+    def _candidates(self, full: PlacedTarget, targets: Sequence[PlacedTarget]) -> list[Move]:
+        """Return moves off a mount target: first those that suffice alone, then those without a new export, then whole parts."""
+        resource = max(range(len(RESOURCES)), key=lambda at: full.shares[at] or 0.0)
+        found: list[tuple[tuple[bool, bool, bool, float, float], Move]] = []
+        has_new = False
+        for other in sorted(targets, key=lambda each: (each.is_new, each.share or 0.0)):
+            if other.name == full.name or None in other.shares or self._is_over(other):
+                continue
+            if other.is_new and not other.exports and has_new:
+                continue  # All empty new mount targets are alike.
+            has_new = has_new or (other.is_new and not other.exports)
+            for part in full.parts:
+                self._tries += 1
+                if move := self._move(part, full, other, resource):
+                    amount = move.amounts[resource] or 0.0
+                    relieves = amount >= self._excess(full, resource)
+                    is_divided = move.share < part.remaining
+                    rank = (not relieves, move.needs_export, is_divided, -amount, other.share or 0.0)
+                    found.append((rank, move))
+        return [move for _, move in sorted(found, key=lambda pair: pair[0])]
+
+    def _move(self, part: MovablePart, full: PlacedTarget, other: PlacedTarget, resource: int) -> Move | None:
+        path = other.path_of(part.file_system)
+        needs_export = path is None
+        if path is None:
+            path = other.free_path(full.path_of(part.file_system) or "/")
+        amount = part.amounts[resource] or 0.0
+        if path is None or not amount:
+            return None
+        room = min(self._rooms(part, other), default=0.0)
+        if room < (_LEAST_SHARE if not part.client else 1.0):
+            return None
+        share = 1.0 if part.client else self._divided(full, other, resource, amount, room)
+        share = part.remaining * share
+        return Move(part, share, full.name, other.name, path, needs_export)
+
+    def _rooms(self, part: MovablePart, other: PlacedTarget) -> Iterator[float]:
+        for amount, load, ceiling in zip(part.amounts, other.load, other.ceilings, strict=True):
+            if amount and load is not None and ceiling is not None:
+                yield (self._target * ceiling - load) / amount
+
+    def _divided(self, full: PlacedTarget, other: PlacedTarget, resource: int, amount: float, room: float) -> float:
+        """Return the share of a part that makes both mount targets equally full, in whole per cent, within the room."""
+        load, ceiling = full.load[resource] or 0.0, full.ceilings[resource] or math.inf
+        also, other_ceiling = other.load[resource] or 0.0, other.ceilings[resource] or 0.0
+        even = (load * other_ceiling - also * ceiling) / (ceiling + other_ceiling) / amount
+        wanted = max(even, self._excess(full, resource) / amount)
+        return min(1.0, math.ceil(wanted * 100) / 100, max(_LEAST_SHARE, math.floor(room * 100) / 100))
+
+
+def _after(targets: Sequence[PlacedTarget], move: Move) -> tuple[PlacedTarget, ...]:
+    """Return the mount targets after a move. A part that moved does not move again."""
+    after = []
+    for each in targets:
+        if each.name == move.source:
+            rest = [part for part in each.parts if part is not move.part]
+            if move.share < move.part.remaining:
+                left = move.part.amounts.plus(move.amounts, -1.0)
+                rest.append(replace(move.part, amounts=left, remaining=move.part.remaining - move.share))
+            after.append(replace(each, load=each.load.plus(move.amounts, -1.0), parts=tuple(rest)))
+        elif each.name == move.target:
+            exports = {**each.exports, move.path: move.part.file_system}
+            after.append(replace(each, load=each.load.plus(move.amounts), exports=exports))
+        else:
+            after.append(each)
+    return tuple(after)

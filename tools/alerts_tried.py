@@ -14,6 +14,7 @@ from tests.rules.incidents import INCIDENTS
 from tests.rules.notifications import Notification
 from tests.rules.pack import ROOT
 from tests.rules.runner import Incident, Outcome, tried
+from tests.rules.situations import table
 
 TABLE = ROOT / "build" / "alerts-tried.csv"
 PAGE = ROOT / "docs" / "alerts-tried.md"
@@ -25,6 +26,12 @@ The product itself runs through each incident, on a clock that is turned by hand
 the demo region, whose data are one to two minutes old. promtool runs the rules over what Prometheus would have scraped, and the routes and the
 inhibition of [alertmanager.md](alertmanager.md) make messages of the alerts. An incident holds if exactly the wanted messages come, in time.
 
+"""
+
+PLACES = """## What each place says
+
+Twenty or thirty minutes after each situation began. A poller shows the state that OCI tells. An agent shows what its client feels, and judges no ceiling.
+The rules record the worst of both. `make test-incidents` asks every place.
 """
 
 
@@ -48,6 +55,9 @@ def summary(outcomes: Sequence[Outcome]) -> str:
             *rows,
             "",
             *([*wrong, ""] if wrong else []),
+            PLACES,
+            table(),
+            "",
         ]
     )
 

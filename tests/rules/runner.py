@@ -110,7 +110,7 @@ def tried(incident: Incident, promtool: str | None = None) -> Outcome:
     scrapes = scraped(incident.site, incident.faults)
     texts = [(message.alert, message.by) for message in incident.wanted if message.says]
     said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool)
-    firing = {minute: frozenset(map(_labels, samples)) for (_, minute), samples in said.samples.items()}
+    firing = {minute: labels_of(samples) for (_, minute), samples in said.samples.items()}
     return Outcome(incident, tuple(notifications(firing)), said.texts)
 
 
@@ -189,6 +189,11 @@ def _parsed(said: str, before: int) -> Judged:
             texts[asked, _minute(time) - before] = " ".join(json.loads(text) for text in _DESCRIPTION.findall(got))
     assert samples, said
     return Judged(samples, texts)
+
+
+def labels_of(samples: Sequence[str]) -> frozenset[Labels]:
+    """The labels of firing alerts, from samples as promtool prints them."""
+    return frozenset(map(_labels, samples))
 
 
 def _labels(sample: str) -> Labels:

@@ -87,10 +87,15 @@ class Scrapes:
     series: dict[str, list[float | None]] = field(default_factory=dict)
     taken: int = 0
     rarely: set[str] = field(default_factory=set)  # targets whose series have gaps between two scrapes, and do not end
+    bodies: dict[str, tuple[str | None, str | None]] = field(
+        default_factory=dict
+    )  # of each target: the last two answers
 
     def add(self, body: str | None, targets: Sequence[str]) -> None:
         """Add the answer of targets, which are labels. None for a scrape that fails."""
         for target in targets:
+            _, before = self.bodies.get(target, (None, None))
+            self.bodies[target] = (before, body)
             self._set(f"up{{{target}}}", float(body is not None))
         for line in (body or "").splitlines():
             name, _, rest = line.partition("{") if "{" in line else line.partition(" ")

@@ -11,6 +11,8 @@ from tests.rules.notifications import Notification, notifications
 from tests.rules.pack import RULE_FILES, rules_of
 from tests.rules.runner import Incident, Outcome, page, ticket, tried
 from tests.rules.site import Site
+from tests.rules.situations import table
+from tools.alerts_tried import PAGE
 
 
 @pytest.mark.parametrize("incident", [incident for incident in INCIDENTS if incident.in_make_test], ids=str)
@@ -26,6 +28,10 @@ def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
 
     assert wanted | NOT_TRIED.keys() == alerts
     assert not wanted & NOT_TRIED.keys()
+
+
+def test_the_page_has_the_table_of_situations_that_every_place_is_asked_about() -> None:
+    assert table() in PAGE.read_text("utf-8")
 
 
 def test_every_incident_has_a_name_of_its_own() -> None:

@@ -8,6 +8,7 @@ import os
 import pytest
 from tests.rules.incidents import INCIDENTS
 from tests.rules.runner import Incident, tried
+from tests.rules.situations import SITUATIONS, Situation, seen
 
 
 @pytest.mark.timeout(600)
@@ -16,3 +17,9 @@ def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident:
     outcome = tried(incident, os.environ.get("PROMTOOL"))
 
     assert not outcome.wrong, f"{outcome.got}: {outcome.wrong}"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("situation", SITUATIONS, ids=str)
+def test_every_place_says_the_same_word_of_a_situation(situation: Situation) -> None:
+    assert seen(situation, os.environ.get("PROMTOOL")) == situation.said

@@ -16,6 +16,7 @@ from lab.pictures.drawing import Drawing, draw
 from lab.pictures.scenes import Json, scenes
 from lab.pictures.situations import SITUATIONS, Situation, play
 from tests.clock import NOON
+from tests.dashboards.reasons import Shown, true_reasons
 from tests.processes import prometheus
 from tests.rules.pack import RULES
 
@@ -49,6 +50,12 @@ def recorded(name: str) -> list[Json]:
     return scenes(recording, _of(name), start=recording.start, end=recording.end)
 
 
+def shown(name: str) -> Shown:
+    """The same of a recording with every dashboard, with the reasons of queries without data."""
+    recording = Recording.read(FIXTURES / f"{name}.json.xz")
+    return Shown(recorded(name), true_reasons(recording, recording.end))
+
+
 def _of(name: str) -> list[Json]:
     """The dashboards of a recording."""
     if name in WHOLE:
@@ -74,6 +81,8 @@ def record(situation: Situation) -> None:
         recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
         start = end - 60 * SHOWN_MINUTES
         scenes(recorder, _of(situation.name), start=start, end=end)
+        if situation.name in WHOLE:
+            true_reasons(recorder, end)
     write(situation.name, Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 

@@ -8,68 +8,26 @@ import copy
 import json
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lab.pictures.drawing import Drawing, draw, program
-from lab.pictures.recording import EXACT_MODE, WHOLE, dashboards, recorded
+from lab.pictures.recording import EXACT_MODE, WHOLE, dashboards, recorded, shown
 from lab.pictures.scenes import panels_of
 from lab.pictures.schema_types import VERSIONS, complaints
 from tests.dashboards.drawn import RULES, Drawn
-from tools.dashboards.words import WEEK_AGO
 
 Json = dict[str, Any]
 
 _TABLE = "Mount targets: how close, who, what now"
-_YOUNG = "the recording has less than an hour of history"
-_GOOD = "nothing of the kind goes wrong in the demo"
-_OFF = "no kernel counts for the clients of the demo, so there is no exact mode"
-_EMPTY: Mapping[tuple[str, str], str] = {
-    ("fss-clients", "Retransmissions: top $top"): _GOOD,
-    ("fss-clients", "Major timeouts: top $top"): _GOOD,
-    ("fss-clients", "Durations of requests"): _OFF,
-    ("fss-clients", "p50, p95 and p99 of durations"): _OFF,
-    ("fss-clients", "READ sizes"): _OFF,
-    ("fss-clients", "WRITE sizes"): _OFF,
-    ("fss-clients", "Processes by cost: top $top"): _OFF,
-    ("fss-clients", "Batch jobs by cost: top $top"): _OFF,
-    ("fss-exporter", "Alerts of the monitoring"): _GOOD,
-    ("fss-exporter", "Collectors that fail or stall"): _GOOD,
-    ("fss-exporter", "Less seen than expected"): _GOOD,
-    ("fss-exporter", "Records skipped: top $top reasons"): "the agents can read every record of the recordings",
-    ("fss-exporter", "Loads that no mount target gets"): _GOOD,
-    ("fss-exporter", "Addresses that are no known mount target"): _GOOD,
-    ("fss-fleet", "Single clients that fill a ceiling for a second"): _GOOD,
-    ("fss-mount-target", "Exports that cannot be mounted"): _GOOD,
-}
-"""Panels without data in the demo, and why."""
-
 _DURATION_EDGES = [
     *("512.0 µs", "1.0 ms", "2.0 ms", "4.1 ms", "8.2 ms", "16.4 ms", "32.8 ms", "65.5 ms", "131.1 ms", "262.1 ms"),
     *("524.3 ms", "1.0 s", "2.1 s", "4.2 s", "8.4 s", "16.8 s", "+Inf"),
 ]
 _SIZE_EDGES = ["32.0 KiB", "64.0 KiB", "128.0 KiB", "256.0 KiB", "512.0 KiB", "1.0 MiB", "+Inf"]
 """Edges of the histograms with requests in the recordings, from the bottom to the top."""
-
-_COLUMNS_WITHOUT_DATA: Mapping[tuple[str, str], str] = {
-    ("fss-clients", "Top clients now"): "columns of faults, and no client of the demo has one",
-    ("fss-file-systems", "File systems: load, size and growth"): "the growth needs a week",
-    ("fss-fleet", "All ceilings of each mount target"): "the error budget needs an hour, the forecast two weeks",
-    ("fss-fleet", _TABLE): "no coverage falls in the demo",
-    ("fss-fleet", "Services as their clients see them"): "Apsara NAS has no published ceiling of its IOPS",
-    ("fss-mount-target", "Objectives and their budgets"): _YOUNG,
-    ("fss-mount-target", "Which shape carries this load"): "the date needs two weeks",
-}
-"""Tables with a query that has no data in the demo, and why; the overrides of such a column match nothing."""
-_NO_WEEK_AGO = {
-    "normal": (),
-    "scraped-15s": (
-        f'byName "{WEEK_AGO}" matches no field',
-        'All ceilings of each mount target: byName "Value #F" matches no field',
-    ),
-}
-"""Complaints of the recording that has no week before."""
 
 
 @pytest.fixture(scope="module")
@@ -83,18 +41,29 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Drawn]]:
     return reports
 
 
+@cache
+def _without_data(scrape: str, uid: str) -> tuple[set[str], set[str]]:
+    """Titles of the panels without any data, and of those with a query without data. A test compares them with their reasons."""
+    whole = shown(scrape)
+    empty = whole.queries(without_data=True)
+    filled = {title for of, title, _ in whole.queries() - empty if of == uid}
+    some = {title for of, title, _ in empty if of == uid}
+    return some - filled, some
+
+
 def _unexpected(rule: str, dashboard: Drawn, scrape: str) -> list[str]:
-    excused = {"no panel is empty": (_EMPTY,), "no override matches nothing": (_EMPTY, _COLUMNS_WITHOUT_DATA)}.get(
-        rule, ()
-    )
-    titles = {title for reasons in excused for uid, title in reasons if uid == dashboard.uid}
+    empty, in_part = _without_data(scrape, dashboard.uid)
+    excused = {"no panel is empty": empty, "no override matches nothing": in_part}.get(rule, set())
     return [
         complaint
         for complaint in RULES[rule](dashboard)
-        if complaint not in titles
-        and complaint.rpartition(": ")[0] not in titles
-        and not complaint.endswith(_NO_WEEK_AGO[scrape])
+        if complaint not in excused and complaint.rpartition(": ")[0] not in excused
     ]
+
+
+@pytest.mark.parametrize("scrape", WHOLE)
+def test_a_query_has_no_data_exactly_while_its_reason_holds(scrape: str) -> None:
+    assert shown(scrape).unexplained() == {}
 
 
 @pytest.mark.timeout(600)
@@ -111,15 +80,14 @@ def test_a_rule_holds_for_every_drawn_dashboard(drawn: dict[str, list[Drawn]], r
 @pytest.mark.timeout(600)
 def test_every_panel_of_every_dashboard_is_drawn(drawn: dict[str, list[Drawn]]) -> None:
     for reports in drawn.values():
-        shown = {(dashboard.uid, panel["title"]) for dashboard in reports for panel in dashboard.panels()}
+        seen = {(dashboard.uid, panel["title"]) for dashboard in reports for panel in dashboard.panels()}
         every = {
             (dashboard["uid"], panel["title"])
             for dashboard in dashboards()
             for outer in dashboard["panels"]
             for panel in (outer["panels"] if outer["type"] == "row" else [outer])
         }
-        assert shown == every
-        assert set(_EMPTY) | set(_COLUMNS_WITHOUT_DATA) <= every
+        assert seen == every
 
 
 @pytest.mark.timeout(600)

@@ -66,6 +66,8 @@ from tests.prompt import ask
         (("--operation", "GETATTR=1", "--bytes", "1GiB"), "reads and writes nothing"),
         (("--reads", "5", "--bytes", "0"), "more than nothing"),
         (("--reads", "5", "--mix", "--files", "5"), "give one"),
+        (("--reads", "5", "--replay"), "--replay goes with --prometheus"),
+        (("--prometheus", "http://h", "--replay", "--place"), "--replay has a table of its own"),
         (("--reads", "5", "--place"), "--place goes with --prometheus"),
         (("--reads", "5", "--new-address", "10.0.0.7"), "--new-address goes with --place"),
         (("--prometheus", "http://h", "--place", "--new-address", "10.0.0.700"), "give an address such as 10.0.0.7"),

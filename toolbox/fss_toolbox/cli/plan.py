@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -46,6 +46,7 @@ from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
 from fss_toolbox.plan.service_answer import service_case, service_document, show_service
 from fss_toolbox.plan.service_ceilings import ceilings_document, show_ceilings
+from fss_toolbox.plan.week_replay import replay_document, replayed_week, show_replay
 from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.options import LoadToCarry, Option, Price, options
 from fss_toolbox.sizing.service_choice import ServiceChoice
@@ -123,6 +124,9 @@ def plan(flags: PlanFlags) -> None:
         loads = with_growth(prometheus, loads)
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
+    if prometheus and flags.replay:
+        _print_replay(flags, prometheus, cases)
+        return
     _print(flags, cases, advice)
 
 
@@ -230,6 +234,17 @@ def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
         show_advice(tables.console(), advice, cases[0])
 
 
+def _print_replay(flags: PlanFlags, prometheus: Prometheus, cases: Sequence[Case]) -> None:
+    of_clients = [case.address for case in cases if not case.scenario.load.mount_target_id]
+    if of_clients:
+        tables.note(f"not replayed, because only scraped clients are known: {', '.join(of_clients)}")
+    weeks = replayed_week(prometheus, cases)
+    if flags.output == "json":
+        click.echo(tables.as_json({**SCHEMA, "replay": replay_document(weeks)}))
+    else:
+        show_replay(tables.console(), weeks)
+
+
 def _prices(flags: PlanFlags) -> Mapping[str, Price]:
     return shipped_prices() if flags.prices is None else parse_prices(str(flags.prices), text_of(flags.prices))
 
@@ -244,7 +259,9 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
         {
             "--service is about reads and writes, stated such as --read-bandwidth 300MB/s or recorded: leave out"
             " --operation and --what-if": bool(flags.operations or flags.changes),
-            "--compare and --advice are about mount targets: leave out --service": flags.compare or flags.advice,
+            "--compare, --advice, --place and --replay are about mount targets: leave out --service": (
+                flags.compare or flags.advice or flags.place or flags.replay
+            ),
             "--shape is about mount targets of OCI File Storage: with --service give --type": is_given("shape"),
         }
     )

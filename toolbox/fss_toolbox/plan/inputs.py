@@ -144,6 +144,10 @@ class PlanInputs(SavedFlags):
     advice: bool = switch(
         "--advice", "With --prometheus: what to change, ranked by the I/O operations that each change saves."
     )
+    replay: bool = switch(
+        "--replay",
+        "With --prometheus: each minute of the last week on --mount-targets, or with --what-if shape=S or mount-targets=N.",
+    )
     place: bool = switch(
         "--place",
         "With --prometheus: which clients and file systems go to which mount target, existing or new, and the lines to paste."
@@ -257,6 +261,9 @@ def _check_amounts(inputs: PlanInputs) -> None:
                 inputs.mix and no_rate_of_mix
             ),
             "--advice goes with --prometheus": inputs.advice and inputs.prometheus is None,
+            "--replay goes with --prometheus": inputs.replay and inputs.prometheus is None,
+            "--replay has a table of its own: leave out --place, --compare, --advice, --files and --bytes": inputs.replay
+            and (inputs.place or inputs.compare or inputs.advice or inputs.is_job),
             "--place goes with --prometheus": inputs.place and inputs.prometheus is None,
             "--new-address goes with --place": bool(inputs.new_addresses) and not inputs.place,
             "--place is about all mount targets, as they are: leave out --address, --what-if, --compare, --advice, --files and"

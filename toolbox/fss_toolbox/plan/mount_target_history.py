@@ -25,6 +25,7 @@ from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
 from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, selector
 from fss_toolbox.plan.recorded_mount_targets import RecordedMountTarget, ocid_of
 from fss_toolbox.sizing.growth import DailyPeak, growth_of
+from fss_toolbox.sizing.placement import Amounts
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 from fss_toolbox.sizing.workload import scaled
 
@@ -119,6 +120,22 @@ def _mean(name: str, of: str, at: float | None = None) -> str:
 def _means(of: str) -> dict[str, str]:
     """Return the queries of the figures that say how busy mount targets are, by name, of the series of a selector."""
     return {name: _mean(name, of) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+
+
+def minute_queries(ocids: Collection[str]) -> dict[str, str]:
+    """Return the queries of the load of mount targets in a minute, for `minute_load`. A minute without a scrape has none."""
+    of = any_of("mount_target_id", ocids) if len(ocids) <= _FEW else ""
+    return {
+        name: f"max by (mount_target_id) (last_over_time({name}{of}[2m]))"
+        for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)
+    }
+
+
+def minute_load(figures: Mapping[str, float]) -> Amounts | None:
+    """Return the load of a minute from the answers to `minute_queries`. None without reads or writes."""
+    if _READ not in figures or _WRITTEN not in figures:
+        return None
+    return Amounts(figures.get(_MEASURED, figures.get(_ESTIMATED)), figures[_READ], figures[_WRITTEN])
 
 
 def _target_traffic(figures: Mapping[str, float]) -> Traffic:

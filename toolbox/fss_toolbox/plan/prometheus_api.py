@@ -90,9 +90,8 @@ class Prometheus:
             SourceError: no answer, or an answer of another program.
         """
         peaks: dict[_Key, Peak] = {}
-        for day in range(7):
-            begin = self.now - WEEK_S + day * DAY_S
-            for subject, moments in self._history(queries, key, begin + STEP_S, begin + DAY_S).items():
+        for _, history in self.days(queries, key, STEP_S):
+            for subject, moments in history.items():
                 whole = {at: figures for at, figures in moments.items() if all(name in figures for name in needed)}
                 if whole:
                     fullest, moment = max((fullness(subject, figures), at) for at, figures in whole.items())
@@ -102,18 +101,26 @@ class Prometheus:
                     peaks[subject] = peak if is_busier else earlier._replace(newest=peak.newest)
         return peaks
 
-    def _history(
-        self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key], begin: float, end: float
-    ) -> dict[_Key, dict[float, dict[str, float]]]:
-        """Return the figures every five minutes by key of the labels, moment and name of the query. Moments are epoch seconds."""
-        span = {"start": begin, "end": end, "step": STEP_S}
-        history: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-        for name, query in queries.items():
-            for labels, values in self._series("query_range", {"query": query, **span}):
-                moments = history[key(labels)]
-                for moment, value in values:
-                    moments[moment][name] = value
-        return history
+    def days(
+        self, queries: Mapping[str, str], key: Callable[[Mapping[str, str]], _Key], step: int
+    ) -> Iterator[tuple[float, dict[_Key, dict[float, dict[str, float]]]]]:
+        """Yield begin and figures of each day of the week: by key of the labels, moment and name of the query.
+
+        Moments are epoch seconds, the first a step after the begin, and a step apart.
+
+        Raises:
+            SourceError: no answer, or an answer of another program.
+        """
+        for day in range(7):
+            begin = self.now - WEEK_S + day * DAY_S
+            span = {"start": begin + step, "end": begin + DAY_S, "step": step}
+            history: dict[_Key, dict[float, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+            for name, query in queries.items():
+                for labels, values in self._series("query_range", {"query": query, **span}):
+                    moments = history[key(labels)]
+                    for moment, value in values:
+                        moments[moment][name] = value
+            yield begin, history
 
     def daily(self, query: str, days: int, key: Callable[[Mapping[str, str]], _Key]) -> dict[_Key, list[DailyPeak]]:
         """Return the value of a query at the end of each of the last days, by key of the labels. The day is counted from 1970.

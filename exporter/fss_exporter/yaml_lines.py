@@ -104,13 +104,13 @@ def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[
             lines[(*place, index)] = item.start_mark.line + 1
             yield from _walk(item, (*place, index), lines, seen)
     elif isinstance(node, yaml.MappingNode):
-        known: set[str] = set()
+        keys: set[str] = set()
         for key, value in node.value:
             below = (*place, str(key.value))
             lines[below] = key.start_mark.line + 1
-            if str(key.value) in known:
+            if str(key.value) in keys:
                 yield below
-            known.add(str(key.value))
+            keys.add(str(key.value))
             yield from _walk(value, below, lines, seen)
 
 
@@ -130,9 +130,9 @@ def mistakes_of(error: ValidationError, document: Document, model: type[BaseMode
 
 def _unknown_key(key: str, model: type[BaseModel], place: KeyPath) -> str:
     section = _section(model, place)
-    known = sorted(section.model_fields) if section else []
-    close = get_close_matches(key, known, 1)
-    return "unknown key" + (f". Did you mean {close[0]}?" if close else f". Known keys: {', '.join(known)}")
+    names = sorted(section.model_fields) if section else []
+    close = get_close_matches(key, names, 1)
+    return "unknown key" + (f". Did you mean {close[0]}?" if close else f". Known keys: {', '.join(names)}")
 
 
 def _section(annotation: Any, place: KeyPath) -> type[BaseModel] | None:  # annotations have no type

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from fss_exporter.addresses import AddressMap
-from fss_kernel_counting.hist_tables import HistRow, Key, parts
+from fss_kernel_counting.hist_tables import HistRow, Key, fields_of
 
 # The events of a finished call and of a new client.
 CALLS: Final = "sunrpc/rpc_stats_latency"
@@ -34,7 +34,7 @@ class ClientAddresses:
         """
         born: dict[str, set[str]] = defaultdict(set)
         for key, _ in births:
-            client, address = parts(key, 2)
+            client, address = fields_of(key, 2)
             born[client].add(self._address_map.mount_target(address))
         for client, addresses in born.items():
             self._addresses.pop(client, None)

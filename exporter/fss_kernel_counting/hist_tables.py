@@ -56,8 +56,8 @@ class Lost(Exception):
         super().__init__(detail)
 
 
-def parts(key: Key, count: int) -> Key:
-    """Return a key with this number of parts.
+def fields_of(key: Key, count: int) -> Key:
+    """Return a key with this number of fields.
 
     Raises:
         Lost: the key has another layout.
@@ -67,15 +67,15 @@ def parts(key: Key, count: int) -> Key:
     return key
 
 
-def number(part: str) -> int:
-    """Return a part of a key as a number.
+def number(field: str) -> int:
+    """Return a field of a key as a number.
 
     Raises:
-        Lost: the part is no number.
+        Lost: the field is no number.
     """
-    if not (part.isascii() and part.isdecimal()):
-        raise Lost(UNREADABLE, f"malformed_row: {part[:120]}")
-    return int(part)
+    if not (field.isascii() and field.isdecimal()):
+        raise Lost(UNREADABLE, f"malformed_row: {field[:120]}")
+    return int(field)
 
 
 @dataclass(frozen=True, slots=True)

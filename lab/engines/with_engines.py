@@ -25,7 +25,7 @@ from fss_exporter.addresses import NetworkAddress
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
 from fss_toolbox.plan import prometheus_api
-from fss_toolbox.plan.history import ClientsLook, client_sizes
+from fss_toolbox.plan.history import ClientsMoment, client_sizes
 from fss_toolbox.plan.load import SizeShare
 
 INTERVAL_S = 15
@@ -184,10 +184,10 @@ def test_plan_finds_the_sizes_in_native_histograms(forms: Forms) -> None:
         (stream["metric"]["address"], stream["metric"]["network"])
         for stream in forms.buckets.query("rate(fss_client_io_size_bytes_count[5m]) > 0")
     )
-    look = ClientsLook(NetworkAddress(network, address), time.time())
+    subject = ClientsMoment(NetworkAddress(network, address), time.time())
 
     def sizes(server: Prometheus) -> dict[str, tuple[SizeShare, ...]]:
-        return client_sizes(prometheus_api.Prometheus(lambda path: get(f"{server.url}{path}")), [look])[look]
+        return client_sizes(prometheus_api.Prometheus(lambda path: get(f"{server.url}{path}")), [subject])[subject]
 
     of_buckets, of_histograms = sizes(forms.buckets), sizes(forms.native)
 

@@ -29,7 +29,7 @@ from fss_kernel_counting.tracefs import (
     Unavailable,
     find,
 )
-from fss_toolbox.doctor.kernel_counting import look
+from fss_toolbox.doctor.kernel_counting import exactness_of
 
 TRACEFS = 0x74726163  # magic number of the file system (include/uapi/linux/magic.h), as `stat -f` prints it
 
@@ -96,7 +96,7 @@ def test_a_real_kernel_counts_or_the_precise_reason_is_reported(tracefs: Path | 
     if not _counts(tracefs):
         with pytest.raises(Unavailable, match="CONFIG_HIST_TRIGGERS"):
             SizeSession(Tracefs(tracefs), 2048)
-        assert "CONFIG_HIST_TRIGGERS" in look((tracefs,), Path("/sys")).reason
+        assert "CONFIG_HIST_TRIGGERS" in exactness_of((tracefs,), Path("/sys")).reason
         assert not (tracefs / "instances" / OF_SIZES).exists()
         return
     Tracefs(tracefs).check_client("sched", "scheduler")

@@ -19,7 +19,7 @@ from fss_exporter.client_scrape import Scraped, scrape_of
 from fss_exporter.model.state import State
 from fss_exporter.samples import Samples
 from fss_exporter.web.status.html import render
-from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.overview import TimedScrape, status_page
 from fss_toolbox.ceilings import judge
 from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.iostat.page_reports import report_between
@@ -160,7 +160,7 @@ def _of_one_subject(words: Sequence[str]) -> str:
 
 def _page(before: str, now: str, seconds: float) -> str:
     at = datetime.fromtimestamp(EPOCH, UTC)
-    _, look = status_page(text_string_to_metric_families(before), now=at, at=0.0, earlier=Look(-1.0, Scraped()))
+    _, look = status_page(text_string_to_metric_families(before), now=at, at=0.0, earlier=TimedScrape(-1.0, Scraped()))
     page, _ = status_page(text_string_to_metric_families(now), now=at, at=seconds, earlier=look)
     return _of_one_subject(re.findall(rf">({_WORDS})</strong>", render(page)))
 

@@ -12,7 +12,7 @@ from typing import Final
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.background import Worker
 from fss_exporter.cli.account_sessions import sessions_of
-from fss_exporter.cli.runtime import Part
+from fss_exporter.cli.runtime import Component
 from fss_exporter.errors import SourceError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
@@ -89,11 +89,11 @@ class ClientPublishing:
         return self._session
 
 
-def part(load: Callable[[], Settings], waited: Callable[[], Mapping[NetworkAddress, float]]) -> Part:
-    """Return the posts as a part of a running agent, or raise UsageError for wrong settings."""
+def component(load: Callable[[], Settings], waited: Callable[[], Mapping[NetworkAddress, float]]) -> Component:
+    """Return the posts as a component of a running agent, or raise UsageError for wrong settings."""
     publishing = ClientPublishing(load, waited)
     loop = publishing.loop
-    return Part(
+    return Component(
         "client_publish",
         None,
         start=loop.start,

@@ -7,21 +7,21 @@ from collections.abc import Callable
 from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR
 
 from fss_exporter.cli.allocator import give_large_blocks_back
-from fss_exporter.cli.runtime import Part
+from fss_exporter.cli.runtime import Component
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Settings
 
 
-def part(load: Callable[[], Settings]) -> Part:
-    """Return the poller as a part of a running exporter, or raise UsageError for wrong settings."""
+def component(load: Callable[[], Settings]) -> Component:
+    """Return the poller as a component of a running exporter, or raise UsageError for wrong settings."""
     poller = Poller(load)
 
     def start() -> None:
         give_large_blocks_back()
         poller.start()
 
-    return Part(
+    return Component(
         "oci",
         OciCollector(poller.accounts, now=time.time, lease=poller.lease),
         start=start,

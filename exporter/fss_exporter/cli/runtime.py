@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serve the parts of the exporter over HTTP until a signal ends it."""
+"""Serve the components of the exporter over HTTP until a signal ends it."""
 
 import logging
 import signal
@@ -40,11 +40,11 @@ _STOP_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the exporter, such as the agent or the poller, with background loops of its own."""
+class Component:
+    """A component of the exporter, such as the agent or the poller, with background loops of its own."""
 
     name: str  # value of the `collector` label
-    source: Source | None  # collects the last reading. None if the part exports no families of its own
+    source: Source | None  # collects the last reading. None if the component exports no families of its own
     _: KW_ONLY
     start: Callable[[], None] = lambda: None  # begin reading
     stop: Callable[[], None] = lambda: None  # end reading, and leave nothing behind
@@ -53,7 +53,7 @@ class Part:
     # collects the same for the status page, without a change to the state of a scraper. None stands for `source`
     page_source: Source | None = None
     further_collectors: Sequence[Collector] = ()  # of the library, for the registry of scrapes
-    waits_for: Callable[[], str] = lambda: ""  # what is missing before the part is ready. Empty if nothing is
+    waits_for: Callable[[], str] = lambda: ""  # what is missing before the component is ready. Empty if nothing is
     reload: Reload = lambda: lambda: None  # changes nothing itself
 
 
@@ -104,9 +104,9 @@ _LONG_SECONDS = 86_400.0
 
 
 def serve(
-    parts: Sequence[Part], flags: WebFlags, signals: Signals, *, on_listening: Callable[[Sequence[str]], None]
+    components: Sequence[Component], flags: WebFlags, signals: Signals, *, on_listening: Callable[[Sequence[str]], None]
 ) -> None:
-    """Serve the parts until SIGTERM or SIGINT. SIGHUP reads the configuration again. `on_listening` gets the URLs of the metrics.
+    """Serve the components until SIGTERM or SIGINT. SIGHUP reads the configuration again. `on_listening` gets the URLs of the metrics.
 
     Raises:
         UsageError: an address or file is wrong; nothing has been started.
@@ -116,23 +116,27 @@ def serve(
         from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # few exporters need pydantic and bcrypt
 
         protection = WebConfigReload(flags.web_config_file)
-        parts = (_watching(protection), *parts)
-    reload = Reloading([part.reload for part in parts])
-    application = _application(parts, reload, flags.telemetry_path)
+        components = (_watching(protection), *components)
+    reload = Reloading([component.reload for component in components])
+    application = _application(components, reload, flags.telemetry_path)
     if protection:
         application = protection.guard(application, open_paths=OPEN_PATHS)
     with ExitStack() as undo:
         listening = passed() if flags.systemd_socket else bind(flags.listen_addresses)
         sockets = [undo.enter_context(bound) for bound in listening]
-        _LOG.info("fss-exporter %s collects %s", __version__, ", ".join(part.name for part in parts if part.source))
+        _LOG.info(
+            "fss-exporter %s collects %s",
+            __version__,
+            ", ".join(component.name for component in components if component.source),
+        )
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
         server = HttpServer(sockets, application, tls=tls)
-        started: list[Part] = []
+        started: list[Component] = []
         undo.callback(_stop, started)
-        for part in parts:
-            started.append(part)
-            part.start()
+        for component in components:
+            started.append(component)
+            component.start()
         signals.reload_at_hangup(reload)
         for url in urls:
             _LOG.info("listening on %s", url)
@@ -140,9 +144,9 @@ def serve(
         server.run(signals.stop)
 
 
-def _stop(parts: Sequence[Part]) -> None:
-    """Stop all parts at once."""
-    ends = [(part.name, partial(_end, part)) for part in reversed(parts)]
+def _stop(components: Sequence[Component]) -> None:
+    """Stop all components at once."""
+    ends = [(component.name, partial(_end, component)) for component in reversed(components)]
     late = at_once([end for _, end in ends], _STOP_SECONDS)
     for name, end in ends:
         if end in late:
@@ -150,44 +154,49 @@ def _stop(parts: Sequence[Part]) -> None:
     _LOG.info("stopped")
 
 
-def _end(part: Part) -> None:
+def _end(component: Component) -> None:
     try:
-        part.stop()
-    except Exception as error:  # noqa: BLE001  # a mistake of a part costs no other part its end
-        _LOG.error("%s has not ended as it should", part.name, exc_info=error)
+        component.stop()
+    except Exception as error:  # noqa: BLE001  # a mistake of a component costs no other one its end
+        _LOG.error("%s has not ended as it should", component.name, exc_info=error)
 
 
-def _watching(protection: "WebConfigReload") -> Part:
+def _watching(protection: "WebConfigReload") -> Component:
     loop = protection.loop
-    return Part(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
+    return Component(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
 
 
-def registry_of(parts: Sequence[Part], reload: Reloading) -> CollectorRegistry:
-    """Return the registry of a scrape: what the parts collect, and this process."""
+def registry_of(components: Sequence[Component], reload: Reloading) -> CollectorRegistry:
+    """Return the registry of a scrape: what the components collect, and this process."""
     registry = CollectorRegistry(support_collectors_without_names=True)  # a scrape with `name[]` asks all
-    registry.register(_collectors({part.name: part.source for part in parts}, parts, reload))
-    for collector in (PROCESS_COLLECTOR, *(collector for part in parts for collector in part.further_collectors)):
+    registry.register(_collectors({component.name: component.source for component in components}, components, reload))
+    for collector in (
+        PROCESS_COLLECTOR,
+        *(collector for component in components for collector in component.further_collectors),
+    ):
         registry.register(collector)
     return registry
 
 
-def _collectors(sources: Mapping[str, Source | None], parts: Sequence[Part], reload: Reloading) -> Collectors:
+def _collectors(sources: Mapping[str, Source | None], components: Sequence[Component], reload: Reloading) -> Collectors:
     present = {name: source for name, source in sources.items() if source is not None}
-    loops = [loop for part in parts for loop in part.loops]
+    loops = [loop for component in components for loop in component.loops]
     return Collectors(present, loops, last_reload=lambda: reload.is_successful)
 
 
-def _application(parts: Sequence[Part], reload: Reloading, telemetry_path: str) -> Application:
-    loops = [loop for part in parts for loop in part.loops]
+def _application(components: Sequence[Component], reload: Reloading, telemetry_path: str) -> Application:
+    loops = [loop for component in components for loop in component.loops]
     turns = Turns()
     documents = Documents()
-    of_page = _collectors({part.name: part.page_source or part.source for part in parts}, parts, reload)
+    of_page = _collectors(
+        {component.name: component.page_source or component.source for component in components}, components, reload
+    )
     return build(
         telemetry_path=telemetry_path,
-        scrapes=Scrapes(registry_of(parts, reload), turns),
+        scrapes=Scrapes(registry_of(components, reload), turns),
         page=_page(lambda: turns.collect(of_page), telemetry_path),
         documents=dict.fromkeys(documents.paths, documents.response),
-        waiting_for=lambda: tuple(missing for part in parts if (missing := part.waits_for())),
+        waiting_for=lambda: tuple(missing for component in components if (missing := component.waits_for())),
         stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
         reload=reload,
     )

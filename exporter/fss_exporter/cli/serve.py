@@ -17,7 +17,7 @@ from fss_exporter.catalogue import family
 from fss_exporter.cli import logs, runtime
 from fss_exporter.cli.flags import CompartmentFlags, duration
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cli.runtime import Part, WebFlags
+from fss_exporter.cli.runtime import Component, WebFlags
 from fss_exporter.cli.terminal import GroupedHelp
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, switch, takes
@@ -117,11 +117,11 @@ def run(flags: ServeFlags, on_listening: Callable[[Sequence[str]], None] = lambd
     flags.check()
     if flags.default_config_file is not None:
         _LOG.info("settings of %s", flags.settings_file or f"no file: {flags.default_config_file} is not there")
-    runtime.serve(parts_of(flags), flags, signals, on_listening=on_listening)
+    runtime.serve(components_of(flags), flags, signals, on_listening=on_listening)
 
 
-def parts_of(flags: ServeFlags) -> Sequence[Part]:
-    """Return the parts that the flags name. A reload first refuses settings that need a restart."""
+def components_of(flags: ServeFlags) -> Sequence[Component]:
+    """Return the components that the flags name. A reload first refuses settings that need a restart."""
     settings = flags.configuration()
 
     def refuse_changes() -> Callable[[], None]:
@@ -134,14 +134,14 @@ def parts_of(flags: ServeFlags) -> Sequence[Part]:
                 raise UsageError(f"{where}: {changed} changed, which takes a restart")
         return lambda: None
 
-    parts = [Part("settings", None, reload=refuse_changes)]
+    components = [Component("settings", None, reload=refuse_changes)]
     if flags.collect_nfs:
-        parts += _nfs(flags, settings)
+        components += _nfs(flags, settings)
     if flags.collect_oci:
-        parts.append(_oci(flags))
+        components.append(_oci(flags))
     if settings and settings.cost_model.operations:
-        parts.append(Part("cost_model", CostModelSource(settings.cost_model.overrides.rows)))
-    return parts
+        components.append(Component("cost_model", CostModelSource(settings.cost_model.overrides.rows)))
+    return components
 
 
 def _given(settings: "Settings | None", name: str) -> object:
@@ -161,21 +161,21 @@ def _is_missing(path: Path) -> bool:
     return False
 
 
-def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
+def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Component]:
     from fss_exporter.cli.nfs_agent import NfsAgent  # noqa: PLC0415
     from fss_exporter.nfs.collector import CounterCollector  # noqa: PLC0415
     from fss_exporter.nfs.mount_settings import mount_settings  # noqa: PLC0415  # a poller does not need it
 
     agent = NfsAgent(flags, mount_settings(settings))
-    page = agent.collector.for_readers()
+    for_readers = agent.collector.for_readers()
 
     def reload() -> Callable[[], None]:
         return partial(agent.judge_by, mount_settings(flags.configuration()))
 
-    yield Part(
+    yield Component(
         "nfs",
         agent.collector,
-        page_source=page,
+        page_source=for_readers,
         start=agent.start,
         stop=agent.stop,
         loops=agent.loops,
@@ -183,15 +183,15 @@ def _nfs(flags: ServeFlags, settings: "Settings | None") -> Iterator[Part]:
         reload=reload,
     )
     for counter in agent.counters:
-        yield Part(
+        yield Component(
             counter.loop.collector,
             CounterCollector(counter, agent.collector),
-            page_source=CounterCollector(counter, page),
+            page_source=CounterCollector(counter, for_readers),
         )
     # a file that agents share with the poller asks the poller alone to publish
     if settings and settings.oci.publish and (flags.publish or flags.collect_oci):
-        yield _module("client_publishing", "--oci.publish").part(
-            flags.settings_of_account, lambda: waiting_seconds(page)
+        yield _module("client_publishing", "--oci.publish").component(
+            flags.settings_of_account, lambda: waiting_seconds(for_readers)
         )
 
 
@@ -206,8 +206,8 @@ def waiting_seconds(collector: Source) -> Mapping[NetworkAddress, float]:
     }
 
 
-def _oci(flags: ServeFlags) -> Part:
-    made: Part = _module("oci_polling", "--collector.oci").part(flags.settings)
+def _oci(flags: ServeFlags) -> Component:
+    made: Component = _module("oci_polling", "--collector.oci").component(flags.settings)
     return made
 
 

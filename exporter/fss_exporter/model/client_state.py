@@ -20,7 +20,7 @@ Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
 # The words of a client's states, with `idle` for a fine time without requests.
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "slow", "failing", "hanging", "idle")
 
-# Fewer requests are too few for a share of errors or a mean. In a look of ten seconds this is one request a second.
+# Fewer requests are too few for a share of errors or a mean. In a span of ten seconds this is one request a second.
 # Fewer late requests are too few for a tail.
 LEAST_REQUESTS: Final = 10
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state of each address on this host, and seconds by state: the agent judges each look of ten seconds once.
+"""The state of each address on this host, and seconds by state: the agent judges each span of ten seconds once.
 
 A single tick of a second has too few requests for a mean, and a minute is long for a page. A hang is told with the tick that finds it.
 """
@@ -15,7 +15,7 @@ from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.totals import AddressTotals
 
-LOOK_SECONDS: Final = 10.0
+SPAN_SECONDS: Final = 10.0
 
 
 class Tails(Protocol):
@@ -50,12 +50,12 @@ class AddressState(NamedTuple):
 
 
 class AddressStates:
-    """Collects the work of each address, judges each look, and adds its seconds to the totals of the address.
+    """Collects the work of each address, judges each span, and adds its seconds to the totals of the address.
 
     Attributes:
-        stated: latency objectives of the configuration in seconds by class. They can change between two looks.
+        stated: latency objectives of the configuration in seconds by class. They can change between two spans.
         tails: judges each request, where a p99 objective is stated.
-        now: the present state by address. An address has none before the end of its first look, unless it hangs.
+        now: the present state by address. An address has none before the end of its first span, unless it hangs.
     """
 
     def __init__(self, stated: Mapping[str, float] | None = None, tails: Tails | None = None) -> None:
@@ -81,7 +81,7 @@ class AddressStates:
     def end_tick(
         self, waits: Mapping[str, float], mounted: Collection[str], totals: Mapping[str, AddressTotals], at: float
     ) -> None:
-        """End a tick, `at` seconds of a monotonic clock. A look that is full is judged.
+        """End a tick, `at` seconds of a monotonic clock. A full span is judged.
 
         Args:
             waits: seconds without any reply by address.
@@ -98,7 +98,7 @@ class AddressStates:
         if self._judged_until is None:
             self._judged_until = at
         seconds = at - self._judged_until
-        if seconds < LOOK_SECONDS:
+        if seconds < SPAN_SECONDS:
             for address in self._hanging(waits, mounted):
                 self._judge(address, totals[address], at)
             return
@@ -125,7 +125,7 @@ class AddressStates:
         return (address for address in mounted if waits.get(address, 0.0) >= LEAST_WAIT_SECONDS)
 
     def _judge(self, address: str, total: AddressTotals, at: float) -> Judgement:
-        """Judge the work of a look so far, and return the judgement."""
+        """Judge the work of a span so far, and return the judgement."""
         has_defaults = total.io_operations is not None  # only a service with a cost table has default objectives
         work = self._work[address]
         work.tails = self.tails.judged().get(address, NO_TAILS)

@@ -98,11 +98,11 @@ class MetricRequest:
         return {"namespace": self.namespace, "query": self.query, **times, "resolution": "1m"}
 
 
-def dimensions_of(rows: Iterable[Any]) -> dict[str, set[str]]:
+def dimensions_of(items: Iterable[Any]) -> dict[str, set[str]]:
     """Return the values of each dimension in rows of ListMetrics. A row of an undocumented form has none."""
     values: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        dimensions = row.get("dimensions") if isinstance(row, Mapping) else None
+    for item in items:
+        dimensions = item.get("dimensions") if isinstance(item, Mapping) else None
         for name, value in dimensions.items() if isinstance(dimensions, Mapping) else ():
             if isinstance(value, str):
                 values[name].add(value)

@@ -70,7 +70,7 @@ def build(
 ) -> Router:
     """Return the exporter's application.
 
-    `page` answers `/` and `documents` the paths that it names, one request at a time. `waiting_for` returns the unready parts in
+    `page` answers `/` and `documents` the paths that it names, one request at a time. `waiting_for` returns the unready components in
     words, `stalled` a sentence for each stalled background loop, and `reload` the mistakes of the new configuration.
     """
     of_documents = OneAtATime()
@@ -124,18 +124,18 @@ Reload = Callable[[], Callable[[], None]]
 
 
 class Reloading:
-    """Read the configuration of all parts, then put it in force in all parts, one reload at a time, and log the result.
+    """Read the configuration of all components, then put it in force in all of them, one reload at a time, and log the result.
 
     Args:
-        parts: read the settings of a part. Only when all are right, any is put in force.
+        reloads: read the settings of a component. Only when all are right, any is put in force.
         seconds: that a reload may take. The exporter then answers without it.
 
     Attributes:
         is_successful: whether the last reload put its settings in force. True before the first.
     """
 
-    def __init__(self, parts: Sequence[Reload], seconds: float = _RELOAD_SECONDS) -> None:
-        self._parts = parts
+    def __init__(self, reloads: Sequence[Reload], seconds: float = _RELOAD_SECONDS) -> None:
+        self._reloads = reloads
         self._turn = threading.Lock()  # a signal and a client may ask at the same time
         self._reading = OneWithin(seconds, "a reload")
         self.is_successful = True
@@ -157,7 +157,7 @@ class Reloading:
 
     def _read(self) -> str:
         try:
-            for put_in_force in [part() for part in self._parts]:
+            for put_in_force in [reload() for reload in self._reloads]:
                 put_in_force()
         except FssError as wrong:
             return _kept(str(wrong))

@@ -97,10 +97,10 @@ class WebConfigReload:
         """Return the reason for a refusal. Only a request with a right password uses a token, so that guesses use none."""
         users = configuration.basic_auth_users
         try:
-            is_known = not users or self._passwords.check(users, request.headers.get("authorization", ""))
+            is_user = not users or self._passwords.check(users, request.headers.get("authorization", ""))
         except TooLong:
             return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
-        if not is_known:
+        if not is_user:
             challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
             return text(401, "user and password, please", challenge)
         if not self._limiter.take(request.client, configuration.rate_limit):

@@ -20,7 +20,7 @@ from fss_exporter.model.client_state import JudgedRequests
 from fss_exporter.model.operations import OPERATION_CLASSES
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.clients import BIRTHS, CALLS
-from fss_kernel_counting.hist_tables import HistRow, Key, number, parts
+from fss_kernel_counting.hist_tables import HistRow, Key, fields_of, number
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.tracefs import OF_LATENCY, Instance, Tracefs, Unavailable, advice
 
@@ -122,7 +122,7 @@ def durations(rows: Iterable[tuple[Key, HistRow]]) -> DurationsByClient:
     """
     growth: dict[tuple[str, str], Durations] = {}
     for key, row in rows:
-        client, procedure, exponent = parts(key, 3)
+        client, procedure, exponent = fields_of(key, 3)
         if procedure not in OF_THE_STATE_CLIENT:
             own = Durations({number(exponent): row.hits}, row.value)
             growth[client, procedure] = growth.get((client, procedure), NO_DURATIONS).plus(own)
@@ -137,7 +137,7 @@ def unanswered(rows: Iterable[tuple[Key, HistRow]]) -> Mapping[tuple[str, str], 
     """
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
-        client, procedure = parts(key, 2)
+        client, procedure = fields_of(key, 2)
         if procedure not in OF_THE_STATE_CLIENT:
             calls[client, procedure] += row.hits
     return calls

@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Final
 
 from fss_exporter.model.operations import READ, WRITE
-from fss_kernel_counting.hist_tables import Grown, HistRow, Key, number, parts
+from fss_kernel_counting.hist_tables import Grown, HistRow, Key, fields_of, number
 from fss_kernel_counting.instance_tables import InstanceTables
 from fss_kernel_counting.processes.attribution import BYTES, Kind, Place, Thread, Work
 from fss_kernel_counting.sizes.size_counts import device_of
@@ -56,7 +56,7 @@ def sent(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Iter
     """Yield READs or WRITEs by the thread that sent the call. Keys: device, name, thread, lower edge of the size."""
     for condition, grown in tables.items():
         for key, row in grown:
-            device, name, thread, lower = parts(key, 4)
+            device, name, thread, lower = fields_of(key, 4)
             kind = Kind(procedure, blocks_started(number(lower), condition))
             yield place_of(number(device)), Thread(number(thread), name), kind, row
 
@@ -69,7 +69,7 @@ def joined(tables: Mapping[str, Grown], dirtiers: Mapping[tuple[int, int], str],
     """
     for condition, grown in tables.items():
         for key, row in grown:
-            device, thread, lower = map(number, parts(key, 3))
+            device, thread, lower = map(number, fields_of(key, 3))
             name = dirtiers.get((device, thread))
             if name is not None:
                 yield place_of(device), Thread(thread, name), Kind(WRITE, blocks_started(lower, condition)), row
@@ -81,7 +81,7 @@ def calls(grown: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> Iterator[R
     Calls that the tables of sizes have are left out.
     """
     for key, row in grown:
-        client, name, thread, procedure = parts(key, 4)
+        client, name, thread, procedure = fields_of(key, 4)
         if procedure not in _BY_SIZE:
             yield place_of(number(client)), Thread(number(thread), name), Kind(procedure), row
 
@@ -89,7 +89,7 @@ def calls(grown: Iterable[tuple[Key, HistRow]], place_of: PlaceOf) -> Iterator[R
 def claims(tables: Mapping[str, Grown], procedure: str, place_of: PlaceOf) -> Iterator[Row]:
     """Yield calls of one procedure by the thread that began the call. Keys: device, name, thread."""
     for key, row in tables.get("", ()):
-        device, name, thread = parts(key, 3)
+        device, name, thread = fields_of(key, 3)
         yield place_of(number(device)), Thread(number(thread), name), Kind(procedure), row
 
 
@@ -108,7 +108,7 @@ def dirtiers(keys: Iterable[Key]) -> dict[tuple[int, int], str]:
     """Return names of threads that dirtied pages, by device and thread number. Keys: `major:minor`, name, thread."""
     names = {}
     for key in keys:
-        device, name, thread = parts(key, 3)
+        device, name, thread = fields_of(key, 3)
         names[device_of(device), number(thread)] = name
     return names
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from fss_exporter.model.operations import BLOCK_BYTES, READ, WRITE
 from fss_kernel_counting.clients import BIRTHS, CALLS
-from fss_kernel_counting.hist_tables import Grown, number, parts
+from fss_kernel_counting.hist_tables import Grown, fields_of, number
 from fss_kernel_counting.instance_tables import InstanceTables, TableName
 from fss_kernel_counting.sizes.size_counts import ByAddressAndProcedure, CountedTransfers
 from fss_kernel_counting.tracefs import OF_SIZES, Instance, Tracefs, Unavailable, advice
@@ -86,7 +86,7 @@ class Buckets:
         payload: Counter[int] = Counter()
         for condition, rows in tables.items():
             for key, row in rows:
-                device, lower = map(number, parts(key, 2))
+                device, lower = map(number, fields_of(key, 2))
                 blocks[device][blocks_started(lower, condition)] += row.hits
                 payload[device] += row.value
         return {device: CountedTransfers.of_sizes(sizes, payload[device]) for device, sizes in blocks.items()}
@@ -109,7 +109,7 @@ class Ladder:
         sums: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
         for condition, rows in tables.items():
             for key, row in rows:
-                own = sums[number(parts(key, 1)[0])]
+                own = sums[number(fields_of(key, 1)[0])]
                 if condition:
                     own[1] += self._weights[condition] * row.hits
                 else:
@@ -128,7 +128,7 @@ def calls_by_address(rows: Grown | None, address_of: Callable[[str], str]) -> By
         return None
     calls: Counter[tuple[str, str]] = Counter()
     for key, row in rows:
-        client, procedure = parts(key, 2)
+        client, procedure = fields_of(key, 2)
         if procedure not in _NOT_OURS:
             calls[address_of(client), procedure] += row.hits
     return calls

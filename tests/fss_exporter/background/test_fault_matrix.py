@@ -27,7 +27,7 @@ from fss_exporter.catalogue import family
 from fss_exporter.cli import client_publishing
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.cli.serve import ServeFlags, components_of
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
@@ -187,11 +187,11 @@ def test_a_fault_of_a_collector_costs_its_own_families_and_is_told(
 def test_a_fault_of_each_collector_of_an_agent_costs_the_others_nothing(fault: str) -> None:
     """The collectors come from the wiring of `serve`, so that a new one is tried too."""
     flags = ServeFlags(procfs=ROOT / "tests/fixtures/procfs/first", exact="auto", processes=10, metadata_url="")
-    parts = parts_of(flags)
-    for loop in (loop for part in parts for loop in part.loops):
+    components = components_of(flags)
+    for loop in (loop for part in components for loop in part.loops):
         assert isinstance(loop, Worker)
         loop.run_once()
-    sources = {part.name: part.source for part in parts if part.source is not None}
+    sources = {part.name: part.source for part in components if part.source is not None}
     assert sources.keys() == {"nfs", "nfs_exact", "nfs_latency", "nfs_processes"}
     families = {name: {made.name for made in source.collect()} for name, source in sources.items()}
     assert all(families.values())

@@ -7,7 +7,7 @@ import pytest
 from tests.processes import wait_for
 from tests.prompt import ROOT
 
-from fss_exporter.cli.serve import ServeFlags, parts_of, waiting_seconds
+from fss_exporter.cli.serve import ServeFlags, components_of, waiting_seconds
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.web.collecting import Source
 
@@ -25,21 +25,21 @@ def test_a_changed_cost_model_takes_a_restart_with_and_without_the_agent(
     flags = ServeFlags(
         config_file=config, collect_oci=True, collect_nfs=collect_nfs, procfs=tmp_path / "proc", metadata_url=""
     )
-    parts = parts_of(flags)
+    components = components_of(flags)
     config.write_text(f"oci: {{}}\n{COST % 3}")
     with pytest.raises(UsageError, match="cost_model has changed, which takes a restart"):
-        parts[0].reload()
+        components[0].reload()
 
 
 def test_the_default_file_may_come_and_go_while_the_agent_runs(tmp_path: Path) -> None:
     config = tmp_path / "agent.yml"
     flags = ServeFlags(default_config_file=config, procfs=tmp_path, metadata_url="")
     assert flags.configuration() is None
-    settings, agent, *_ = parts_of(flags)
+    settings, agent, *_ = components_of(flags)
 
     config.write_text("latency_objectives: {metadata: 5ms}\n")
-    for part in (settings, agent):
-        part.reload()
+    for component in (settings, agent):
+        component.reload()
     read = flags.configuration()
     assert read is not None
     assert read.latency_objectives.given
@@ -51,7 +51,7 @@ def test_the_default_file_may_come_and_go_while_the_agent_runs(tmp_path: Path) -
 
 def test_an_address_map_that_comes_with_the_default_file_takes_a_restart(tmp_path: Path) -> None:
     config = tmp_path / "agent.yml"
-    settings, *_ = parts_of(ServeFlags(default_config_file=config, procfs=tmp_path, metadata_url=""))
+    settings, *_ = components_of(ServeFlags(default_config_file=config, procfs=tmp_path, metadata_url=""))
     config.write_text("address_map: {192.168.255.9: 10.80.2.20}\n")
     with pytest.raises(UsageError, match=r"agent.yml: address_map has changed, which takes a restart"):
         settings.reload()
@@ -82,9 +82,9 @@ def test_a_default_file_that_is_there_and_cannot_be_used_is_a_mistake(kind: str,
 def test_a_poller_reads_a_changed_address_map_again(tmp_path: Path) -> None:
     config = tmp_path / "fss-exporter.yml"
     config.write_text("address_map: {192.168.255.9: 10.80.2.20}\n")
-    parts = parts_of(ServeFlags(config_file=config, collect_oci=True, collect_nfs=False))
+    components = components_of(ServeFlags(config_file=config, collect_oci=True, collect_nfs=False))
     config.write_text("address_map: {192.168.255.9: 10.80.2.21}\n")
-    for put_in_force in [part.reload() for part in parts]:
+    for put_in_force in [component.reload() for component in components]:
         put_in_force()
 
 
@@ -105,12 +105,12 @@ def test_an_agent_posts_if_the_flag_or_the_poller_beside_it_says_so(
         pid="1",
         metadata_url="",
     )
-    assert ("client_publish" in {part.name for part in parts_of(flags)}) is posts
+    assert ("client_publish" in {component.name for component in components_of(flags)}) is posts
 
 
 def test_what_an_agent_posts_is_the_waiting_time_by_address() -> None:
     proc = ROOT / "tests/fixtures/procfs/first"
-    _, agent = parts_of(ServeFlags(procfs=proc, pid="1", metadata_url=""))
+    _, agent = components_of(ServeFlags(procfs=proc, pid="1", metadata_url=""))
     agent.start()
     try:
         assert agent.page_source is not None
@@ -137,11 +137,11 @@ def parts_expected(source: Source | None) -> set[str]:
 def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None:
     config, proc = tmp_path / "fss-exporter.yml", ROOT / "tests/fixtures/procfs/first"
     config.write_text("latency_objectives: {metadata: 8ms}\n")
-    settings, agent = parts_of(ServeFlags(config_file=config, procfs=proc, pid="1", metadata_url=""))
+    settings, agent = components_of(ServeFlags(config_file=config, procfs=proc, pid="1", metadata_url=""))
     agent.start()
     try:
         config.write_text("latency_objectives: {metadata: 5ms, p99: {read: 50ms}}\n")
-        for put_in_force in [part.reload() for part in (settings, agent)]:
+        for put_in_force in [component.reload() for component in (settings, agent)]:
             put_in_force()
         for source in (agent.source, agent.page_source):
             assert wait_for(partial(objectives, source), "the first reading") == {0.005}

@@ -13,7 +13,7 @@ from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
 from tests.fss_exporter.web.held import check_scrape
 from tests.processes import free_port, get, wait_for
 
-from fss_exporter.cli.serve import ServeFlags, parts_of
+from fss_exporter.cli.serve import ServeFlags, components_of
 from fss_exporter.nfs.collector import NfsCollector
 
 PAGE = Path(__file__).parents[3] / "docs" / "collecting.md"
@@ -26,12 +26,12 @@ def procfs(tmp_path: Path) -> Path:
 
 
 def test_a_scrape_of_an_agent_is_what_the_library_writes_of_the_same_collection(procfs: Path) -> None:
-    parts = parts_of(ServeFlags(procfs=procfs, network="lab", network_bandwidth=1e9))
-    for part in parts:
+    components = components_of(ServeFlags(procfs=procfs, network="lab", network_bandwidth=1e9))
+    for part in components:
         for loop in part.loops:
             loop.run_once()
 
-    text = check_scrape(parts)
+    text = check_scrape(components)
 
     assert 'fss_client_operations_total{address="10.0.0.3",' in text
     assert "process_cpu_seconds_total" in text

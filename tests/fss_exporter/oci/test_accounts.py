@@ -17,7 +17,7 @@ from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Settings, load
 from fss_exporter.web.collecting import Collectors
-from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.overview import TimedScrape, status_page
 
 ACME, BETA = "acme", "beta"
 SHOWN = ("fss_mount_target_info", "fss_mount_target_connections", "fss_mount_target_read_bytes_total")
@@ -271,7 +271,7 @@ def test_the_status_page_names_the_tenancy_of_each_region(tenancies: Callable[..
     two.poll()
     families = list(two.collectors.collect())
     now = datetime.fromtimestamp(two.clock.now, UTC)
-    page, _ = status_page(families, now=now, at=60.0, earlier=Look(0.0, Scraped()))
+    page, _ = status_page(families, now=now, at=60.0, earlier=TimedScrape(0.0, Scraped()))
     assert {(row.region, row.success) for row in page.regions} == {
         ("acme eu-frankfurt-1", True),
         ("beta eu-frankfurt-1", False),

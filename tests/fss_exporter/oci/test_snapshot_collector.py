@@ -72,9 +72,9 @@ def test_no_series_comes_twice_in_a_family(world: World) -> None:
 
 def test_a_scrape_of_a_poller_is_what_the_library_writes_of_the_same_collection(world: World) -> None:
     world.poll()
-    part = replace(oci_polling.part(lambda: world.settings), source=world.collector)
+    component = replace(oci_polling.component(lambda: world.settings), source=world.collector)
 
-    text = check_scrape([part])
+    text = check_scrape([component])
 
     assert "fss_mount_target_io_operations_total{" in text
     assert "python_info{" in text

@@ -7,7 +7,7 @@ from prometheus_client.exposition import choose_encoder
 from tests.fss_exporter.web.serving import serving
 
 from fss_exporter.catalogue.prepared import Held
-from fss_exporter.cli.runtime import Part, registry_of
+from fss_exporter.cli.runtime import Component, registry_of
 from fss_exporter.web.application import Reloading
 from fss_exporter.web.collecting import Turns
 from fss_exporter.web.scrapes import Scrapes
@@ -15,16 +15,16 @@ from fss_exporter.web.scrapes import Scrapes
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 
 
-def held(parts: Sequence[Part]) -> CollectorRegistry:
+def held(components: Sequence[Component]) -> CollectorRegistry:
     """A registry whose collections are all one collection of the parts."""
     registry = CollectorRegistry(support_collectors_without_names=True)
-    registry.register(Held(list(registry_of(parts, Reloading(())).collect())))
+    registry.register(Held(list(registry_of(components, Reloading(())).collect())))
     return registry
 
 
-def check_scrape(parts: Sequence[Part]) -> str:
+def check_scrape(components: Sequence[Component]) -> str:
     """Compare a scrape of the parts with the library's text, byte for byte, and return the text."""
-    registry = held(parts)
+    registry = held(components)
     with serving(Scrapes(registry, Turns())) as server:
         plain = server.get("/metrics").body
         open_metrics = server.get("/metrics", headers={"Accept": OPENMETRICS}).body

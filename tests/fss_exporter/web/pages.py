@@ -11,10 +11,10 @@ from fss_exporter.client_scrape import Scraped
 from fss_exporter.model.operations import FIXED_COSTS, class_of
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.model.state import State, Subject
-from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.overview import TimedScrape, status_page
 from fss_exporter.web.status.rows import MountTargetRow, StatusPage
 
-START = Look(0.0, Scraped())  # the start of the exporter, when all counters were 0
+START = TimedScrape(0.0, Scraped())  # the start of the exporter, when all counters were 0
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<script>alert('x')</script>\"><img src=x onerror=alert(1)>"
 

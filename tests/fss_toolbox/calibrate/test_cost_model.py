@@ -12,7 +12,7 @@ from tests.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
 from tools.cost_rules import rendered
 
-from fss_exporter.cli.serve import CostModelSource, ServeFlags, parts_of
+from fss_exporter.cli.serve import CostModelSource, ServeFlags, components_of
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.operations import FIXED_COSTS
@@ -193,7 +193,7 @@ def _estimates(text: str) -> dict[str, str]:
 
 
 def test_the_running_agent_shows_them(configuration: Path) -> None:
-    """`serve` has a part for the overrides, and none without them."""
-    named = [part.name for part in parts_of(ServeFlags(config_file=configuration)) if part.source]
+    """`serve` has a component for the overrides, and none without them."""
+    named = [component.name for component in components_of(ServeFlags(config_file=configuration)) if component.source]
     assert named == ["nfs", "cost_model"]
-    assert [part.name for part in parts_of(ServeFlags()) if part.source] == ["nfs"]
+    assert [component.name for component in components_of(ServeFlags()) if component.source] == ["nfs"]

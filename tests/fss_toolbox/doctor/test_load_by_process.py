@@ -12,7 +12,7 @@ from fss_exporter.samples import Samples
 from fss_kernel_counting.processes.births import EVENTS
 from fss_toolbox.doctor.client_facts import Exactness
 from fss_toolbox.doctor.findings import Finding
-from fss_toolbox.doctor.kernel_counting import check_load_by_process, look
+from fss_toolbox.doctor.kernel_counting import check_load_by_process, exactness_of
 from fss_toolbox.doctor.running_exporter import _parts
 
 
@@ -37,7 +37,7 @@ def tracefs(root: Path, *without: str, synthetic: bool = True) -> Path:
 
 
 def missing_parts(places: tuple[Path, ...]) -> Mapping[str, str]:
-    return look(places, Path("/nowhere")).missing_parts
+    return exactness_of(places, Path("/nowhere")).missing_parts
 
 
 def told(parts: Mapping[str, str], exactness: Exactness | None = None) -> list[Finding]:

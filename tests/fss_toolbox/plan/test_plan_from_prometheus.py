@@ -24,7 +24,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox.cli import plan as command
 from fss_toolbox.plan import prometheus_api as prometheus
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.history import ClientsLook, client_sizes, client_traffic, of_service
+from fss_toolbox.plan.history import ClientsMoment, client_sizes, client_traffic, of_service
 from fss_toolbox.plan.load import Load, SizeShare, fullness, size_shares
 from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
@@ -276,10 +276,10 @@ def test_sizes_are_found_in_native_histograms_that_prometheus_made_of_the_bucket
         result = [] if "_bucket" in query else [native]
         return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
 
-    look = ClientsLook(NetworkAddress("eu-1", "10.0.0.1"), NOW)
-    sizes = client_sizes(prometheus.Prometheus(by_part(answered)), [look])
+    subject = ClientsMoment(NetworkAddress("eu-1", "10.0.0.1"), NOW)
+    sizes = client_sizes(prometheus.Prometheus(by_part(answered)), [subject])
 
-    assert sizes == {look: {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}}
+    assert sizes == {subject: {"READ": (SizeShare(32768, 0.25), SizeShare(1048576, 0.75))}}
 
 
 def test_the_fullest_ceiling_decides_and_one_for_both_directions_together_is_a_ceiling() -> None:
@@ -317,9 +317,9 @@ def test_a_load_costs_what_its_agents_had_measured_at_its_own_moment() -> None:
             result = [{"metric": {"service": "oci-fss", "class": "metadata_write"}, "value": [NOW, "800"]}]
         return json.dumps({"status": "success", "data": {"result": result}})
 
-    looks = [ClientsLook(NetworkAddress("eu-1", "10.0.0.1"), moment) for moment in measured]
-    traffic = client_traffic(prometheus.Prometheus(by_part(answered), NOW), looks)
-    costs = [traffic[look].operations["REMOVE"].iops for look in looks]
+    subjects = [ClientsMoment(NetworkAddress("eu-1", "10.0.0.1"), moment) for moment in measured]
+    traffic = client_traffic(prometheus.Prometheus(by_part(answered), NOW), subjects)
+    costs = [traffic[subject].operations["REMOVE"].iops for subject in subjects]
     assert costs == [Bounds.exact(700.0), Bounds.exact(950.0)]
 
 

@@ -25,7 +25,7 @@ from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.units import latency
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts, Connect, Directory
 from fss_toolbox.doctor.forwarders import targets_behind
-from fss_toolbox.doctor.kernel_counting import look, read_text
+from fss_toolbox.doctor.kernel_counting import exactness_of, read_text
 
 SYSCTLS: Final = ("sunrpc.tcp_slot_table_entries", "sunrpc.tcp_max_slot_table_entries", "net.ipv4.tcp_rmem")
 
@@ -76,7 +76,7 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
         sysctls=read_sysctls(flags.procfs),
         connects={server: connect(*server, flags.deadline) for server in servers},
         directories=tuple(counted),
-        exactness=look(flags.places, flags.sysfs) if flags.places else None,
+        exactness=exactness_of(flags.places, flags.sysfs) if flags.places else None,
         instance=read_instance_metadata(flags.metadata_url, flags.deadline) if flags.metadata_url else None,
         availability_domains=availability_domains,
         forwarded=targets_behind(flags.procfs, _local_servers(reading)) if reading else {},

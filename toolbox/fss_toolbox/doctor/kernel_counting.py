@@ -21,7 +21,7 @@ def read_text(path: Path) -> str:
         return ""
 
 
-def look(places: tuple[Path, ...], sysfs: Path) -> Exactness:
+def exactness_of(places: tuple[Path, ...], sysfs: Path) -> Exactness:
     """Read the requirements of exact mode and of the load by process on this host. `places` may be mount points of tracefs."""
     tracefs, reason, waits = None, "", False
     try:

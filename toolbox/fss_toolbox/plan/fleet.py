@@ -26,7 +26,7 @@ from fss_toolbox.sizing.uses import uses
 _Selected = tuple[str, float]
 
 # OCID of a mount target, a moment in epoch seconds, and OCID of a file system behind the mount target.
-_FileSystemLook = tuple[str, float, str]
+_FileSystemMoment = tuple[str, float, str]
 
 
 def fleet_advice(
@@ -109,8 +109,8 @@ def _targets(
         name: [_Export(*texts(labels, *_Export._fields)) for labels, _ in samples]
         for name, samples in prometheus.together(queries).items()
     }
-    looks = {(export.mount_target_id, selected[name][1]) for name, own in exports.items() for export in own}
-    costs = _costs(prometheus, looks)
+    subjects = {(export.mount_target_id, selected[name][1]) for name, own in exports.items() for export in own}
+    costs = _costs(prometheus, subjects)
     return [_target(name, load, limits, exports[name], costs) for name, (load, limits) in loads.items()]
 
 
@@ -136,7 +136,7 @@ _NO_COST: Final = _Cost(0.0, 0.0, 0.0)
 
 
 def _target(
-    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemLook, _Cost]
+    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemMoment, _Cost]
 ) -> TargetLoad:
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     behind = {export.file_system_id: export for export in exports if export.file_system_id}
@@ -156,20 +156,20 @@ def _target(
     )
 
 
-def _costs(prometheus: Prometheus, looks: Collection[tuple[str, float]]) -> dict[_FileSystemLook, _Cost]:
-    """Return the loads of the file systems behind mount targets. `looks` are OCIDs of mount targets with a moment."""
+def _costs(prometheus: Prometheus, subjects: Collection[tuple[str, float]]) -> dict[_FileSystemMoment, _Cost]:
+    """Return the loads of the file systems behind mount targets. `subjects` are OCIDs of mount targets with a moment."""
     queries = {}
-    for ocid, moment in looks:
+    for ocid, moment in subjects:
         for name, label in _FILE_SYSTEM_FIGURES.items():
             each = mean(f"fss_file_system_{name}_per_second", selector("mount_target_id", ocid), moment)
             by = ", ".join(filter(None, ("file_system_id", label)))
             queries[ocid, moment, name] = f"max by ({by}) ({each})"
-    figures: dict[_FileSystemLook, dict[tuple[str, str], float]] = defaultdict(dict)
+    figures: dict[_FileSystemMoment, dict[tuple[str, str], float]] = defaultdict(dict)
     for (ocid, moment, name), samples in prometheus.together(queries).items():
         for labels, value in samples:
             file_system, of = texts(labels, "file_system_id", _FILE_SYSTEM_FIGURES[name])
             figures[ocid, moment, file_system][name, of] = value
-    return {look: _cost(own) for look, own in figures.items()}
+    return {subject: _cost(own) for subject, own in figures.items()}
 
 
 def _cost(figures: Mapping[tuple[str, str], float]) -> _Cost:

@@ -71,7 +71,7 @@ _CLIENT_READ: Final = "fss_client_read_bytes_total"
 _CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
 
 
-class ClientsLook(NamedTuple):
+class ClientsMoment(NamedTuple):
     """The clients of a mount target in five minutes."""
 
     place: NetworkAddress
@@ -106,13 +106,18 @@ def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) 
     Raises:
         SourceError: Prometheus does not answer, or has metrics of another version.
     """
-    looks = [ClientsLook(place, moment) for place, moment in moments.items()]
-    traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
+    subjects = [ClientsMoment(place, moment) for place, moment in moments.items()]
+    traffic, sizes = client_traffic(prometheus, subjects), client_sizes(prometheus, subjects)
     return {
-        look.place: Load(
-            ended(look.moment), traffic[look], sizes[look], remark=CLIENTS_ALONE, place=look.place, moment=look.moment
+        subject.place: Load(
+            ended(subject.moment),
+            traffic[subject],
+            sizes[subject],
+            remark=CLIENTS_ALONE,
+            place=subject.place,
+            moment=subject.moment,
         )
-        for look in looks
+        for subject in subjects
     }
 
 
@@ -126,22 +131,22 @@ def _of_this_version() -> Iterator[None]:
 
 
 @_of_this_version()
-def client_traffic(prometheus: Prometheus, looks: Collection[ClientsLook]) -> dict[ClientsLook, Traffic]:
+def client_traffic(prometheus: Prometheus, subjects: Collection[ClientsMoment]) -> dict[ClientsMoment, Traffic]:
     """Return the traffic of the clients of mount targets, by class and operation.
 
     Raises:
         SourceError: Prometheus does not answer, or its metrics are not those of an agent of this version.
     """
-    overrides = _overrides(prometheus, {look.moment for look in looks})
-    selected = {look: (at_place(look.place), look.moment) for look in looks}
+    overrides = _overrides(prometheus, {subject.moment for subject in subjects})
+    selected = {subject: (at_place(subject.place), subject.moment) for subject in subjects}
     traffic = {}
-    for look, by_service in counter_rates(prometheus, selected, "service").items():
+    for subject, by_service in counter_rates(prometheus, selected, "service").items():
         rates: dict[tuple[str, str, str], float] = defaultdict(float)
         for of_service in by_service.values():
             for counter, rate in of_service.items():
                 rates[counter] += rate
         services = [service for (service,) in by_service]
-        traffic[look] = traffic_of(services[0] if len(services) == 1 else "", rates, overrides[look.moment])
+        traffic[subject] = traffic_of(services[0] if len(services) == 1 else "", rates, overrides[subject.moment])
     return traffic
 
 
@@ -184,8 +189,8 @@ def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float
 
 @_of_this_version()
 def client_sizes(
-    prometheus: Prometheus, looks: Collection[ClientsLook]
-) -> dict[ClientsLook, dict[str, tuple[SizeShare, ...]]]:
+    prometheus: Prometheus, subjects: Collection[ClientsMoment]
+) -> dict[ClientsMoment, dict[str, tuple[SizeShare, ...]]]:
     """Return the size classes in use by operation, as far as clients are in exact mode.
 
     A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
@@ -194,20 +199,20 @@ def client_sizes(
         SourceError: as `client_traffic`.
     """
     buckets, native = {}, {}
-    for look in looks:
-        of = at_place(look.place)
-        each = client_rate(f"{_SIZES}_bucket", of, "operation", "le", at=look.moment)
-        buckets[look] = f"sum by (operation, le) ({each})"
-        copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{of}[5m] @ {look.moment}))"
-        native[look] = f"sum by (operation) ({copies})"
-    counts: dict[ClientsLook, dict[str, dict[float, float]]] = {look: defaultdict(dict) for look in looks}
-    for look, samples in prometheus.together(buckets).items():
+    for subject in subjects:
+        of = at_place(subject.place)
+        each = client_rate(f"{_SIZES}_bucket", of, "operation", "le", at=subject.moment)
+        buckets[subject] = f"sum by (operation, le) ({each})"
+        copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{of}[5m] @ {subject.moment}))"
+        native[subject] = f"sum by (operation) ({copies})"
+    counts: dict[ClientsMoment, dict[str, dict[float, float]]] = {subject: defaultdict(dict) for subject in subjects}
+    for subject, samples in prometheus.together(buckets).items():
         for labels, value in samples:
-            counts[look][labels.get("operation", "")][float(labels["le"])] = value
-    for look, histograms in prometheus.histograms_together(native).items():
+            counts[subject][labels.get("operation", "")][float(labels["le"])] = value
+    for subject, histograms in prometheus.histograms_together(native).items():
         for labels, at_most in histograms:
-            counts[look].setdefault(labels.get("operation", ""), at_most)
-    return {look: _shares(by_operation) for look, by_operation in counts.items()}
+            counts[subject].setdefault(labels.get("operation", ""), at_most)
+    return {subject: _shares(by_operation) for subject, by_operation in counts.items()}
 
 
 def _shares(counts: Mapping[str, Mapping[float, float]]) -> dict[str, tuple[SizeShare, ...]]:

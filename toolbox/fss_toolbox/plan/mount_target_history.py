@@ -20,7 +20,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
-from fss_toolbox.plan.history import ClientsLook, client_peaks, client_sizes, client_traffic, of_clients
+from fss_toolbox.plan.history import ClientsMoment, client_peaks, client_sizes, client_traffic, of_clients
 from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
 from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, mean, selector
 from fss_toolbox.plan.recorded_mount_targets import RecordedMountTarget, ocid_of
@@ -160,14 +160,14 @@ def _loads(prometheus: Prometheus, peaks: Mapping[RecordedMountTarget, Peak]) ->
     more: dict[RecordedMountTarget, dict[str, float]] = defaultdict(dict)
     for (target, name), samples in prometheus.together(queries).items():
         more[target].update((name, value) for _, value in samples)
-    looks = [ClientsLook(target.place, peak.moment) for target, peak in peaks.items() if target.place]
-    traffic, sizes = client_traffic(prometheus, looks), client_sizes(prometheus, looks)
+    subjects = [ClientsMoment(target.place, peak.moment) for target, peak in peaks.items() if target.place]
+    traffic, sizes = client_traffic(prometheus, subjects), client_sizes(prometheus, subjects)
     loads = {}
     for target, peak in peaks.items():
-        look = ClientsLook(target.place, peak.moment) if target.place else None
-        mix = traffic[look] if look and traffic[look].all_operations.operations else None
+        subject = ClientsMoment(target.place, peak.moment) if target.place else None
+        mix = traffic[subject] if subject and traffic[subject].all_operations.operations else None
         load = _load(target, {**more[target], **peak.figures}, mix, peak.moment, prometheus.now)
-        loads[target] = replace(load, sizes=sizes[look]) if look and load.is_split else load
+        loads[target] = replace(load, sizes=sizes[subject]) if subject and load.is_split else load
     return loads
 
 

@@ -20,7 +20,7 @@ from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCe
 from fss_exporter.web.status.mount_target_rows import LATENCIES, LIMITS, QUANTITIES, latency_usage
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 from fss_toolbox.ceilings import Judge
-from fss_toolbox.plan.history import ClientsLook, client_traffic
+from fss_toolbox.plan.history import ClientsMoment, client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate
 from fss_toolbox.sizing.uses import known_uses, uses
 from fss_toolbox.top.client_targets import row_of_clients
@@ -212,8 +212,8 @@ class PrometheusSource:
             return Parts(remark="the address of this mount target is not known, so its clients are not known")
         of = at_place(place)
         if kind == "operations":
-            look = ClientsLook(place, self._at)
-            rows = operations_of(client_traffic(self._prometheus, [look])[look])
+            subject = ClientsMoment(place, self._at)
+            rows = operations_of(client_traffic(self._prometheus, [subject])[subject])
             return Parts(rows, "" if rows else _NO_CLIENTS)
         if kind == "processes":
             rows = tuple(self._processes(of))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convert rows of the listings, parsed JSON, to frozen records. A row of an undocumented form costs only the row."""
+"""Convert items of the listings, parsed JSON, to frozen records. An item of an undocumented form costs only itself."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, epoch
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.selection import defined_tag
 
-Row = Mapping[str, Any]
+Item = Mapping[str, Any]
 
 # State of a clone that still copies the data of the parent. OCI shows the state in a separate field.
 HYDRATING: Final = "HYDRATING"
@@ -23,122 +23,122 @@ _OCID: Final = re.compile(r"[\w.:-]+", re.ASCII)  # safe in a query. A quote or 
 _NO_TAGS: Final[Mapping[str, str]] = {}
 
 
-def listing(make: Callable[[Row], Any], rows: Iterable[Any]) -> Listing:
-    """Return the records of rows, and which rows were not as documented."""
+def listing(make: Callable[[Item], Any], items: Iterable[Any]) -> Listing:
+    """Return the records of items, and which items were not as documented."""
     made, broken = [], []
-    for row in rows:
+    for item in items:
         try:
-            made.append(make(row))
+            made.append(make(item))
         except (AttributeError, KeyError, TypeError, ValueError):
-            ocid = row.get("id") if isinstance(row, Mapping) else None
+            ocid = item.get("id") if isinstance(item, Mapping) else None
             broken.append(ocid if isinstance(ocid, str) else "")
     return Listing(tuple(made), tuple(broken))
 
 
-def compartment(row: Row) -> Compartment:
+def compartment(item: Item) -> Compartment:
     """Return the record of a Compartment."""
-    return Compartment(text_of(row["id"]), text_of(row["name"]))
+    return Compartment(text_of(item["id"]), text_of(item["name"]))
 
 
-def private_ip(row: Row) -> PrivateIp:
+def private_ip(item: Item) -> PrivateIp:
     """Return the record of a PrivateIp."""
-    return PrivateIp(text_of(row["id"]), text_of(row["ipAddress"]), text_of(row.get("hostnameLabel") or ""))
+    return PrivateIp(text_of(item["id"]), text_of(item["ipAddress"]), text_of(item.get("hostnameLabel") or ""))
 
 
-def service_limit(row: Row) -> tuple[str, float]:
+def service_limit(item: Item) -> tuple[str, float]:
     """Return availability domain and limit of a LimitValueSummary."""
-    limit = whole(row["value"])
+    limit = whole(item["value"])
     if limit is None:
         raise ValueError("no limit")
-    return text_of(row["availabilityDomain"]), float(limit)
+    return text_of(item["availabilityDomain"]), float(limit)
 
 
-def mount_target(row: Row) -> records.MountTarget:
+def mount_target(item: Item) -> records.MountTarget:
     """Return the record of a MountTargetSummary."""
-    addresses = row.get("privateIpIds") or ("",)
+    addresses = item.get("privateIpIds") or ("",)
     return records.MountTarget(
-        **_resource(row),
-        export_set_id=text_of(row["exportSetId"]),
-        subnet_id=text_of(row.get("subnetId") or ""),
+        **_resource(item),
+        export_set_id=text_of(item["exportSetId"]),
+        subnet_id=text_of(item.get("subnetId") or ""),
         private_ip_id=text_of(addresses[0]),
-        observed_throughput_gbps=whole(row.get("observedThroughput")),
-        requested_throughput_gbps=whole(row.get("requestedThroughput")),
+        observed_throughput_gbps=whole(item.get("observedThroughput")),
+        requested_throughput_gbps=whole(item.get("requestedThroughput")),
     )
 
 
-def file_system(row: Row) -> records.FileSystem:
+def file_system(item: Item) -> records.FileSystem:
     """Return the record of a FileSystemSummary. A clone that still copies its parent's data has the state HYDRATING."""
-    system = records.FileSystem(**_resource(row), metered_bytes=whole(row.get("meteredBytes")))
-    is_clone = bool((row.get("sourceDetails") or {}).get("parentFileSystemId"))
-    if is_clone and row.get("isHydrated") is False and system.state == "ACTIVE":
+    system = records.FileSystem(**_resource(item), metered_bytes=whole(item.get("meteredBytes")))
+    is_clone = bool((item.get("sourceDetails") or {}).get("parentFileSystemId"))
+    if is_clone and item.get("isHydrated") is False and system.state == "ACTIVE":
         return replace(system, state=HYDRATING)
     return system
 
 
-def export_set(row: Row) -> records.ExportSet:
+def export_set(item: Item) -> records.ExportSet:
     """Return the record of an ExportSetSummary."""
-    return records.ExportSet(id=text_of(row["id"]), vcn_id=text_of(row.get("vcnId") or ""))
+    return records.ExportSet(id=text_of(item["id"]), vcn_id=text_of(item.get("vcnId") or ""))
 
 
-def export(row: Row) -> records.Export:
+def export(item: Item) -> records.Export:
     """Return the record of an ExportSummary."""
     return records.Export(
-        id=text_of(row["id"]),
-        path=text_of(row["path"]),
-        state=text_of(row["lifecycleState"]),
-        file_system_id=text_of(row["fileSystemId"]),
-        export_set_id=text_of(row["exportSetId"]),
+        id=text_of(item["id"]),
+        path=text_of(item["path"]),
+        state=text_of(item["lifecycleState"]),
+        file_system_id=text_of(item["fileSystemId"]),
+        export_set_id=text_of(item["exportSetId"]),
     )
 
 
-def replication(row: Row) -> records.Replication:
+def replication(item: Item) -> records.Replication:
     """Return the record of a ReplicationSummary."""
-    minutes = whole(row.get("replicationInterval"))
-    moment = row.get("recoveryPointTime")
+    minutes = whole(item.get("replicationInterval"))
+    moment = item.get("recoveryPointTime")
     return records.Replication(
-        **_resource(row),
+        **_resource(item),
         interval_seconds=None if minutes is None else minutes * 60.0,
         recovery_point=epoch_seconds(moment) if moment else None,
     )
 
 
-def connector(row: Row) -> records.Connector:
+def connector(item: Item) -> records.Connector:
     """Return the record of an OutboundConnectorSummary."""
-    return records.Connector(**_resource(row), type=text_of(row.get("connectorType") or ""))
+    return records.Connector(**_resource(item), type=text_of(item.get("connectorType") or ""))
 
 
-def lustre_file_system(row: Row) -> records.ServiceResource:
+def lustre_file_system(item: Item) -> records.ServiceResource:
     """Return the record of a LustreFileSystemSummary."""
-    tier = text_of(row["performanceTier"]).removeprefix("MBPS_PER_TB_")
-    size = _gigabytes(row["capacityInGBs"])
-    return records.ServiceResource(**_resource(row), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
+    tier = text_of(item["performanceTier"]).removeprefix("MBPS_PER_TB_")
+    size = _gigabytes(item["capacityInGBs"])
+    return records.ServiceResource(**_resource(item), service="lustre", kind=f"mbps-per-tb-{tier}", capacity_bytes=size)
 
 
-def volume(row: Row) -> records.ServiceResource:
+def volume(item: Item) -> records.ServiceResource:
     """Return the record of a Volume or BootVolume."""
-    vpus = whole(row.get("autoTunedVpusPerGB"))
-    vpus = whole(row["vpusPerGB"]) if vpus is None else vpus
-    size = _gigabytes(row["sizeInGBs"])
-    return records.ServiceResource(**_resource(row), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
+    vpus = whole(item.get("autoTunedVpusPerGB"))
+    vpus = whole(item["vpusPerGB"]) if vpus is None else vpus
+    size = _gigabytes(item["sizeInGBs"])
+    return records.ServiceResource(**_resource(item), service="block-volume", kind=f"vpu-{vpus}", capacity_bytes=size)
 
 
-def _resource(row: Row) -> dict[str, Any]:
-    identity = text_of(row["id"])
+def _resource(item: Item) -> dict[str, Any]:
+    identity = text_of(item["id"])
     if not _OCID.fullmatch(identity):
         raise ValueError(f"not an OCID: {identity!r}")
     return {
         "id": identity,
-        "name": text_of(row.get("displayName") or identity),
-        "compartment_id": text_of(row["compartmentId"]),
-        "availability_domain": text_of(row.get("availabilityDomain") or ""),
-        "state": text_of(row["lifecycleState"]),
-        "tags": _tags(row),
+        "name": text_of(item.get("displayName") or identity),
+        "compartment_id": text_of(item["compartmentId"]),
+        "availability_domain": text_of(item.get("availabilityDomain") or ""),
+        "state": text_of(item["lifecycleState"]),
+        "tags": _tags(item),
     }
 
 
-def _tags(row: Row) -> Mapping[str, str]:
+def _tags(item: Item) -> Mapping[str, str]:
     """Return tags in one mapping. Keys of defined tags are in small letters, because OCI compares them without case."""
-    freeform, defined = row.get("freeformTags") or {}, row.get("definedTags") or {}
+    freeform, defined = item.get("freeformTags") or {}, item.get("definedTags") or {}
     if not freeform and not defined:
         return _NO_TAGS
     tags = {
@@ -166,7 +166,7 @@ def text_of(value: object) -> str:
         raise TypeError(f"not text: {value!r}")
     if not value.isascii():
         value = value.encode(errors="replace").decode()
-    return intern(value)  # the same OCIDs, names and states come in many rows
+    return intern(value)  # the same OCIDs, names and states come in many items
 
 
 def whole(value: object) -> int | None:

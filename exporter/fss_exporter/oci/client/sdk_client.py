@@ -11,9 +11,9 @@ from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.client.session import Session, api_name
 from fss_exporter.oci.cloud_client import Listing, MetricRequest, PrivateIp, Scope, Stream
 
-_PAGE_ROWS: Final = 1000
+_PAGE_ITEMS: Final = 1000
 
-# Service, method and record of a row by API operation.
+# Service, method and record of an item by API operation.
 _LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]]]] = {
     api_name(method): (service, method, make)
     for service, method, make in (
@@ -54,68 +54,68 @@ class SdkClient:
         return self._session.clock_skew_seconds
 
     def availability_domains(self, compartment_id: str) -> tuple[str, ...]:
-        rows = self._rows("identity", "list_availability_domains", compartment_id=compartment_id)
-        listed = listing(lambda row: text_of(row["name"]), rows)
+        items = self._items("identity", "list_availability_domains", compartment_id=compartment_id)
+        listed = listing(lambda item: text_of(item["name"]), items)
         if listed.broken or not listed.records:  # without its domain a resource would be hidden
-            message = f"{len(listed.broken)} of {len(rows)} rows are no availability domain"
+            message = f"{len(listed.broken)} of {len(items)} rows are no availability domain"
             raise broken(message, "ListAvailabilityDomains", self.region)
         return listed.records
 
     def compartments(self) -> Listing:
-        rows = self._rows(
+        items = self._items(
             "identity",
             "list_compartments",
             compartment_id=self.tenancy_id,
             compartment_id_in_subtree=True,
             lifecycle_state="ACTIVE",
-            limit=_PAGE_ROWS,
+            limit=_PAGE_ITEMS,
         )
-        return listing(listed_records.compartment, rows)
+        return listing(listed_records.compartment, items)
 
     def compartment_name(self, ocid: str) -> str:
-        row = self._session.call("identity", "get_compartment", ocid).data
+        item = self._session.call("identity", "get_compartment", ocid).data
         try:
-            return listed_records.compartment(row).name
+            return listed_records.compartment(item).name
         except (AttributeError, KeyError, TypeError):
             raise broken("the answer has no name", "GetCompartment", self.region) from None
 
     def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
         service, method, make = _LISTINGS[operation]
         where = {"availability_domain": availability_domain} if availability_domain else {}
-        return listing(make, self._rows(service, method, compartment_id=compartment_id, limit=_PAGE_ROWS, **where))
+        return listing(make, self._items(service, method, compartment_id=compartment_id, limit=_PAGE_ITEMS, **where))
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        row = self._session.call("virtual_network", "get_private_ip", ocid).data
+        item = self._session.call("virtual_network", "get_private_ip", ocid).data
         try:
-            return listed_records.private_ip(row)
+            return listed_records.private_ip(item)
         except (AttributeError, KeyError, TypeError):
             raise broken("the answer has no address", "GetPrivateIp", self.region) from None
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
-        rows = self._rows("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ROWS)
-        return listing(listed_records.private_ip, rows).records
+        items = self._items("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ITEMS)
+        return listing(listed_records.private_ip, items).records
 
     def subnet_domain(self, subnet_id: str) -> str:
-        row = self._session.call("virtual_network", "get_subnet", subnet_id).data
-        domain = row.get("subnetDomainName") if isinstance(row, dict) else None
+        item = self._session.call("virtual_network", "get_subnet", subnet_id).data
+        domain = item.get("subnetDomainName") if isinstance(item, dict) else None
         return text_of(domain) if isinstance(domain, str) else ""
 
     def mount_target_limits(self) -> Mapping[str, float]:
-        rows = self._rows(
-            "limits", "list_limit_values", compartment_id=self.tenancy_id, service_name="filesystem", limit=_PAGE_ROWS
+        items = self._items(
+            "limits", "list_limit_values", compartment_id=self.tenancy_id, service_name="filesystem", limit=_PAGE_ITEMS
         )
-        wanted = mount_target_limit(_names(rows))
-        named = (row for row in rows if _names([row]) == [wanted])
+        wanted = mount_target_limit(_names(items))
+        named = (item for item in items if _names([item]) == [wanted])
         return dict(listing(listed_records.service_limit, named).records)
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
-        rows = self._rows(
+        items = self._items(
             "monitoring",
             "list_metrics",
             body={"namespace": namespace, "groupBy": ["name"]},
             **scope.parameters,
         )
-        return tuple(_names(rows))
+        return tuple(_names(items))
 
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
         answer = self._session.call(
@@ -140,11 +140,11 @@ class SdkClient:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))
 
-    def _rows(self, service: str, operation: str, **options: Any) -> list[Any]:
+    def _items(self, service: str, operation: str, **options: Any) -> list[Any]:
         pages = self._session.pages(service, operation, **options)
-        return [row for page in pages for row in page]
+        return [item for page in pages for item in page]
 
 
-def _names(rows: Iterable[Any]) -> list[str]:
-    """Return the names in rows. A row of an undocumented form has none."""
-    return [row["name"] for row in rows if isinstance(row, dict) and isinstance(row.get("name"), str)]
+def _names(items: Iterable[Any]) -> list[str]:
+    """Return the names in items. An item of an undocumented form has none."""
+    return [item["name"] for item in items if isinstance(item, dict) and isinstance(item.get("name"), str)]

@@ -111,30 +111,30 @@ def decode_streams(content: bytes) -> list[Stream | None]:
     try:
         return [*_ALL_GOOD.decode(content)]
     except DecodeError:  # one bad stream is no reason to lose the others
-        rows = json.loads(content)
-    if not isinstance(rows, list):
+        items = json.loads(content)
+    if not isinstance(items, list):
         raise json.JSONDecodeError("not a list", "", 0)
-    return [_converted(row) for row in rows]
+    return [_converted(item) for item in items]
 
 
-def _converted(row: object) -> Stream | None:
+def _converted(item: object) -> Stream | None:
     """Return the stream without broken points. None for any other undocumented form."""
-    if (stream := _as(Stream, row)) is not None:
+    if (stream := _as(Stream, item)) is not None:
         return stream
-    if not isinstance(row, dict) or not isinstance(row.get("aggregatedDatapoints"), list):
+    if not isinstance(item, dict) or not isinstance(item.get("aggregatedDatapoints"), list):
         return None
-    dimensions = _as(dict[str, Any], row.get("dimensions"))
+    dimensions = _as(dict[str, Any], item.get("dimensions"))
     if dimensions is None:
         return None
-    points = tuple(point for raw in row["aggregatedDatapoints"] if (point := _as(Point, raw)) is not None)
-    namespace = row.get("namespace")
-    broken = len(row["aggregatedDatapoints"]) - len(points)
+    points = tuple(point for raw in item["aggregatedDatapoints"] if (point := _as(Point, raw)) is not None)
+    namespace = item.get("namespace")
+    broken = len(item["aggregatedDatapoints"]) - len(points)
     return Stream(dimensions, points, broken, namespace if isinstance(namespace, str) else None)
 
 
-def _as(kind: type[_T], row: object) -> _T | None:
+def _as(kind: type[_T], item: object) -> _T | None:
     """Return parsed JSON as a record. None for an undocumented form, and for a name with half a character."""
     try:
-        return convert(row, kind)
+        return convert(item, kind)
     except (ValidationError, UnicodeEncodeError):
         return None

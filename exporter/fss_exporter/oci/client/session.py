@@ -37,7 +37,7 @@ _STALE_CONNECTION_SECONDS: Final = 1.0  # a kept connection that the other side 
 
 _COMPARTMENTS: Final = frozenset(("compartment", "tenancy"))  # types in their OCIDs
 
-_MOST_PAGES: Final = 1000  # most pages of one listing. A page has up to 1,000 rows
+_MOST_PAGES: Final = 1000  # most pages of one listing. A page has up to 1,000 items
 _MOST_WITHOUT_NEWS = 10  # pages in a row. OCI may send a few empty ones
 
 Record = Callable[[str, str, str, float], None]  # Records every attempt: region, API operation, outcome, seconds
@@ -155,9 +155,9 @@ class Session:
     def pages(
         self, service: str, operation: str, ocid: str = "", *, body: Mapping[str, Any] | None = None, **options: Any
     ) -> Iterator[list[Any]]:
-        """Yield every page of a listing as a list of rows. Arguments and errors are like `call`.
+        """Yield every page of a listing as a list of items. Arguments and errors are like `call`.
 
-        A repeated page token, more than ten pages in a row that bring no new rows, or more than 1,000 pages raise `BrokenAnswer`.
+        A repeated page token, more than ten pages in a row that bring no new items, or more than 1,000 pages raise `BrokenAnswer`.
         """
         tokens: set[str] = set()
         more: dict[str, Any] = {}
@@ -165,15 +165,15 @@ class Session:
         without_news = 0
         while True:
             answer = self.call(service, operation, ocid, body=body, **options, **more)
-            rows = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
-            if not isinstance(rows, list):
+            items = answer.data.get("items") if isinstance(answer.data, dict) else answer.data
+            if not isinstance(items, list):
                 raise broken("the answer is not a list", api_name(operation), self.region)
-            yield rows
+            yield items
             token = answer.headers.get("opc-next-page")
             if not token or operation in _WITHOUT_PAGES:
                 return
-            without_news = without_news + 1 if not rows or rows == before else 0
-            before = rows
+            without_news = without_news + 1 if not items or items == before else 0
+            before = items
             if token in tokens or len(tokens) >= _MOST_PAGES or without_news > _MOST_WITHOUT_NEWS:
                 raise broken(f"the listing does not end after {len(tokens)} pages", api_name(operation), self.region)
             tokens.add(token)

@@ -112,10 +112,10 @@ class Tally:
 Tallies = dict[Key, Tally]  # the tallies of one metric, by series
 
 
-def forget_gone(tallies: Tallies, known: Container[str], now_minute: int) -> None:
+def forget_gone(tallies: Tallies, present: Container[str], now_minute: int) -> None:
     """Drop the tallies of resources that are not among the `known` OCIDs, and whose minutes cannot come again."""
     furthest = now_minute - FURTHEST_MINUTES * MINUTE
-    for key in [key for key, tally in tallies.items() if key[0] not in known and tally.minutes.newest < furthest]:
+    for key in [key for key, tally in tallies.items() if key[0] not in present and tally.minutes.newest < furthest]:
         del tallies[key]
 
 

@@ -129,7 +129,7 @@ class MetricQueries:
         self.names_are_due = self.names_are_due or not inventory.services <= self._inventory.services
         if not inventory.mount_targets.keys() <= self._inventory.mount_targets.keys():
             for schedule in self.schedules.values():
-                schedule.look_far_from(newest_complete(self.now()))
+                schedule.ask_far_from(newest_complete(self.now()))
         if not inventory.file_systems.keys() <= self._inventory.file_systems.keys():
             for schedule in self.schedules.values():
                 schedule.ask_in_the_next_poll()

@@ -23,7 +23,7 @@ LATE_MINUTES: Final = 4
 # Minutes to query again before the last answer otherwise. What a series lacks is asked for in any case.
 OVERLAP_MINUTES: Final = 1
 
-_LOOKS_BACK_SECONDS: Final = 295.0  # between two queries of a scope that find a late series which is new
+_BETWEEN_LATE_SECONDS: Final = 295.0  # between two queries of a scope that find a late series which is new
 _EARLY_SECONDS: Final = 10.0  # earliest query before the interval is over, because polls do not begin on the second
 
 
@@ -73,7 +73,7 @@ class ScopeSchedule:
 
     parts: QueryParts
     answers: deque[int]
-    looked_back: float = 0.0
+    asked_late: float = 0.0
 
     def answered(self, streams: int, asked: Window) -> None:
         """Note the number of streams in all parts together, and the window of the query."""
@@ -116,7 +116,7 @@ class Schedule:
         """Let no interval delay the next query: a new file system does not wait for its first figures."""
         self._asked = None
 
-    def look_far_from(self, minute: int) -> None:
+    def ask_far_from(self, minute: int) -> None:
         """Ask for more minutes for some time, because a new mount target brings series with late points."""
         self._new_targets_since = minute
 
@@ -130,17 +130,17 @@ class Schedule:
         held = self.scope(scope)
         lacking = self.lacking(held.answers[0] - LATE_MINUTES * MINUTE) if held.answers else None
         overlap = OVERLAP_MINUTES
-        if abs(now - held.looked_back) >= _LOOKS_BACK_SECONDS:
-            overlap, held.looked_back = LATE_MINUTES, now
+        if abs(now - held.asked_late) >= _BETWEEN_LATE_SECONDS:
+            overlap, held.asked_late = LATE_MINUTES, now
         return window(
             now,
             held.answers,
-            overlap_minutes=GIVE_UP_MINUTES if self._looks_far(now) else overlap,
+            overlap_minutes=GIVE_UP_MINUTES if self._asks_far(now) else overlap,
             most_minutes=GIVE_UP_MINUTES if self.metric.counter is None else FURTHEST_MINUTES,
             missing=min(filter(None, (lacking, self.awaited())), default=None),
         )
 
-    def _looks_far(self, now: float) -> bool:
+    def _asks_far(self, now: float) -> bool:
         is_event = self.metric.idle == "silent" and self.metric.counter is not None  # events come at any time
         has_new_targets = now - self._new_targets_since < GIVE_UP_MINUTES * MINUTE
         return is_event or has_new_targets or self.state is None or self.state.newest is None

@@ -16,14 +16,16 @@ from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
 
 
-class Look(NamedTuple):
+class TimedScrape(NamedTuple):
     """The counters of clients at one time."""
 
     at: float  # seconds of a clock that never goes back
     scrape: Scraped
 
 
-def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, earlier: Look) -> tuple[StatusPage, Look]:
+def status_page(
+    families: Iterable[HasSamples], *, now: datetime, at: float, earlier: TimedScrape
+) -> tuple[StatusPage, TimedScrape]:
     """Return the page, and the counters from which a later page computes rates.
 
     The families are one collection of the registry behind `/metrics`, at the time of day `now`, which is `at` on a
@@ -53,7 +55,7 @@ def status_page(families: Iterable[HasSamples], *, now: datetime, at: float, ear
         discovering=_discovering(samples, name_of),
         stands_by=samples.by("fss_oci_leader").get(()) == 0,
     )
-    return page, Look(at, scrape)
+    return page, TimedScrape(at, scrape)
 
 
 def _of_other_services(samples: Samples) -> dict[str, ServedCeilings]:

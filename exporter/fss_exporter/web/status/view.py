@@ -10,7 +10,7 @@ from fss_exporter.client_scrape import Scraped
 from fss_exporter.samples import HasSamples
 from fss_exporter.web.messages import HTML, Request, Response
 from fss_exporter.web.status.html import render
-from fss_exporter.web.status.overview import Look, status_page
+from fss_exporter.web.status.overview import TimedScrape, status_page
 from fss_exporter.web.status.style import CONTENT_SECURITY_POLICY
 
 _WINDOW_SECONDS = 30.0
@@ -49,7 +49,7 @@ class StatusView:
         self._clock, self._now = clock, now
         started = clock() if started is None else started
         # In the order of time. A page within the first second counts as one after a second.
-        self._looks = [Look(started - _LEAST_SECONDS, Scraped())]
+        self._scrapes = [TimedScrape(started - _LEAST_SECONDS, Scraped())]
 
     def html(self, query: str = "") -> str:
         """Return the present page. In the query `q` searches the mount targets, and `page` turns pages.
@@ -57,9 +57,9 @@ class StatusView:
         One thread at a time calls the method.
         """
         families, at = self._collect(), self._clock()
-        page, look = status_page(families, now=self._now(), at=at, earlier=self._earlier(at))
-        if at - self._looks[-1].at >= _SPACING_SECONDS:
-            self._looks.append(look)
+        page, scrape = status_page(families, now=self._now(), at=at, earlier=self._earlier(at))
+        if at - self._scrapes[-1].at >= _SPACING_SECONDS:
+            self._scrapes.append(scrape)
         asked = parse_qs(query)
         number = asked.get("page", ["1"])[0]
         return render(
@@ -75,8 +75,8 @@ class StatusView:
         policy = ("Content-Security-Policy", CONTENT_SECURITY_POLICY)
         return Response(200, self.html(request.query).encode(), content_type=HTML, headers=(policy,))
 
-    def _earlier(self, at: float) -> Look:
+    def _earlier(self, at: float) -> TimedScrape:
         """Return the newest counters that are at least the window old, else the oldest, and forget what is older."""
-        while len(self._looks) > 1 and at - self._looks[1].at >= _WINDOW_SECONDS:
-            del self._looks[0]
-        return self._looks[0]
+        while len(self._scrapes) > 1 and at - self._scrapes[1].at >= _WINDOW_SECONDS:
+            del self._scrapes[0]
+        return self._scrapes[0]

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -168,16 +169,15 @@ def exporter(directory: Path, *flags: str) -> Iterator[str]:
     directory.mkdir(parents=True, exist_ok=True)
     log = directory / "exporter.log"
     command = [require("fss-exporter", "this project"), "serve", "--web.listen-address=127.0.0.1:0", *flags]
-    with process(command, log):
-        url = wait_for(lambda: _serving_url(log), f"the exporter to listen, see {log}")
-        yield url
+    with process(command, log) as running:
+        yield wait_for(lambda: serving_url(running, log), f"the exporter to listen, see {log}")
 
 
-def _serving_url(log: Path) -> str:
-    for line in log.read_text().splitlines():
-        if "listening on http" in line:
-            return "http" + line.partition("listening on http")[2].rpartition("/")[0]
-    return ""
+def serving_url(running: subprocess.Popen[bytes], log: Path) -> str:
+    """The URL in the log of an exporter. Empty while it does not listen."""
+    assert running.poll() is None, log.read_text()
+    url = re.search(r"listening on (https?://[^/\s]+)", log.read_text())
+    return url[1] if url else ""
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.processes import NEVER_S, PROMPT_S, free_port, get, require, wait_for
+from tests.processes import NEVER_S, PROMPT_S, free_port, get, require, serving_url, wait_for
 from tests.region import Region, small
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -66,16 +66,10 @@ def serve(directory: Path, *flags: str, address: str = "127.0.0.1:0") -> Iterato
     with log.open("wb") as stderr, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=stderr) as process:
         try:
             yield Running(
-                process, wait_for(lambda: _url_of(process, log), f"the exporter to listen, see {log}"), log, procfs
+                process, wait_for(lambda: serving_url(process, log), f"the exporter to listen, see {log}"), log, procfs
             )
         finally:
             process.kill()
-
-
-def _url_of(process: subprocess.Popen[bytes], log: Path) -> str:
-    assert process.poll() is None, log.read_text()
-    match = re.search(r"listening on (http://\S+)/metrics", log.read_text())
-    return match[1] if match else ""
 
 
 def test_a_procfs_file_that_vanishes_is_reported_and_comes_back(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.processes import PROMPT_S, get, wait_for
+from tests.processes import PROMPT_S, get, serving_url, wait_for
 from tests.region import Region, small
 
 IN_A_HURRY = """
@@ -93,7 +93,7 @@ def pollers(settings: Path, number: int = 2) -> Iterator[list[Poller]]:
             stack.callback(partial(_end, process))
             started.append((process, log))
         yield [
-            Poller(process, wait_for(partial(_url, process, log), f"a poller, see {log}"), log)
+            Poller(process, wait_for(partial(serving_url, process, log), f"a poller, see {log}"), log)
             for process, log in started
         ]
 
@@ -101,12 +101,6 @@ def pollers(settings: Path, number: int = 2) -> Iterator[list[Poller]]:
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait(PROMPT_S)
-
-
-def _url(process: subprocess.Popen[bytes], log: Path) -> str:
-    assert process.poll() is None, log.read_text()
-    match = re.search(r"listening on (http://\S+)/metrics", log.read_text())
-    return match[1] if match else ""
 
 
 def roles(pair: Sequence[Poller]) -> tuple[Poller, Poller] | None:

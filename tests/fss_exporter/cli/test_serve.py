@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.for_each import for_each
-from tests.processes import PATIENCE_S, Stopwatch, get, require, wait_for
+from tests.processes import PATIENCE_S, Stopwatch, get, require, serving_url, wait_for
 from tests.prompt import Answer, ask_each
 
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -44,15 +44,9 @@ def serve(directory: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[bytes
         command.append("--web.listen-address=127.0.0.1:0")
     with log.open("wb") as stderr, subprocess.Popen(command, stdout=stderr, stderr=stderr) as running:
         try:
-            yield running, wait_for(lambda: url_of(running, log), f"the exporter to listen, see {log}"), log
+            yield running, wait_for(lambda: serving_url(running, log), f"the exporter to listen, see {log}"), log
         finally:
             running.kill()
-
-
-def url_of(running: subprocess.Popen[bytes], log: Path) -> str:
-    assert running.poll() is None, log.read_text()
-    lines = [line for line in log.read_text().splitlines() if "listening on " in line]
-    return lines[0].partition("listening on ")[2].rpartition("/")[0] if lines else ""
 
 
 WRONG: list[tuple[list[str], str]] = [

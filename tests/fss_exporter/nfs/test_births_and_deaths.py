@@ -171,7 +171,7 @@ def test_a_person_who_looks_at_the_page_takes_no_zero_from_the_server() -> None:
     assert agent.removes() == {"/1": 0}
 
 
-@pytest.mark.parametrize(("seconds", "kept"), [(3599, {"/1": 4, "/2": 0}), (3601, {"/2": 0})])
+@pytest.mark.parametrize(("seconds", "kept"), [(3600, {"/1": 4, "/2": 0}), (3601, {"/2": 0})])
 def test_the_series_of_an_unmounted_export_vanish_after_the_retention(seconds: float, kept: dict[str, float]) -> None:
     agent = Agent()
     agent.tick((1, 1000, 5), (2, 1000, 5))

@@ -102,8 +102,9 @@ def test_lines_without_a_device_between_the_mounts_do_not_shift_the_join() -> No
     }
 
 
-def test_a_bind_mount_of_a_directory_does_not_rename_the_export() -> None:
-    sub: Names = {"mount_point": "/mnt/sub", "device": "10.0.0.3:/a/deep/down"}
+@pytest.mark.parametrize("server", ["10.0.0.3", "0.nas.example"])
+def test_a_bind_mount_of_a_directory_does_not_rename_the_export_whatever_it_calls_the_server(server: str) -> None:
+    sub: Names = {"mount_point": "/mnt/sub", "device": f"{server}:/a/deep/down"}
     reading = joined(mountstats({"READ": 5}, **sub) + mountstats({"READ": 5}), mountinfo(**sub) + mountinfo())
 
     assert [superblock.key for superblock in reading.superblocks] == [SeriesKey("10.0.0.3", "10.0.0.3", "/a")]

@@ -134,18 +134,22 @@ def test_flaps_late_minutes_pairs_failures_and_restarts_in_any_order_count_every
     assert run.judged() == {mount_target(name).id: run.minute - 1 for name in NAMES}
 
 
-def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
-    worlds: Callable[..., World], tmp_path: Path
-) -> None:
-    world = worlds(ledger_directory=str(tmp_path))
+def restarted(worlds: Callable[..., World], directory: Path, **changes: str) -> tuple[World, World]:
+    """An exporter after four polls, and the one that starts five minutes later with the same ledger directory, before its first poll."""
+    world = worlds(ledger_directory=str(directory))
     for _ in range(4):
         world.poll()
         world.pass_minutes()
-    before = world.values("fss_mount_target_read_bytes_total", "mount_target")
     world.pass_minutes(5)
-    again = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path))
+    return world, World(world.region, world.clock, directory, ledger_directory=str(directory), **changes)
+
+
+def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
+    worlds: Callable[..., World], tmp_path: Path
+) -> None:
+    world, again = restarted(worlds, tmp_path)
     again.poll()
-    after = again.values("fss_mount_target_read_bytes_total", "mount_target")
+    before, after = (each.values("fss_mount_target_read_bytes_total", "mount_target") for each in (world, again))
     first, last = int(START // 60) + 1, world.minute
     for name, count in after.items():
         reads = [
@@ -159,16 +163,11 @@ def test_an_exporter_with_a_ledger_directory_goes_on_after_a_restart(
 def test_the_first_poll_after_a_restart_judges_the_minutes_of_the_stop(
     worlds: Callable[..., World], tmp_path: Path
 ) -> None:
-    world = worlds(ledger_directory=str(tmp_path))
-    for _ in range(4):
-        world.poll()
-        world.pass_minutes()
-    judged = "fss_mount_target_minutes_total"
-    before = world.values(judged, "mount_target", "objective", "verdict")
-    world.pass_minutes(5)
-    again = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path))
+    judged = ("fss_mount_target_minutes_total", "mount_target", "objective", "verdict")
+    world, again = restarted(worlds, tmp_path)
+    before = world.values(*judged)
     again.poll()
-    after = again.values(judged, "mount_target", "objective", "verdict")
+    after = again.values(*judged)
     good = ("mt-home", "availability", "good")
     assert after[good] >= before[good] + 5
 
@@ -176,11 +175,7 @@ def test_the_first_poll_after_a_restart_judges_the_minutes_of_the_stop(
 def test_a_ledger_of_another_tenancy_is_told_and_counting_begins_at_zero(
     worlds: Callable[..., World], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = worlds(ledger_directory=str(tmp_path))
-    for _ in range(3):
-        world.poll()
-        world.pass_minutes()
-    other = World(world.region, world.clock, tmp_path, ledger_directory=str(tmp_path), tenancy="ocid1.tenancy.oc1..b")
+    _, other = restarted(worlds, tmp_path, tenancy="ocid1.tenancy.oc1..b")
     other.poll()
     assert "begin at 0: a ledger of version 1 and eu-frankfurt-1 of ocid1.tenancy.oc1.." in caplog.text
 

@@ -109,14 +109,17 @@ advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the lo
 
 ##@ Write what is generated
 
+generated: metrics alarms dashboards pages chart architecture ## all of the following, after any change: `git diff` shows what the change means
+
 metrics: .venv/dev ## write docs/metrics.md from the catalogue, and docs/left-out.md from its table
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.left_out_page
 
-pages: .venv/dev ## put the output of the commands into docs/
+pages: .venv/dev ## put the output of the commands and the table of services into docs/
 	@$(RUN) -m tools.command_pages
 	@$(RUN) -m tools.saved_help
 	@$(RUN) -m tools.demo_tables --write
+	@$(RUN) -m tools.services_page
 
 alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
 	@$(RUN) -m tools.alarm_files
@@ -125,7 +128,7 @@ dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards (ARGS=gra
 	@$(RUN) -m tools.dashboards $(ARGS)
 
 chart: .venv/dev ## after the chart, rules or OCI metrics change: render deploy/kubernetes, docs/scaling.md
-	@$(RUN) tools/cell_series.py
+	@$(RUN) -m tools.series_lists
 	@$(RUN) -m tools.call_budget
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
 

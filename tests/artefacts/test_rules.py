@@ -1,6 +1,5 @@
 """The rules pack held to the code and the dashboards, in both directions."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from tests.artefacts.promql import Names, Series
 from tests.for_each import for_each
 from tests.rules.pack import ROOT, RULE_FILES, RULES, Rule, rules_of
 
-from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.operations import FIXED_COSTS, class_of
 from fss_exporter.model.thresholds import (
@@ -239,29 +237,6 @@ def test_what_is_recorded_is_used_or_listed_as_public() -> None:
 
     assert unused <= public, f"use, delete, or list in rules/README.md: {sorted(unused - public)}"
     assert public <= recorded, f"rules/README.md lists what nothing records: {sorted(public - recorded)}"
-
-
-def test_every_metric_is_used_by_a_rule_or_a_dashboard_or_marked_diagnostic() -> None:
-    shown = [
-        target["expr"]
-        for path in sorted((ROOT / "dashboards").glob("*.json"))
-        for panel in json.loads(path.read_text(encoding="utf-8"))["panels"]
-        for target in (
-            *panel.get("targets", ()),
-            *(t for inner in panel.get("panels", ()) for t in inner.get("targets", ())),
-        )
-        if "expr" in target
-    ]
-    asked = " ".join(shown) + " ".join(rule.expr for rule in PACK)
-    parts = {"histogram": "_(?:bucket|sum|count)"}
-    used = {
-        name
-        for name, metric in CATALOGUE.items()
-        if re.search(rf"(?<![\w:]){name}{parts.get(metric.kind, '')}(?![\w:])", asked)
-    }
-
-    assert {name for name, metric in CATALOGUE.items() if not metric.diagnostic} - used == set()
-    assert {name for name, metric in CATALOGUE.items() if metric.diagnostic} & used == set()
 
 
 def test_the_folder_holds_what_its_readme_lists() -> None:

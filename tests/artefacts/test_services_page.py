@@ -1,71 +1,22 @@
 """docs/services.md says what the table of services says."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import yaml
 from tests.rules.pack import promtool
+from tools.services_page import BETWEEN, PAGE, with_table
 
-from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling
+from fss_exporter.model.service_table import GB, SERVICES
 from fss_exporter.oci.iam import NEEDS
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE, metrics_of
 from fss_exporter.settings import Settings
 
-PAGE = Path(__file__).parents[2] / "docs/services.md"
-
-# Levels of block volumes that a sentence of the page describes in place of a row.
-BETWEEN = {f"vpu-{vpus}" for vpus in range(40, 120, 10)}
-
-UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
-
-
-def _amount(value: float, unit: str) -> str:
-    if unit == "B/s" and not value % (1 << 20):
-        return f"{value / (1 << 20):,g} MiB/s"
-    return f"{value / 1e6:,g} MB/s" if unit == "B/s" else f"{value:,g} IOPS"
-
-
-def _line(line: CapacityCeiling | None, unit: str) -> str:
-    if line is None:
-        return ""
-    most = "" if line.most is None else _amount(line.most, unit)
-    if line.per_unit is None:
-        return most
-    grows = f"{_amount(line.per_unit, unit)} per {UNITS[int(line.unit_bytes)]}"
-    return f"{grows}, up to {most}" if most else grows
-
-
-def rows() -> Iterator[str]:
-    """The table of ceilings, and below it the sources that its last column numbers."""
-    numbers: dict[str, int] = {}
-    yield "| service | type | IOPS | bandwidth | source |"
-    yield "|---|---|---|---|---|"
-    for service in SERVICES.values():
-        for kind in (kind for kind in service.kinds.values() if kind.name not in BETWEEN):
-            lines = [line for line in (kind.iops, kind.both, kind.read, kind.write) if line is not None]
-            each = [
-                text
-                for text, line in (("{} both", kind.both), ("{} read", kind.read), ("{} written", kind.write))
-                if line is not None
-                for text in [text.format(_line(line, "B/s"))]
-            ]
-            sources = dict.fromkeys(f"{line.source.document} ({line.source.dated})" for line in lines)
-            if kind.remark:
-                sources[f"{kind.remark[:1].upper()}{kind.remark[1:]}"] = None
-            cited = ", ".join(str(numbers.setdefault(source, len(numbers) + 1)) for source in sources)
-            yield f"| `{service.name}` | `{kind.name}` | {_line(kind.iops, 'IOPS')} | {', '.join(each)} | {cited} |"
-    yield ""
-    yield from (f"{number}. {source}" for source, number in numbers.items())
-
 
 def test_the_table_of_ceilings_is_the_models() -> None:
-    shown = re.search(r"<!-- kinds.*?-->\n(.*?)\n<!-- end of kinds -->", PAGE.read_text(), re.DOTALL)
-
-    assert shown is not None
-    assert shown[1].splitlines() == list(rows()), "write the table: python -m tests.artefacts.test_services_page"
+    assert with_table(PAGE.read_text()) == PAGE.read_text(), "run: make generated"
 
 
 def test_the_levels_between_two_rows_lie_on_the_line_of_the_page() -> None:
@@ -131,9 +82,3 @@ def test_the_policies_allow_the_metrics_of_each_namespace(namespace: str) -> Non
     need = NEEDS["SummarizeMetricsData"]
 
     assert f"to {need.verb} {need.resource} in tenancy where {need.condition(namespace)}\n" in PAGE.read_text()
-
-
-if __name__ == "__main__":
-    text = PAGE.read_text()
-    begin, end = text.index("-->\n", text.index("<!-- kinds")) + 4, text.index("<!-- end of kinds")
-    PAGE.write_text(text[:begin] + "\n".join(rows()) + "\n" + text[end:])

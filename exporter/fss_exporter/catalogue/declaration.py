@@ -21,7 +21,6 @@ class Declaration:
     unit: str  # base unit (`bytes`, `seconds`, `ratio`, `operations`, `operations_per_second`, `info`, ...)
     help: str  # meaning and unit in sentences, without the origin. Every scrape contains the text
     origin: str  # original column, OCI metric or calculation of the number
-    diagnostic: bool = False  # True if no rule or dashboard uses the metric and people read the metric
     detail: str = ""  # further text for the page of metrics
 
     @property

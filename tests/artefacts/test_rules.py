@@ -243,17 +243,3 @@ def test_the_folder_holds_what_its_readme_lists() -> None:
     listed = set(re.findall(r"^\| \[(\w+\.yml)\]", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
 
     assert listed == {path.name for path in RULES.glob("*.yml")}
-
-
-def test_the_table_of_alerts_in_the_readme_is_the_pack() -> None:
-    told = re.findall(
-        r"^\| \[(Fss\w+)\]\([^)]*\) \| ([\w, ]+) \|", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    real: dict[str, list[str]] = {}
-    for rule in ALERTS:
-        real.setdefault(rule.name, []).append(rule.labels["severity"])
-
-    assert dict(told) == {
-        name: ", ".join(sorted(severities, key=["warning", "critical", "info"].index))
-        for name, severities in real.items()
-    }

@@ -487,6 +487,12 @@ def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Pat
 
 
 _CEILINGS = "shape_resource:fss_ceiling:limit"
+# Days until reads of 0.5 GB/s, with 31.25 MB/s more each day, fill a shape: 64, 144 and 304. Two standard ones with 2 GB/s take 48.
+_FULL_OF_READS = {
+    name: (shape.limits.read_bytes_per_second - 0.5e9) / 31.25e6
+    for name, shape in SHAPES.items()
+    if name != "standard" and shape.limits.read_bytes_per_second
+}
 _OF_MT = 'region="r", mount_target_id="ocid1.mt", mount_target="mt"'
 
 
@@ -511,11 +517,10 @@ def _growing(**weeks: tuple[float, float]) -> dict[str, str]:
         ({"iops": (0.5, 0.4)}, {}),
         # Two standard mount targets have twice the ceiling. No document states IOPS of the other shapes.
         ({"iops": (1.5, 1.9375)}, {"standard": 16}),
-        # 2 GB/s of two standard, 2.5, 5 and 10 GB/s, with 31.25 MB/s more each day.
-        ({"read_bandwidth": (0.5, 0.9375)}, {"standard": 48, "hpmt-20": 64, "hpmt-40": 144, "hpmt-80": 304}),
+        ({"read_bandwidth": (0.5, 0.9375)}, {"standard": 48, **_FULL_OF_READS}),
         (
             {"iops": (1.5, 1.9375), "read_bandwidth": (0.5, 0.9375)},
-            {"standard": 16, "hpmt-20": 64, "hpmt-40": 144, "hpmt-80": 304},
+            {"standard": 16, **_FULL_OF_READS},
         ),
         ({"iops": (2.5, 2.9375)}, {"standard": 0}),
         ({"iops": (0.5, 0.5000001)}, {}),

@@ -25,9 +25,9 @@ def test_an_unpublished_ceiling_is_none() -> None:
 
 
 def test_an_undocumented_throughput_states_its_read_bandwidth_and_nothing_else() -> None:
-    shape = shape_of(160)
-    assert shape.name == "hpmt-160"
-    assert shape.limits.read_bytes_per_second == 20e9
+    shape = shape_of(1600)
+    assert shape.name == "hpmt-1600"
+    assert shape.limits.read_bytes_per_second == 200e9
     assert (shape.limits.iops, shape.limits.connections) == (None, None)
 
 

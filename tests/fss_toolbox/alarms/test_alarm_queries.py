@@ -9,6 +9,7 @@ from tests.clock import NOW, Clock
 from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, shared_account, small
 
+from fss_exporter.model.limits import SHAPES
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE
 from fss_exporter.oci.metric_table import SERVICE_METRICS
 from fss_toolbox import mql
@@ -16,10 +17,11 @@ from fss_toolbox.alarms import pack
 
 MQL = Path(__file__).parents[3] / "mql"
 MEDIA = next(target.id for target in small().mount_targets if target.name == "mt-media")
+OCIDS = {f"{shape.upper().replace('-', '_')}_MOUNT_TARGET_OCIDS": MEDIA for shape in SHAPES}
 ALARM_QUERIES = {
     f"{alarm.key} {name}": str(rule["query"])
     for alarm in (*pack.load(MQL / "alarms"), *pack.load(MQL / "other-services"))
-    for name, rule in pack.fill(alarm, {f"HPMT_{gbps}_MOUNT_TARGET_OCIDS": MEDIA for gbps in (20, 40, 80)}).rules()
+    for name, rule in pack.fill(alarm, OCIDS).rules()
     if alarm.body["namespace"] != PUBLISHED_NAMESPACE
 }
 PASTED = {file.stem: file.read_text().strip() for file in (MQL / "queries").glob("*.mql")}

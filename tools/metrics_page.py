@@ -106,9 +106,8 @@ def page() -> str:
     return (
         "# Metrics\n\n"
         "For operators who write queries and alerts. `make metrics` writes this page from the catalogue. Units are base units, and a "
-        "ratio is between 0 and 1. A missing series is a missing figure, never zero. A name that ends in `_total` is a counter, which "
-        "begins at 0 with the exporter. A name that ends in `_info` is a gauge of value 1, whose labels say something. All others are "
-        "gauges, unless the table says histogram. Where no source is named, the exporter itself is the source.\n\n"
+        "ratio is between 0 and 1. A missing series is a missing figure, never zero. A counter (`_total`) begins at 0 with the exporter. "
+        "A metric that ends in `_info` has the value 1, and its labels say something. `# HELP` of each metric on `/metrics` names its source.\n\n"
         f"## The ten to begin with\n\n{_first()}\nNames with colons are recorded by the [rules](../rules/README.md).\n\n"
         f"## Labels\n\nLabels that come together have one name:\n\n{groups}\n\n{rooms}"
     )
@@ -121,16 +120,10 @@ def _first() -> str:
 
 def _table(metrics: Iterable[Declaration]) -> str:
     rows = (
-        f"| {_name(metric)} | {_labels(metric.labels)} "
-        f"| {_cell(f'{metric.help} {metric.detail}'.rstrip())} | {_source(metric)} |\n"
+        f"| {_name(metric)} | {_labels(metric.labels)} | {_cell(f'{metric.help} {metric.detail}'.rstrip())} |\n"
         for metric in metrics
     )
-    return f"| metric | labels | meaning | source |\n|---|---|---|---|\n{''.join(rows)}"
-
-
-def _source(metric: Declaration) -> str:
-    """The source, unless the exporter is its own."""
-    return "" if metric.origin in ("the exporter", "the poller") else _cell(metric.origin)
+    return f"| metric | labels | meaning |\n|---|---|---|\n{''.join(rows)}"
 
 
 def _name(metric: Declaration) -> str:

@@ -5,6 +5,7 @@ Not among the default tests: terraform is no Debian package. No provider is need
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -51,12 +52,36 @@ def test_terraform_fmt_leaves_the_rendered_file_alone(tmp_path: Path, flags: lis
 
 
 def test_terraform_fmt_leaves_the_lines_of_a_placement_alone(tmp_path: Path) -> None:
-    """And so parses them. Without the provider, terraform validates no arguments: tests/fss_toolbox/plan/test_placed_lines.py does."""
+    """Without the provider, terraform validates no arguments: tests/fss_toolbox/plan/test_placed_lines.py does."""
     path = '/${file("/etc/passwd")}%{ if true }"\\\n'
     hostile = fleet(addresses={"new-1": "10.0.0.9"}, path=path, domain='AD"\n}')
     for number, each in enumerate((fleet(), hostile)):
         (tmp_path / f"placement_{number}.tf").write_text(terraform_of(each))
     assert terraform("fmt", "-check", folder=tmp_path) == ""
+
+
+def with_no_provider(text: str) -> str:
+    """The resources as `terraform_data`, which terraform has built in, so that names and references can be validated."""
+    text = re.sub(r"\b(?:data\.)?(oci_\w+)\.(\w+)\.", r"terraform_data.\1_\2.output.", text)
+    text = re.sub(
+        r"^(?:resource|data) \"(\w+)\" \"(\w+)\" {$",
+        r'resource "terraform_data" "\1_\2" {\n  input = {',
+        text,
+        flags=re.MULTILINE,
+    )
+    text = text.replace("  export_options {", "  export_options = {")
+    blocks = text.split("\n}\n")
+    return "".join(f"{block}\n}}\n" + ("}\n" if "input = {" in block else "") for block in blocks if block.strip())
+
+
+def test_terraform_finds_every_name_that_the_lines_of_a_placement_refer_to(tmp_path: Path) -> None:
+    text = terraform_of(fleet())
+    (tmp_path / "placement.tf").write_text(with_no_provider(text))
+    terraform("init", "-backend=false", folder=tmp_path)
+    assert "Success!" in terraform("validate", "-no-color", folder=tmp_path)
+    (tmp_path / "placement.tf").write_text(with_no_provider(text.replace('"new_1"', '"new_2"')))
+    with pytest.raises(AssertionError, match="Reference to undeclared resource"):
+        terraform("validate", "-no-color", folder=tmp_path)
 
 
 def planned(tmp_path: Path, **variables: Any) -> dict[str, Any]:

@@ -204,6 +204,42 @@ def test_a_password_in_the_url_is_not_shown(exporter: Exporter, answer: tuple[in
     assert "secret" not in str(shown)
 
 
+def ceilings(name: str, observed: float, stated: float, plateaus: int = 3) -> str:
+    """The lines of one mount target on the page of a poller. Without plateaus a line has the reason."""
+    labels = f'mount_target_id="ocid1.{name}",mount_target="{name}"'
+    told = f'{labels},resource="read_bandwidth"'
+    reason = "" if plateaus else "the load moved"
+    lines = [
+        f"fss_mount_target_read_bytes_per_second_limit{{{labels}}} {stated}",
+        f'fss_mount_target_observed_limit_plateaus{{{told},reason="{reason}"}} {plateaus}',
+    ]
+    if plateaus:
+        lines += [
+            f"fss_mount_target_observed_read_bytes_per_second_limit{{{labels}}} {observed}",
+            f"fss_mount_target_observed_limit_minutes{{{told}}} 62",
+            f"fss_mount_target_observed_limit_timestamp_seconds{{{told}}} 1795867200",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_an_observed_ceiling_stands_beside_the_one_in_force(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE + ceilings("mt-a", 7.5e8, 1e9) + ceilings("mt-b", 9.7e8, 1e9))
+    *_, differs, agrees = findings(exporter)
+    words = "observed ceiling of read bandwidth: {} MB/s in 3 plateaus of 62 minutes, the last one 2026-11-28. The limit in force is 1,000.00 MB/s"
+    assert differs == (Severity.ADVICE, "mt-a", words.format("750.00"))
+    assert agrees == (Severity.OK, "mt-b", words.format("970.00"))
+
+
+def test_a_stated_ceiling_that_stays_in_force_is_named_with_the_reason(exporter: Exporter) -> None:
+    exporter.metrics = (200, FINE + ceilings("mt-a", 0, 1e9, plateaus=0) + ceilings("mt-b", 0, 1e9, plateaus=0))
+    *_, (severity, _, message) = findings(exporter)
+    assert severity is Severity.OK
+    assert (
+        message
+        == "limits: observed keeps the stated ceilings of mt-a, mt-b where there is no observed one: the load moved"
+    )
+
+
 def test_the_page_of_a_large_fleet_is_checked_in_a_fraction_of_the_time_to_parse_it(exporter: Exporter) -> None:
     """Lines about mount targets and file systems are nearly the whole page, and the checks need none."""
     line = 'fss_mount_target_utilisation_ratio{mount_target_id="ocid1.mounttarget.oc1.%d",resource="iops"} 0.5\n'

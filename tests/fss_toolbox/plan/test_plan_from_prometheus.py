@@ -119,6 +119,7 @@ def _published() -> Iterator[str]:
         "fss_mount_target_write_bytes_per_second": {"measured": 5e8, "estimated": 2e8, "mixed": 0, "bytes": 0},
         "fss_mount_target_connections": {"measured": 40},
         "fss_mount_target_iops_limit": {"mixed": 60_000},
+        "fss_mount_target_observed_iops_limit": {"mixed": 43_000},
         "fss_mount_target_read_bytes_per_second_limit": {"measured": 2.5e9, "mixed": 1e9},
     }
     for metric, values in figures.items():
@@ -711,6 +712,16 @@ def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(
         "connections": 100_000,
     }
     assert ceilings("10.0.0.3")["IOPS"] is None, "no document has a figure for hpmt-20"
+
+
+def test_an_observed_ceiling_stands_beside_the_one_that_the_answer_is_computed_with(
+    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    out = " ".join(ask("plan", "--prometheus", week.url, "--address", "10.0.0.6").out.split())
+    assert "observed ceiling of IOPS: 43,000 IOPS, where the load stood still. Computed with 60,000 IOPS" in out
+    other = ask("plan", "--prometheus", week.url, "--address", "10.0.0.3").out
+    assert "observed ceiling" not in other
 
 
 @pytest.mark.parametrize("flags", [("--bytes", "1TB"), ("--latency", "2ms", "--concurrency", "8")])

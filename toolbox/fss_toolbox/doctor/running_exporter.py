@@ -14,6 +14,7 @@ from fss_exporter import DEFAULT_PORT
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
+from fss_toolbox.doctor.ceiling_checks import check_ceilings
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.doctor.left_out import check_left_out
 from fss_toolbox.doctor.state_checks import check_states
@@ -22,7 +23,8 @@ from fss_toolbox.fetch import get, shown
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 
 # Nearly the whole page of a poller. A fleet of 5,000 mount targets would take half a minute to parse, and 2 GiB.
-_NOT_CHECKED: Final = re.compile(r"(?m)^fss_(?:export|file_system|mount_target(?!_state))_.*\n")
+_CHECKED: Final = "_state|_observed|_iops_limit|_(?:read|write)_bytes_per_second_limit"
+_NOT_CHECKED: Final = re.compile(rf"(?m)^fss_(?:export|file_system|mount_target(?!{_CHECKED}))_.*\n")
 
 _SUCCESS = "fss_collector_success"
 _LAST = "fss_collector_last_success_timestamp_seconds"
@@ -74,6 +76,7 @@ def check_samples(samples: Samples) -> Iterator[Finding]:
     if samples.by("fss_oci_leader").get(()) == 0:
         yield finding_of("exporter.stands-by", "oci")
     yield from check_states(samples)
+    yield from check_ceilings(samples)
     yield from _coverage(samples)
     yield from _network(samples)
     yield from _parts(samples)

@@ -7,7 +7,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_toolbox import printed
 from fss_toolbox.plan.scenario import Scenario
 from fss_toolbox.sizing import capacity
-from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, NO_SHAPE
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, NO_SHAPE, uses
 
 NO_CACHE = (
     "a mount target does not cache files that other mount targets export too. Serial, latency-bound work gets slower."
@@ -26,6 +26,7 @@ def sentences(scenario: Scenario) -> Iterator[str]:
         yield from _job(scenario, answer)
     else:
         yield from _rate(scenario, answer)
+    yield from _observed(scenario)
     yield from _both_directions(scenario, answer)
     yield from _connections(scenario, answer)
     yield from _latency(scenario, answer)
@@ -48,6 +49,20 @@ def _rate(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     in_flight = scenario.load.traffic.all_operations.execute_seconds
     if in_flight:
         yield f"in flight on average (Little's law): {printed.number(in_flight)} requests"
+
+
+def _observed(scenario: Scenario) -> Iterator[str]:
+    """Yield a sentence for each ceiling that a poller observed, beside the one that the answer is computed with."""
+    if scenario.load.observed is None:
+        return
+    for use in uses(scenario.load.traffic, scenario.load.observed):
+        if use.limit is not None:
+            stated = next(
+                of.limit for of in uses(scenario.load.traffic, scenario.limits) if of.resource == use.resource
+            )
+            with_limit = "no ceiling" if stated is None else printed.amount(stated, use.unit)
+            observed = printed.amount(use.limit, use.unit)
+            yield f"observed ceiling of {use.resource}: {observed}, where the load stood still. Computed with {with_limit}"
 
 
 def _why_nothing(scenario: Scenario) -> str:

@@ -59,6 +59,7 @@ class Load:
     shape: str = ""  # shape of the recorded mount target; empty where the shape is not known
     connections: float | None = None  # connections of the recorded mount target; None where they were not counted
     limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
+    observed: Limits | None = None  # ceilings that a poller observed; None without any
     remark: str = ""  # quality of the IOPS figure
     iops_figure: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed
     growth: Mapping[str, Growth] = field(

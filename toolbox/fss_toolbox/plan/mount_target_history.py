@@ -71,7 +71,9 @@ def of_mount_targets(
     for place, load in of_clients(prometheus, alone).items():
         iops, target = load.traffic.iops, by_place[place]
         figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
-        loads[names[place]] = replace(load, iops_figure=figure, shape=target.shape, limits=target.limits)
+        loads[names[place]] = replace(
+            load, iops_figure=figure, shape=target.shape, limits=target.limits, observed=target.observed
+        )
     if not loads:
         of = f" with address {address}" if address else ""
         raise SourceError(
@@ -189,6 +191,7 @@ def _load(
         traffic or whole,
         shape=target.shape,
         limits=target.limits,
+        observed=target.observed,
         connections=figures.get(_CONNECTIONS),
         remark=_remark(source, coverage, has_clients=mix is not None, is_split=traffic is not None),
         iops_figure=KnownFigure(iops.point, source, now - at, coverage) if iops and source else None,

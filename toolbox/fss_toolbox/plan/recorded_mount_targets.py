@@ -20,6 +20,11 @@ _LIMITS: Final = {
     "connections": "fss_mount_target_connections_limit",
     "encrypted_connections": "fss_mount_target_encrypted_connections_limit",
 }
+_OBSERVED: Final = {
+    field: name.replace("fss_mount_target_", "fss_mount_target_observed_")
+    for field, name in _LIMITS.items()
+    if "connections" not in field
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class RecordedMountTarget:
     place: NetworkAddress | None = None
     shape: str = ""  # empty if unknown
     limits: Limits | None = None  # None if Prometheus has none
+    observed: Limits | None = None  # ceilings that the poller observed. None if it observed none
 
 
 def without_load(recorded: Iterable[RecordedMountTarget], loads: Iterable[Load]) -> list[str]:
@@ -75,14 +81,7 @@ def recorded_mount_targets(prometheus: Prometheus, address: str | None = None) -
         SourceError: Prometheus does not answer.
     """
     query = _last(f"{_INFO}{selector('address', address)}", "mount_target_id", _INFO)
-    ceilings: dict[str, dict[str, float]] = {}
-    for field, name in _LIMITS.items():
-        newest = f"max by (mount_target_id) ({_last(name, 'mount_target_id', _INFO)})"
-        for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
-            if value < 1:
-                prometheus.note(f"{name} of {ocid} is {value:g} and left out: no mount target has less than 1")
-            else:
-                ceilings.setdefault(ocid, {})[field] = value
+    ceilings, observed = _ceilings(prometheus, _LIMITS), _ceilings(prometheus, _OBSERVED)
     recorded = {}
     for labels, _ in prometheus.at(query, prometheus.now):
         ocid = ocid_of(labels)
@@ -91,9 +90,23 @@ def recorded_mount_targets(prometheus: Prometheus, address: str | None = None) -
             labels.get("mount_target", ""),
             place_in(labels) if labels.get("address") else None,
             labels.get("shape", ""),
-            Limits(**ceilings[ocid]) if ocid in ceilings else None,
+            ceilings.get(ocid),
+            observed.get(ocid),
         )
     return recorded
+
+
+def _ceilings(prometheus: Prometheus, names: Mapping[str, str]) -> dict[str, Limits]:
+    """Return the ceilings by OCID, of series by field of `Limits`."""
+    ceilings: dict[str, dict[str, float]] = defaultdict(dict)
+    for field, name in names.items():
+        newest = f"max by (mount_target_id) ({_last(name, 'mount_target_id', _INFO)})"
+        for (ocid,), value in prometheus.by(newest, prometheus.now, "mount_target_id").items():
+            if value < 1:
+                prometheus.note(f"{name} of {ocid} is {value:g} and left out: no mount target has less than 1")
+            else:
+                ceilings[ocid][field] = value
+    return {ocid: Limits(**fields) for ocid, fields in ceilings.items()}
 
 
 def ocid_of(labels: Mapping[str, str]) -> str:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The observed ceilings of a poller beside the stated ones, as findings."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final
+
+from fss_exporter.samples import Samples
+from fss_toolbox import printed
+from fss_toolbox.doctor.findings import Finding, finding_of
+from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
+
+_CEILINGS: Final = {
+    "iops": ("iops", IOPS, "IOPS"),
+    "read_bandwidth": ("read_bytes_per_second", READ_BANDWIDTH, "B/s"),
+    "write_bandwidth": ("write_bytes_per_second", WRITE_BANDWIDTH, "B/s"),
+}
+"""Part of the name of the metrics, what people call it, and unit, by resource."""
+
+_SAME: Final = 0.05  # an observed ceiling that differs by less is the stated one
+_MOST_NAMES: Final = 5
+
+
+def check_ceilings(samples: Samples) -> Iterator[Finding]:
+    """Yield a finding for each observed ceiling, and one for each reason for which a stated one stays in force."""
+    plateaus = {(of["mount_target_id"], of["resource"]): (of, count) for of, count in _plateaus(samples)}
+    minutes, newest = (
+        samples.by(f"fss_mount_target_observed_limit_{name}", "mount_target_id", "resource")
+        for name in ("minutes", "timestamp_seconds")
+    )
+    observed_limits, limits = (
+        {
+            resource: samples.by(f"{prefix}{field}_limit", "mount_target_id")
+            for resource, (field, _, _) in _CEILINGS.items()
+        }
+        for prefix in ("fss_mount_target_observed_", "fss_mount_target_")
+    )
+    without: dict[str, set[str]] = defaultdict(set)
+    for (ocid, resource), (labels, count) in sorted(plateaus.items()):
+        _, name, unit = _CEILINGS[resource]
+        observed, limit = observed_limits[resource].get((ocid,)), limits[resource].get((ocid,))
+        if not count or observed is None:
+            without[labels["reason"]].add(labels["mount_target"])
+            continue
+        differs = limit is None or abs(observed - limit) > _SAME * limit
+        date = datetime.fromtimestamp(newest.get((ocid, resource), 0.0), UTC)
+        yield finding_of(
+            "ceiling.differs" if differs else "ceiling.agrees",
+            labels["mount_target"],
+            resource=name,
+            observed=printed.amount(observed, unit),
+            limit="no figure" if limit is None else printed.amount(limit, unit),
+            plateaus="1 plateau" if count == 1 else f"{count:.0f} plateaus",
+            minutes=minutes.get((ocid, resource), 0.0),
+            date=f"{date:%Y-%m-%d}",
+        )
+    for reason, names in sorted(without.items()):
+        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+        names_told = ", ".join(sorted(names)[:_MOST_NAMES]) + more
+        yield finding_of("ceiling.none-yet", names=names_told, reason=reason)
+
+
+def _plateaus(samples: Samples) -> Iterator[tuple[dict[str, str], float]]:
+    for labels, count in samples.all("fss_mount_target_observed_limit_plateaus"):
+        if labels["resource"] in _CEILINGS:
+            yield dict(labels), count

@@ -744,6 +744,21 @@ def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_plac
     ask(tmp_path, rows, [(f"count by (name) ({listed})", [*named, ('{name="other"}', 2)])])
 
 
+def test_the_rows_of_the_table_of_file_systems_are_file_systems(tmp_path: Path) -> None:
+    rows, *_ = _expressions(_panel("file-systems", "File systems: load, size and growth"))
+    names = (
+        'file_system_id="f", name="homes"',
+        'replication_id="r", name="to-zurich"',
+        'resource_id="l", name="scratch"',
+    )
+
+    ask(
+        tmp_path,
+        {f"resource:fss_name:info{{{labels}}}": "1x20" for labels in names},
+        [(rows, [(f"{{{names[0]}}}", 1)])],
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "title", "series", "legend"),
     [

@@ -56,8 +56,8 @@ _STATS = [
         width=4,
     ),
     stat(
-        "Estimated IOPS",
-        "I/O operations per second of all chosen clients together.",
+        "Sum of IOPS",
+        "Estimated I/O operations per second of all chosen clients together.",
         Query(_ALL_IOPS),
         unit="iops",
         steps=NEUTRAL_STEPS,

@@ -21,7 +21,7 @@ _THESE = 'tenancy=~"$tenancy", region=~"$region", file_system_id=~"$file_system"
 _FILE_SYSTEM = "tenancy, region, file_system_id"
 _REPLICATION = "tenancy, region, replication_id"
 _KINDS = (("read", "READ"), ("write", "WRITE"))
-_NAMES = Query(f"group by ({_FILE_SYSTEM}, name) (resource:fss_name:info{{{_THESE}}})", "info")
+_NAMES = Query(f'group by ({_FILE_SYSTEM}, name) (resource:fss_name:info{{file_system_id!="", {_THESE}}})', "info")
 """The rows of a table, with the display name of each file system."""
 
 

@@ -32,6 +32,8 @@ PLACES = """## What each place says
 
 Twenty or thirty minutes after each situation began. A poller shows the state that OCI tells. An agent shows what its client feels, and judges no ceiling.
 The rules record the worst of both. `make test-incidents` asks every place.
+
+![The status page of a client: 10.96.0.0 hanging for 20 min, no reply for 1210 s, and a link that says what now](images/status-page-hanging.png)
 """
 
 

@@ -1,16 +1,18 @@
-"""Pictures of the demo's status page for the README: `make screenshots`."""
+"""Pictures of the status page for the documents: of the demo, and of a client that hangs. `make -C lab screenshots` makes them."""
 
 import tempfile
 from pathlib import Path
 
 from tests.e2e.browser import visit
 from tests.processes import demo, get, wait_for
+from tests.rules.situations import page_of_client
 
 FOLDER = Path(__file__).parents[2] / "docs" / "images"
 PICTURES = {
     "status-page.png": ((1120, 700), False),
     "status-page-dark-phone.png": ((390, 760), True),
 }
+HANGING = "status-page-hanging.png"
 
 
 def main() -> None:
@@ -20,6 +22,11 @@ def main() -> None:
         for name, (size, dark) in PICTURES.items():
             visit(url, size=size, dark=dark, picture=FOLDER / name)
             print(FOLDER / name)
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        page.write_text(page_of_client("a mount target hangs"), encoding="utf-8")
+        visit(page.as_uri(), size=(760, 450), picture=FOLDER / HANGING)
+        print(FOLDER / HANGING)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from prometheus_client.parser import text_string_to_metric_families
+from tests.clock import NOON
 from tests.rules.faults import Answer, Failing, Fault, Hang, PollerDown, Published, Slow, Work
 from tests.rules.notifications import notifications
 from tests.rules.runner import judged, labels_of
-from tests.rules.site import EPOCH, Scrapes, Site, scraped
+from tests.rules.site import Scrapes, Site, scraped
 
 from fss_exporter.client_scrape import Scraped, scrape_of
 from fss_exporter.model.state import State
@@ -142,9 +143,22 @@ def _one(words: Mapping[str, str]) -> str:
     return next(iter(words.values())) if len(set(words.values())) == 1 else str(dict(words))
 
 
-def _places(who: str, scrapes: Scrapes) -> Mapping[str, str]:
+def page_of_client(name: str) -> str:
+    """The status page of the first client in a situation, as HTML."""
+    (situation,) = (situation for situation in SITUATIONS if situation.name == name)
+    before, now = _last_answers("client", scraped(situation.site, situation.faults))
+    assert before is not None
+    assert now is not None
+    return _html(before, now, situation.site.scraped)
+
+
+def _last_answers(who: str, scrapes: Scrapes) -> tuple[str | None, str | None]:
     answers = (last_two for target, last_two in scrapes.bodies.items() if target.startswith(_INSTANCES[who]))
-    before, now = next(answers, (None, None))
+    return next(answers, (None, None))
+
+
+def _places(who: str, scrapes: Scrapes) -> Mapping[str, str]:
+    before, now = _last_answers(who, scrapes)
     if before is None or now is None:
         return {"page": NOBODY}
     places: dict[str, Callable[[str, str, float], str]] = {"page": _page, "top": _top, "doctor": _doctor}
@@ -158,11 +172,15 @@ def _of_one_subject(words: Sequence[str]) -> str:
     return words[0] if len(set(words)) == 1 else f"words: {words}"
 
 
-def _page(before: str, now: str, seconds: float) -> str:
-    at = datetime.fromtimestamp(EPOCH, UTC)
+def _html(before: str, now: str, seconds: float) -> str:
+    at = datetime.fromtimestamp(NOON, UTC)
     _, look = status_page(text_string_to_metric_families(before), now=at, at=0.0, earlier=TimedScrape(-1.0, Scraped()))
     page, _ = status_page(text_string_to_metric_families(now), now=at, at=seconds, earlier=look)
-    return _of_one_subject(re.findall(rf">({_WORDS})</strong>", render(page)))
+    return render(page)
+
+
+def _page(before: str, now: str, seconds: float) -> str:
+    return _of_one_subject(re.findall(rf">({_WORDS})</strong>", _html(before, now, seconds)))
 
 
 def _top(before: str, now: str, seconds: float) -> str:

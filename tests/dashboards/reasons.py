@@ -32,6 +32,13 @@ def _young(series: str, age: str) -> Reason:
     )
 
 
+def _observed(what: str) -> Reason:
+    return Reason(
+        "no load of the demo stands still while latency rises",
+        f"count(fss_mount_target_{what})\nunless on ()\nfss_mount_target_observed_{what}_limit",
+    )
+
+
 _SHARE = "mount_target:fss_utilisation:ratio"
 _FRESH = Reason(
     "OCI tells the share of every mount target",
@@ -184,9 +191,12 @@ EMPTY: Mapping[Key, Reason] = {
     **{("fss-mount-target", title, ref): _FRESH for title in ("IOPS", "Read", "Write") for ref in "BC"},
     ("fss-mount-target", "IOPS by source, against the ceiling", "H"): _A_WEEK,
     ("fss-mount-target", "Objectives and their budgets", "A"): _young("fss_mount_target_minutes_total", "1h"),
+    ("fss-mount-target", "IOPS by source, against the ceiling", "K"): _observed("iops"),
     ("fss-mount-target", "Read bandwidth", "B"): _A_WEEK,
+    ("fss-mount-target", "Read bandwidth", "E"): _observed("read_bytes_per_second"),
     ("fss-mount-target", "Which shape carries this load", "G"): _HALF_A_MONTH,
     ("fss-mount-target", "Write bandwidth", "B"): _A_WEEK,
+    ("fss-mount-target", "Write bandwidth", "E"): _observed("write_bytes_per_second"),
 }
 """Queries without data in a demo that works."""
 

@@ -2,7 +2,14 @@
 
 from tools.dashboards.alerts import firing_alerts
 from tools.dashboards.frame import Section, console_link, dashboard, query_variable
-from tools.dashboards.mount_target_load import ADDRESS, PEAKS_AND_BANDWIDTH, THIS, ceiling_lines, observed_ceiling
+from tools.dashboards.mount_target_load import (
+    ADDRESS,
+    OBSERVED_LINE,
+    PEAKS_AND_BANDWIDTH,
+    THIS,
+    ceiling_lines,
+    observed_ceiling,
+)
 from tools.dashboards.mount_target_requests import BEHIND, ERRORS, LATENCY
 from tools.dashboards.mount_target_shapes import SHAPES_TABLE, USD_PER_GB
 from tools.dashboards.operations import busiest_operations, cost_by_class
@@ -138,6 +145,7 @@ _IOPS = graph(
         *band(*_BOUNDS[_OCI], "purple"),
         *band(*_BOUNDS[_FROM_CLIENTS], "light-blue"),
         *ceiling_lines(),
+        OBSERVED_LINE,
     ],
     width=10,
 )

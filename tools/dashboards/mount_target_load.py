@@ -19,12 +19,14 @@ def observed_ceiling(what: str) -> Query:
     return Query(f"max(fss_mount_target_observed_{what}_limit{{{THIS}}})", "observed ceiling")
 
 
+OBSERVED_LINE = line("observed ceiling", "dark-red", dashed=True)
+
+
 def ceiling_lines() -> list[Json]:
     """Colours of a ceiling and its warning line."""
     return [
         line("ceiling", "red", dashed=True),
         line(f"{100 * WARNING_RATIO:.0f} % of the ceiling", "orange", dashed=True, legend=False),
-        line("observed ceiling", "dark-red", dashed=True),
     ]
 
 
@@ -61,7 +63,7 @@ def _bandwidth(kind: str, advice: str) -> Panel:
         *ceiling(f"fss_mount_target_{kind}_bytes_per_second_limit", THIS, WARNING_RATIO),
         observed_ceiling(f"{kind}_bytes_per_second"),
         unit="Bps",
-        overrides=[line(kind, "blue"), line(WEEK_AGO, "text", dashed=True), *ceiling_lines()],
+        overrides=[line(kind, "blue"), line(WEEK_AGO, "text", dashed=True), *ceiling_lines(), OBSERVED_LINE],
         width=12,
     )
 

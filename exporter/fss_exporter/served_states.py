@@ -15,6 +15,7 @@ from fss_exporter.samples import Samples
 OF_ADDRESSES: Final = "fss_client_address_state"
 
 _STATES: Final = {float(state): state for state in State}
+_WORDS: Final = {state.word: state for state in State}
 
 
 def states_of_addresses(samples: Samples) -> dict[str, StateNow]:
@@ -69,10 +70,14 @@ def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, w
 
     The client comes from `who`, or else the file system from the labels.
     """
-    subject = SUBJECTS.get(labels["subject"])
-    limit = next((limit for limit, state in subject.limits if state.word == labels["state"]), None) if subject else None
-    if subject is None or limit is None:
+    subject, state = SUBJECTS.get(labels["subject"]), _WORDS.get(labels["state"])
+    whole = subject.whole_of(state) if subject and state is not None else None
+    if subject is None or whole is None:
         return None
     return Evidence(
-        subject, KnownFigure(ratio * limit, source), labels.get("detail", ""), who or labels.get("file_system", "")
+        subject,
+        KnownFigure(ratio * whole, source),
+        labels.get("detail", ""),
+        who or labels.get("file_system", ""),
+        judged_before=state,
     )

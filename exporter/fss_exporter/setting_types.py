@@ -14,6 +14,7 @@ from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.ocid import OCID, pattern
 from fss_exporter.shard import Shard as _Shard
 
@@ -120,6 +121,7 @@ AccountName = Annotated[
 ]
 Limit = Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None
 Share = Annotated[Number, Field(gt=0, lt=1)]
+WarningRatio = Annotated[Number, Field(gt=0, lt=CRITICAL_RATIO)]
 SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]
 Service = Annotated[str, _one_of(SERVICES, "a service:")]
 Shape = Annotated[str, _matching(rf"{'|'.join(SHAPES)}|hpmt-[1-9]\d*", f"a shape: {', '.join(SHAPES)}")]

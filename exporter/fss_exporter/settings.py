@@ -20,7 +20,7 @@ from fss_exporter.model.cost_overrides import NLM, CostOverride, CostOverrides
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS
+from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, WARNING_RATIO
 from fss_exporter.yaml_lines import Document, mistakes_of, read_document
 
 
@@ -277,6 +277,7 @@ class Settings(_Section):
     """The whole configuration."""
 
     oci: Oci = Oci()  # account, credentials and pace of the poller
+    warning_ratio: types.WarningRatio = WARNING_RATIO  # share of a ceiling or of a latency objective that is near
     limits: LimitSettings = LimitSettings()  # limits that replace the published limits
     latency_objectives: LatencySettings = LatencySettings()  # latencies that replace the assumed latencies
     slo_objectives: SloSettings = SloSettings()  # shares of good minutes that replace the defaults

@@ -13,7 +13,6 @@ from fss_exporter.model.limits import SHAPES, STANDARD, Shape
 from fss_exporter.model.thresholds import (
     DEFAULT_LATENCY_SECONDS,
     LATENCY_CRITICAL_RATIO,
-    LATENCY_WARNING_RATIO,
     REPLICATION_DEFAULT_INTERVAL_SECONDS,
     REPLICATION_WARNING_INTERVALS,
     SUCCESS_CRITICAL_RATIO,
@@ -112,9 +111,9 @@ class TestCeilingsOfOtherServices:
     def test_texts_state_threshold_and_ceiling(self, ceiling: ServiceCeilingAlarm) -> None:
         body = BY_KEY[ceiling.key].body["body"]
         for part in (
-            spell(ceiling.kind, ceiling.ratio * ceiling.stated),
+            spell(ceiling.kind, ceiling.ratio(WARNING_RATIO) * ceiling.stated),
             spell(ceiling.kind, ceiling.stated),
-            f"{ceiling.ratio * 100:g} %",
+            f"{ceiling.ratio(WARNING_RATIO) * 100:g} %",
         ):
             assert part in body
 
@@ -132,9 +131,7 @@ def alternatives(expression: mql.Expression) -> Iterator[list[float]]:
 
 
 class TestOtherThresholds:
-    @pytest.mark.parametrize(
-        ("severity", "ratio"), [("WARNING", LATENCY_WARNING_RATIO), ("CRITICAL", LATENCY_CRITICAL_RATIO)]
-    )
+    @pytest.mark.parametrize(("severity", "ratio"), [("WARNING", WARNING_RATIO), ("CRITICAL", LATENCY_CRITICAL_RATIO)])
     def test_latency_is_compared_with_every_objective_where_requests_are_not_rare(
         self, severity: str, ratio: float
     ) -> None:
@@ -175,7 +172,7 @@ class TestOtherThresholds:
 
     def test_literals_on_published_latency_are_the_models(self) -> None:
         queries = rule_queries(BY_KEY["published-slow"])
-        assert literals(queries["WARNING"])[0] == LATENCY_WARNING_RATIO
+        assert literals(queries["WARNING"])[0] == WARNING_RATIO
         assert literals(queries["CRITICAL"])[0] == LATENCY_CRITICAL_RATIO
 
     def test_replication_literals_are_intervals_of_the_default(self) -> None:

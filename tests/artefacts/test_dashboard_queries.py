@@ -16,7 +16,6 @@ from tools.dashboards.words import WITHOUT_POLLER
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     LATENCY_CRITICAL_RATIO,
-    LATENCY_WARNING_RATIO,
     WARNING_RATIO,
 )
 
@@ -231,7 +230,7 @@ def test_colours_change_where_the_model_and_the_alerts_say(panel: Panel) -> None
         elif "slo:fss_error_budget_left" in expr:
             assert (steps, colours) == (STEPS_OF_BUDGET, ("red", "orange", "green"))
         elif re.search(r"fss_mount_target_latency_objective_ratio", expr):
-            assert (steps, colours) == ((LATENCY_WARNING_RATIO, LATENCY_CRITICAL_RATIO), ("green", "orange", "red"))
+            assert (steps, colours) == ((WARNING_RATIO, LATENCY_CRITICAL_RATIO), ("green", "orange", "red"))
         elif steps and re.search(r":fss_utilisation:(ratio|last|max|forecast|busiest)", expr) and "count(" not in expr:
             assert (steps, colours) == ((WARNING_RATIO, CRITICAL_RATIO), ("green", "orange", "red"))
         elif steps in STEPS_OF_ALERTS:

@@ -105,6 +105,9 @@ def test_an_alert_and_a_severity_occur_once() -> None:
     assert not twice
 
 
+NEAR = "region:fss_warning:ratio"
+
+
 def compared(node: Any) -> Iterator[tuple[str, float, str]]:
     """Every comparison with a number: operator, number, and the other side."""
     if isinstance(node, promql_parser.BinaryExpr):
@@ -123,9 +126,19 @@ def test_a_ceiling_is_a_ticket_at_the_ratio_that_warns(name: str) -> None:
     (rule,) = (rule for rule in ALERTS if rule.name == f"FssMountTarget{name}High")
 
     assert rule.labels["severity"] == "warning"
-    assert [(operator, number) for operator, number, _ in compared(promql_parser.parse(rule.expr))] == [
-        (">=", WARNING_RATIO)
+    assert rule.expr.endswith(f">= on (tenancy, region) group_left () {NEAR}")
+    assert not [number for _, number, _ in compared(promql_parser.parse(rule.expr))]
+
+
+@EVERY_RULE
+def test_the_ratio_that_warns_is_a_series_and_stands_in_no_rule(rule: Rule) -> None:
+    shares = [
+        number
+        for _, number, of in compared(promql_parser.parse(rule.expr))
+        if re.search(r"fss_(client_)?(peak_)?utilisation:|latency_objective_ratio", of)
     ]
+
+    assert WARNING_RATIO not in shares, rule
 
 
 def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None:
@@ -136,7 +149,7 @@ def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None
         if re.search(r"fss_(client_)?(peak_)?utilisation:(ratio|peak|forecast|busiest)", of)
     }
 
-    assert {number for _, number in shares if number} == {WARNING_RATIO, CRITICAL_RATIO}
+    assert {number for _, number in shares if number} == {CRITICAL_RATIO}
     assert {name for name, number in shares if number == CRITICAL_RATIO} == {
         "FssAddressUtilisationHigh",
         "FssServiceUtilisationHigh",
@@ -195,7 +208,7 @@ def test_the_limit_in_a_text_is_that_of_the_expression(rule: Rule) -> None:
 def test_mount_targets_needed_are_reckoned_at_the_ratio_that_warns() -> None:
     rule = next(rule for rule in PACK if rule.name == "mount_target:fss_mount_targets_needed:count")
 
-    assert set(re.findall(r"/ ([\d.]+)", rule.expr)) == {str(WARNING_RATIO)}
+    assert f"/ on (tenancy, region) group_left () {NEAR}" in rule.expr
 
 
 _CEILINGS_OF_SHAPES = "shape_resource:fss_ceiling:limit"

@@ -383,6 +383,17 @@ LOAD_AND_CEILINGS = (
     ),
     Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
     Incident(
+        "72 % of the IOPS ceiling, where the configuration warns at 70 %",
+        Site(settings={"warning_ratio": 0.7}),
+        (Work(times=7.2, side="oci"),),
+        (ticket("FssMountTargetIopsHigh", 16, f"{FIRST} used 72% of its IOPS ceiling"),),
+    ),
+    Incident(
+        "86 % of the IOPS ceiling and of the latency objective, where the configuration warns at 90 %",
+        Site(settings={"warning_ratio": 0.9}),
+        (Work(times=8.6, side="oci"), Slow(milliseconds=8.6)),
+    ),
+    Incident(
         "the poller starts at 70 % of the IOPS ceiling", Site(), (Work(-60, times=7, side="oci"), PollerDown(-60, 0))
     ),
     Incident(

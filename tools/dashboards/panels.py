@@ -12,7 +12,6 @@ from tools.dashboards.colours import COLOURS, by_name
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     LATENCY_CRITICAL_RATIO,
-    LATENCY_WARNING_RATIO,
     WARNING_RATIO,
 )
 
@@ -21,7 +20,7 @@ Json = dict[str, Any]
 DATASOURCE: Json = {"type": "prometheus", "uid": "${datasource}"}
 
 CEILING_STEPS = ((None, "green"), (WARNING_RATIO, "orange"), (CRITICAL_RATIO, "red"))
-OBJECTIVE_STEPS = ((None, "green"), (LATENCY_WARNING_RATIO, "orange"), (LATENCY_CRITICAL_RATIO, "red"))
+OBJECTIVE_STEPS = ((None, "green"), (WARNING_RATIO, "orange"), (LATENCY_CRITICAL_RATIO, "red"))
 NEUTRAL_STEPS = ((None, "text"),)
 NOT_ZERO_STEPS = ((None, "green"), (1, "orange"))
 NOT_ZERO_CRITICAL_STEPS = ((None, "green"), (1, "red"))

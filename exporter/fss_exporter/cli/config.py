@@ -38,6 +38,7 @@ def _summary(settings: Settings) -> list[str]:
     return [
         *(line for account in oci.each_account for line in _account_lines(account)),
         f"every {oci.poll_interval:g} s; points go stale after {oci.stale_after:g} s",
+        f"near from {100 * settings.warning_ratio:g} % of a ceiling or of a latency objective on",
         f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
         f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}",
         f"SLO objectives replaced: {_listed([*slos.given, *slos.mount_targets], 'none')}",

@@ -6,7 +6,7 @@ fresh figure of everything that is judged. A lower bound can prove a bad state, 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final, Literal
 
@@ -14,7 +14,6 @@ from fss_exporter.model.knowledge import Knowledge, KnownFigure
 from fss_exporter.model.thresholds import (
     LATE_REQUESTS_SHARE,
     LATENCY_CRITICAL_RATIO,
-    LATENCY_WARNING_RATIO,
     LEAST_WAIT_SECONDS,
     SUCCESS_WARNING_RATIO,
     WARNING_RATIO,
@@ -55,6 +54,16 @@ class Subject:
     runbook: str
     is_good_at_limit: bool = False
 
+    def near_at(self, ratio: float) -> "Subject":
+        """Return the subject that is near at this share of the ceiling or of the objective."""
+        limits = tuple((ratio if state is State.NEAR else limit, state) for limit, state in self.limits)
+        return replace(self, limits=limits)
+
+    def whole_of(self, state: State) -> float | None:
+        """Return the figure that counts as 1 in a state: the ceiling or the objective for near, else the limit. None without a limit."""
+        limit = next((limit for limit, of_state in self.limits if of_state is state), None)
+        return 1.0 if limit is not None and state is State.NEAR else limit
+
     def state_of(self, value: float) -> State:
         """Return the state that a figure proves. It is fine below all limits."""
         for limit, state in self.limits:
@@ -79,7 +88,7 @@ ERRORS: Final = Subject(
 LATENCY: Final = Subject(
     "latency",
     "ratio",
-    ((LATENCY_CRITICAL_RATIO, State.SLOW), (LATENCY_WARNING_RATIO, State.NEAR)),
+    ((LATENCY_CRITICAL_RATIO, State.SLOW), (WARNING_RATIO, State.NEAR)),
     "fssmounttargetslow",
 )
 
@@ -108,6 +117,7 @@ class Evidence:
         detail: which part of the subject, such as `READ up to 8 KiB`.
         who: client, file system or operation, if known.
         is_lower_bound: whether the truth may be larger than the figure.
+        judged_before: the state that an exporter has given to the evidence, which nobody judges again. None for evidence to judge.
     """
 
     subject: Subject
@@ -115,10 +125,13 @@ class Evidence:
     detail: str = ""
     who: str = ""
     is_lower_bound: bool = False
+    judged_before: State | None = None
 
     @property
     def state(self) -> State:
         """The state that this evidence alone proves."""
+        if self.judged_before is not None:
+            return self.judged_before
         if self.figure is None or self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING):
             return State.NOT_KNOWN
         state = self.subject.state_of(self.figure.value)
@@ -126,11 +139,10 @@ class Evidence:
 
     @property
     def limit_ratio(self) -> float | None:
-        """The figure as a multiple of the limit of its state, or of the mildest limit. None without a figure."""
+        """The figure as a multiple of the whole of its state, or of the mildest limit. None without a figure."""
         if self.figure is None:
             return None
-        limits = {state: limit for limit, state in self.subject.limits}
-        return self.figure.value / limits.get(self.state, min(limits.values()))
+        return self.figure.value / (self.subject.whole_of(self.state) or min(limit for limit, _ in self.subject.limits))
 
     @property
     def text(self) -> str:

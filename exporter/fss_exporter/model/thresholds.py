@@ -8,10 +8,9 @@ November 2026.
 
 from collections.abc import Mapping
 
-WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) for a warning
+WARNING_RATIO = 0.80  # Share of a ceiling (IOPS, bandwidth, connections) or of a latency objective for a warning. `warning_ratio` replaces it
 CRITICAL_RATIO = 0.95  # Share of a ceiling for a critical alert
 CEILING_LEVELS = (WARNING_RATIO, CRITICAL_RATIO, 0.98)  # Shares of a ceiling whose minutes are counted
-LATENCY_WARNING_RATIO = 0.80  # Share of a latency objective for a warning
 LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical alert: the objective itself
 
 SUCCESS_WARNING_RATIO = 0.99  # Share of successful NFS requests of a mount target. Below the share a warning fires.

@@ -242,6 +242,11 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
         limits = ((address, value_of(ceiling)) for address, ceiling in ceilings.items())
         if present := [((network, address), value) for address, value in limits if value is not None]:
             yield family(name, present)
+    near = _shared(
+        [superblock for superblock in stated if superblock.storage.ceilings != Limits()], attrgetter("warning_ratio")
+    )
+    if near:
+        yield family("fss_client_warning_ratio", (((network, address), ratio) for address, ratio in near.items()))
     for name, values_of in _OBJECTIVES.items():
         objectives = [
             ((network, address, operation), value)

@@ -13,6 +13,7 @@ from typing import Final
 from fss_exporter.model import service_table
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import NONE, OCI_FSS, CostRule, OneClient, SeriesKey, Service
+from fss_exporter.model.thresholds import WARNING_RATIO
 
 _NFS3: Final = "nfs"
 
@@ -49,6 +50,7 @@ class MountStorage:
     stated: bool = False  # True if the configuration or the server's name decides. False for the default
     kind: str = ""  # type of the service. Empty if not stated
     ceilings: Limits = field(default_factory=Limits)  # without those that nobody states
+    warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near
 
     @property
     def one_client(self) -> OneClient | None:
@@ -64,8 +66,9 @@ ASSUMED_OTHER: Final = MountStorage(NONE, NONE.cost)
 class Services:
     """Look up the services of mounts. The first claim that fits wins, and a claim wins over a server name."""
 
-    def __init__(self, claims: Sequence[Claim] = ()) -> None:
+    def __init__(self, claims: Sequence[Claim] = (), warning_ratio: float = WARNING_RATIO) -> None:
         self._claims = tuple(claims)
+        self._warning_ratio = warning_ratio
 
     def of(self, key: SeriesKey, fstype: str, *, is_tcp: bool = True) -> MountStorage:
         """Return the service of a mount. `fstype` is `nfs` or `nfs4`."""
@@ -78,7 +81,9 @@ class Services:
         if claim is None:
             return MountStorage(service, cost, stated=True)
         ceilings = service.ceilings(claim.kind, claim.capacity_bytes)
-        return MountStorage(service, cost, stated=True, kind=claim.kind, ceilings=ceilings)
+        return MountStorage(
+            service, cost, stated=True, kind=claim.kind, ceilings=ceilings, warning_ratio=self._warning_ratio
+        )
 
 
 BY_NAME: Final = Services()  # The server's name decides, because the operator claims no mount

@@ -40,7 +40,7 @@ def mount_settings(settings: "Settings | None") -> MountSettings:
     ]
     return MountSettings(
         address_map=AddressMap(settings.address_map),
-        services=Services(claims) if claims else BY_NAME,
+        services=Services(claims, settings.warning_ratio) if claims else BY_NAME,
         overrides=settings.cost_model.overrides,
         latency_objectives=_objectives(settings.latency_objectives.given),
         p99_objectives=_objectives(settings.latency_objectives.p99.given),

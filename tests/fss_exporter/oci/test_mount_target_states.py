@@ -9,17 +9,23 @@ from tests.fss_exporter.oci.test_minute_judge import Figures, spoilt
 from fss_exporter.model.knowledge import FRESH_SECONDS
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.state import Judgement, State
-from fss_exporter.oci.rows.mount_target_states import StateTimes, judge_mount_target
+from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.rows.mount_target_states import StateTimes, Subjects, judge_mount_target
 from fss_exporter.settings import Settings
 
 LIMITS = replace(STANDARD.limits, connections=None)
 ALL = range(60)
 
 
-def judgement(figures: Figures, *, later: float = 0.0) -> Judgement:
+def judgement(
+    figures: Figures, *, later: float = 0.0, near: float = WARNING_RATIO, target: MountTarget | None = None
+) -> Judgement:
     """Judge after twelve minutes, and some seconds later."""
     figures.run(12)
-    return judge_mount_target(mount_target("a"), figures.seen, LIMITS, figures.poll.now + later, lambda ocid: ocid)
+    now = figures.poll.now + later
+    target = target or mount_target("a")
+    return judge_mount_target(target, figures.seen, LIMITS, Subjects.near_at(near), now, lambda ocid: ocid)
 
 
 def test_a_healthy_mount_target_is_fine() -> None:
@@ -54,14 +60,30 @@ def test_a_figure_beyond_a_limit_is_the_state_with_the_figure_as_its_reason(
     assert not text or text in {reason.text for reason in judged.reasons}
 
 
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("MountTargetIOPS", 35_000.0, "IOPS at 70 % of the ceiling"),
+        ("MetadataRequestAverageLatency", 0.007, "latency of metadata at 70 % of the objective"),
+    ],
+)
+def test_what_is_near_at_70_percent_by_the_configuration_is_fine_by_the_default(
+    metric: str, value: float, text: str
+) -> None:
+    seen = spoilt(ALL, **{metric: value})
+    assert judgement(Figures(seen)).state is State.FINE
+    judged = judgement(Figures(seen), near=0.7)
+    assert judged.state is State.NEAR
+    assert text in {reason.text for reason in judged.reasons}
+
+
 def test_a_busy_minute_at_the_ceiling_is_near_as_the_alert_says_though_the_mean_is_not() -> None:
     assert judgement(Figures(spoilt(range(9, 10), MountTargetIOPS=45_000.0))).state is State.NEAR
 
 
 def test_a_mount_target_that_failed_in_oci_hangs() -> None:
-    figures = Figures().run(12)
     failed = replace(mount_target("a"), state="FAILED")
-    assert judge_mount_target(failed, figures.seen, LIMITS, figures.poll.now, lambda ocid: ocid).state is State.HANGING
+    assert judgement(Figures(), target=failed).state is State.HANGING
 
 
 def test_a_state_lasts_until_another_comes() -> None:

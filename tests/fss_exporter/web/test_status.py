@@ -17,7 +17,7 @@ from tests.fss_exporter.web.pages import (
 )
 
 from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
-from fss_exporter.model.state import LATENCY, WAIT, State
+from fss_exporter.model.state import IOPS, LATENCY, WAIT, State
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.web.status.html import render
 from fss_exporter.web.status.overview import status_page
@@ -46,6 +46,16 @@ def test_a_share_of_the_ceiling_has_the_colour_of_the_state_that_it_proves(iops:
     row = only_row(page_of(*mount_target(iops=iops, iops_limit=50_000), *fresh()))
 
     assert row.of(Quantity.IOPS)[0].state is state
+
+
+def test_a_share_that_is_near_by_the_configuration_is_near_on_the_page_with_the_figure_that_was_judged() -> None:
+    near = ("fss_oci_warning_ratio", {"tenancy": "acme", "region": "eu-frankfurt-1"}, 0.7)
+    told = judged("mt-home", State.NEAR, 60.0, (IOPS, "", 0.72))
+    page = page_of(*mount_target(iops=36_000, iops_limit=50_000), *fresh(), *told, near)
+
+    assert only_row(page).of(Quantity.IOPS)[0].state is State.NEAR
+    assert "IOPS at 72 % of the ceiling" in render(page)
+    assert "near from 70 % on" in render(page)
 
 
 @pytest.mark.parametrize("state", State)

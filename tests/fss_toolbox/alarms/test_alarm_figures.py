@@ -25,7 +25,7 @@ def test_names_of_metrics_are_spelled_anew_everywhere_and_nowhere_else() -> None
 
 def test_a_figure_in_a_text_that_is_no_placeholder_stays() -> None:
     body = {"body": "at 40,000 IOPS and ${WARNING_TEXT}, ${OTHER}", "destinations": ["${WARNING_TEXT}"]}
-    filled = pack.fill(pack.Alarm("mine", body), CEILING_ALARMS["mount-target-iops-mean"].figures("standard", 100))
+    filled = pack.fill(pack.Alarm("mine", body), CEILING_ALARMS["mount-target-iops-mean"].figures("standard", 100, 0.8))
     assert filled.body["body"] == "at 40,000 IOPS and 80 IOPS, ${OTHER}"
 
 
@@ -52,7 +52,7 @@ def test_reads_and_writes_together_fire_above_the_threshold_only(
     reads: float, writes: float, fires: bool
 ) -> None:  # a parameter
     ceiling = SERVICE_CEILING_ALARMS["volume-iops"]
-    query = mql.parse(ceiling.figures(1000.0, ())["READS_AND_WRITES"])
+    query = mql.parse(ceiling.figures(1000.0, (), 0.8)["READS_AND_WRITES"])
 
     def holds(node: mql.Expression) -> bool:
         match node:

@@ -1,6 +1,7 @@
 """From the pack to what there should be: what is refused, and what the rest becomes for the mount targets there are."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,20 @@ class TestWhatThereShouldBe:
         alarm = wanted(shape_limits={"standard": Limits(iops=100_000)})["mount-target-iops-peak-standard"]
         assert [query.rsplit(" ", 1)[1] for query in queries(alarm)] == ["80000"]
         assert "mount-target-read-standard" not in wanted(shape_limits={"standard": Limits(iops=100_000)})
+
+    @pytest.mark.parametrize("published", [True, False])
+    def test_every_alarm_on_a_ceiling_or_on_latency_warns_at_the_configured_share(self, *, published: bool) -> None:
+        usual, own = (wanted(published=published, warning_ratio=ratio) for ratio in (0.8, 0.7))
+        warn = [
+            key
+            for key in usual
+            if re.match("mount-target-(iops|read|write|connections|slow)|utilization|published-slow|lustre|volume", key)
+        ]
+        changed = [key for key in usual if usual[key] != own[key]]
+        assert sorted(changed) == sorted(set(warn) - {"lustre-inodes"})
+        for key in changed:
+            assert "80 %" in str(usual[key].body)
+            assert "80 %" not in str(own[key].body)
 
     def test_an_alarm_with_one_ceiling_for_all_names_no_resource_and_covers_future_resources(self) -> None:
         alarms = wanted(target(FIRST), target(SECOND))

@@ -14,7 +14,11 @@ from typing import Any, Final
 
 from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
-from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, REPLICATION_DEFAULT_INTERVAL_SECONDS
+from fss_exporter.model.thresholds import (
+    DEFAULT_LATENCY_SECONDS,
+    REPLICATION_DEFAULT_INTERVAL_SECONDS,
+    WARNING_RATIO,
+)
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.inventory.oci_inventory import ServiceResource
 from fss_exporter.oci.metric_table import is_success
@@ -68,6 +72,8 @@ class Estate:
     )
     # latency objectives in seconds by kind and size class; the others keep the default
     objectives: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    # share of a ceiling or of a latency objective that warns
+    warning_ratio: float = WARNING_RATIO
     # whether the exporter publishes metrics. Alarms on them then replace those on ceilings, latency and success
     published: bool = False
     # how the tenancy spells a metric, by its name in lower case; the documented spelling otherwise
@@ -88,13 +94,13 @@ def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     if template.key in CEILING_ALARMS:
         yield from _of_ceiling(template, estate)
     elif template.key in SERVICE_CEILING_ALARMS:
-        yield from _of_service_ceiling(template, estate.service_resources)
+        yield from _of_service_ceiling(template, estate)
     elif template.key == REPLICATION:
         yield from _of_replications(template, estate)
     elif template.body["namespace"] != PUBLISHED:
         yield fill(template, _common(template, estate))
     elif estate.published:
-        yield fill(template, figures.published_figures(template.key))
+        yield fill(template, figures.published_figures(template.key, estate.warning_ratio))
 
 
 def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
@@ -112,12 +118,12 @@ def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
         key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
         named = ocids if estate.chosen_by_tags or len(ocids) < len(targets) else []
         for part, ids in _parts(key, named):
-            yield _filled(template, part, ids, ceiling.figures(shape, value))
+            yield _filled(template, part, ids, ceiling.figures(shape, value, estate.warning_ratio))
 
 
-def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | None) -> Iterator[Alarm]:
+def _of_service_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
-    ceiling = SERVICE_CEILING_ALARMS[template.key]
+    ceiling, resources = SERVICE_CEILING_ALARMS[template.key], estate.service_resources
     groups: dict[float, list[str]] = {} if resources is not None else {ceiling.stated: []}
     for resource in resources or ():
         value = ceiling.of(resource) if resource.service == ceiling.service else None
@@ -126,7 +132,7 @@ def _of_service_ceiling(template: Alarm, resources: Sequence[ServiceResource] | 
     for value, ocids in sorted(groups.items()):
         key = template.key if value == ceiling.stated else f"{template.key}-{figures.literal(value)}"
         for part, ids in _parts(key, ocids, ceiling.most_ids):
-            yield _filled(template, part, ids, ceiling.figures(value, ids))
+            yield _filled(template, part, ids, ceiling.figures(value, ids, estate.warning_ratio))
 
 
 def _of_replications(template: Alarm, estate: Estate) -> Iterator[Alarm]:
@@ -161,7 +167,7 @@ def _common(template: Alarm, estate: Estate) -> Figures:
     if template.key == "mount-target-failing":
         values |= figures.success_figures()
     if template.key == "mount-target-slow":
-        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives})
+        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives}, estate.warning_ratio)
     for metric, placeholder in EVENT_METRICS.items():
         values[placeholder] = _missed(template, metric, placeholder, estate.error_types.get(metric, ()))
     return values

@@ -59,9 +59,9 @@ class CeilingAlarm:
         value: float | None = getattr(limits, self.kind)
         return value
 
-    def figures(self, shape: str, ceiling: float) -> Figures:
-        """Return the figures for one shape and ceiling."""
-        return {**_ceiling_figures(self.kind, thresholds.WARNING_RATIO, ceiling), "SHAPE": shape}
+    def figures(self, shape: str, ceiling: float, warning: float) -> Figures:
+        """Return the figures for one shape and ceiling, and for the share of the ceiling that warns."""
+        return {**_ceiling_figures(self.kind, warning, ceiling), "SHAPE": shape}
 
 
 CEILING_ALARMS: Final = {
@@ -87,10 +87,9 @@ class ServiceCeilingAlarm:
     # the metrics of reads and writes that share the ceiling, amounts a minute; None for a capacity
     metrics: tuple[str, str] | None = None
 
-    @property
-    def ratio(self) -> float:
-        """Share of the ceiling that triggers, or free share of a capacity."""
-        return round(1 - thresholds.WARNING_RATIO, 9) if self.kind == "capacity" else thresholds.WARNING_RATIO
+    def ratio(self, warning: float) -> float:
+        """Return the share of the ceiling that triggers, or the free share of a capacity, for the used share that warns."""
+        return round(1 - warning, 9) if self.kind == "capacity" else warning
 
     @property
     def most_ids(self) -> int:
@@ -104,12 +103,12 @@ class ServiceCeilingAlarm:
         ceilings = SERVICES[resource.service].ceilings(resource.kind, resource.capacity_bytes)
         return ceilings.iops if self.kind == "iops" else ceilings.bytes_per_second
 
-    def figures(self, ceiling: float, ids: Sequence[str]) -> Figures:
-        """Return the figures for a ceiling and the resources with the ceiling. No OCIDs means every resource."""
-        both = ""
+    def figures(self, ceiling: float, ids: Sequence[str], warning: float) -> Figures:
+        """Return the figures for a ceiling, the resources with the ceiling, and the share that warns. No OCIDs means every resource."""
+        both, ratio = "", self.ratio(warning)
         if self.metrics is not None:
-            both = _sum_is_at_least(*self.metrics, self.ratio * ceiling * 60 * WINDOW_MINUTES, ids)
-        return {**_ceiling_figures(self.kind, self.ratio, ceiling), "READS_AND_WRITES": both}
+            both = _sum_is_at_least(*self.metrics, ratio * ceiling * 60 * WINDOW_MINUTES, ids)
+        return {**_ceiling_figures(self.kind, ratio, ceiling), "READS_AND_WRITES": both}
 
 
 # The shipped files are for 40 TB of Lustre at 125 MB/s per TB, and for volumes of 10 VPU/GB from 1 TB up.
@@ -174,16 +173,16 @@ _WAITING_MINUTES: Final = 3  # of five, of one client
 _SEVERAL_CLIENTS: Final = 3
 
 
-def published_figures(key: str) -> Figures:
-    """Return the figures of an alarm on what the exporter posts, where 1 is the ceiling or the objective."""
+def published_figures(key: str, warning: float) -> Figures:
+    """Return the figures of an alarm on what the exporter posts, where 1 is the ceiling or the objective, and `warning` is near."""
     if key == "published-failing":
         return _warning_and_critical(thresholds.SUCCESS_WARNING_RATIO, thresholds.SUCCESS_CRITICAL_RATIO, scale=1)
     if key == "published-slow":
-        return _warning_and_critical(thresholds.LATENCY_WARNING_RATIO, thresholds.LATENCY_CRITICAL_RATIO, scale=1)
+        return _warning_and_critical(warning, thresholds.LATENCY_CRITICAL_RATIO, scale=1)
     if key == "published-clients-hang":
         critical = str(_SEVERAL_CLIENTS * WINDOW_MINUTES)
         return {"WAITING": literal(_WAITING_SHARE), "WARNING": str(_WAITING_MINUTES), "CRITICAL": critical}
-    return _warning_and_critical(thresholds.WARNING_RATIO, thresholds.CRITICAL_RATIO, scale=1)
+    return _warning_and_critical(warning, thresholds.CRITICAL_RATIO, scale=1)
 
 
 def _warning_and_critical(warning: float, critical: float, scale: float) -> Figures:
@@ -195,13 +194,13 @@ def _warning_and_critical(warning: float, critical: float, scale: float) -> Figu
     }
 
 
-def latency_figures(objectives: Mapping[tuple[str, str], float]) -> Figures:
-    """Return the queries and texts on latency. Objectives are seconds by kind and size class."""
+def latency_figures(objectives: Mapping[tuple[str, str], float], warning: float) -> Figures:
+    """Return the queries and texts on latency. Objectives are seconds by kind and size class, and `warning` is the share that is near."""
     named = (f"{_requests(*which)} {seconds * 1000:.12g} ms" for which, seconds in objectives.items())
     return {
-        "SLOW_WARNING": _slow(objectives, thresholds.LATENCY_WARNING_RATIO),
+        "SLOW_WARNING": _slow(objectives, warning),
         "SLOW_CRITICAL": _slow(objectives, thresholds.LATENCY_CRITICAL_RATIO),
-        "WARNING_PERCENT": percent(thresholds.LATENCY_WARNING_RATIO),
+        "WARNING_PERCENT": percent(warning),
         "OBJECTIVES_TEXT": ", ".join(named),
     }
 

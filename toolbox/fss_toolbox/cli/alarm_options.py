@@ -133,6 +133,7 @@ class AlarmFlags(AccountFlags, FactsFlags):
             error_types={} if facts is None else error_types(facts),
             shape_limits={name: settings.limits.of_shape(name, shape.limits) for name, shape in SHAPES.items()},
             objectives=settings.latency_objectives.seconds,
+            warning_ratio=settings.warning_ratio,
             published=self.published or settings.oci.publish,
         )
 

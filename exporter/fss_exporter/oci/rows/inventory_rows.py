@@ -68,6 +68,7 @@ def _limits_and_objectives(
 ) -> Iterator[tuple[str, Rows]]:
     targets = [((region, target.id, target.name), target) for target in inventory.mount_targets.values()]
     limits = [(labels, limits_of(target, settings, observed.get(target.id, {}))) for labels, target in targets]
+    yield "fss_oci_warning_ratio", [((region,), settings.warning_ratio)]
     for what in LimitOverrides.model_fields:  # the ceilings of mount targets
         yield f"fss_mount_target_{what}_limit", [(labels, getattr(limit, what)) for labels, limit in limits]
     latencies = [

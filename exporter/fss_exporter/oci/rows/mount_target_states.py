@@ -2,6 +2,8 @@
 """The state of each mount target, by what OCI says of its requests and of its load. Pure, but for the memory of `StateTimes`."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
@@ -28,12 +30,30 @@ from fss_exporter.oci.minutes.minute_judge import Judged, TargetFigures
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
-_SUBJECTS: Final[Mapping[Resource, Subject]] = {
+_CEILINGS: Final[Mapping[Resource, Subject]] = {
     "iops": IOPS,
     "read_bandwidth": READ_BANDWIDTH,
     "write_bandwidth": WRITE_BANDWIDTH,
     "connections": CONNECTIONS,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What is judged, with the share of a ceiling or of a latency objective that is near."""
+
+    latency: Subject
+    ceilings: Mapping[Resource, Subject]
+
+    @classmethod
+    @cache
+    def near_at(cls, ratio: float) -> "Subjects":
+        """Return the subjects for a share."""
+        return cls(
+            LATENCY.near_at(ratio), {resource: subject.near_at(ratio) for resource, subject in _CEILINGS.items()}
+        )
+
+
 _SIZES: Final = {bucket.name: bucket.text for bucket in BUCKETS}
 
 
@@ -45,6 +65,8 @@ def judged_mount_targets(
     if inventory is None or poll is None:
         return
 
+    subjects = Subjects.near_at(settings.warning_ratio)
+
     def name_of(ocid: str) -> str:
         system = inventory.file_systems.get(ocid)
         return system.name if system else ""
@@ -53,11 +75,16 @@ def judged_mount_targets(
         if key in poll.targets:
             figures = poll.targets[key]
             limits = limits_of(target, settings, figures.observed_limits)
-            yield target, judge_mount_target(target, figures, limits, now, name_of)
+            yield target, judge_mount_target(target, figures, limits, subjects, now, name_of)
 
 
 def judge_mount_target(
-    target: MountTarget, figures: TargetFigures, limits: Limits, now: float, name_of: Callable[[str], str]
+    target: MountTarget,
+    figures: TargetFigures,
+    limits: Limits,
+    subjects: Subjects,
+    now: float,
+    name_of: Callable[[str], str],
 ) -> Judgement:
     """Judge a mount target by its requests, its latency and each of its ceilings.
 
@@ -65,19 +92,22 @@ def judge_mount_target(
         target: record of the inventory.
         figures: what its minutes amount to.
         limits: its ceilings. A resource without a ceiling is not judged.
+        subjects: what is judged, with the share that is near.
         now: time of OCI, epoch seconds.
         name_of: returns the name of a file system by OCID.
     """
-    evidence = [*_requests(figures.judged, now, name_of), *_loads(figures, limits, now)]
+    evidence = [*_requests(figures.judged, subjects.latency, now, name_of), *_loads(figures, limits, subjects, now)]
     if target.state == "FAILED":
         evidence.append(Evidence(LIFECYCLE, KnownFigure(1.0, FigureSource.OCI), target.state))
     return judged(evidence)
 
 
-def _requests(judged_minute: Judged | None, now: float, name_of: Callable[[str], str]) -> Iterator[Evidence]:
+def _requests(
+    judged_minute: Judged | None, latency: Subject, now: float, name_of: Callable[[str], str]
+) -> Iterator[Evidence]:
     """Yield what is known of failed and slow requests. A minute with hardly a request hurt nobody."""
     if judged_minute is None or not judged_minute.is_known:
-        yield from (Evidence(ERRORS, None), Evidence(LATENCY, None))
+        yield from (Evidence(ERRORS, None), Evidence(latency, None))
         return
     age = max(0.0, now - judged_minute.minute)
 
@@ -86,20 +116,20 @@ def _requests(judged_minute: Judged | None, now: float, name_of: Callable[[str],
 
     is_idle, success = judged_minute.is_idle, judged_minute.success
     yield Evidence(ERRORS, figure(0.0 if is_idle else None if success is None else round(1 - success, 9)))
-    yield Evidence(LATENCY, figure(0.0 if is_idle else judged_minute.latency_ratio))
+    yield Evidence(latency, figure(0.0 if is_idle else judged_minute.latency_ratio))
     for kind, ratio in judged_minute.latency_ratios.items():
         yield Evidence(
-            LATENCY, figure(ratio), f"{kind.name} {_SIZES.get(kind.size, kind.size)}".strip(), name_of(kind.file_system)
+            latency, figure(ratio), f"{kind.name} {_SIZES.get(kind.size, kind.size)}".strip(), name_of(kind.file_system)
         )
 
 
-def _loads(figures: TargetFigures, limits: Limits, now: float) -> Iterator[Evidence]:
+def _loads(figures: TargetFigures, limits: Limits, subjects: Subjects, now: float) -> Iterator[Evidence]:
     """Yield the share of each ceiling: of IOPS in the largest minute of five, of the others in their mean, as the alerts take them."""
     loads: dict[Resource, ResourceLoad] = {}
     for load in figures.loads:
         if load.resource not in loads or load.source == "measured":
             loads[load.resource] = load
-    for resource, subject in _SUBJECTS.items():
+    for resource, subject in subjects.ceilings.items():
         limit: float | None = getattr(limits, CEILINGS[resource])
         if limit:
             newest = loads.get(resource)

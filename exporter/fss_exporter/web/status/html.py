@@ -14,7 +14,7 @@ from markupsafe import Markup
 from fss_exporter import __version__
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.state import State
-from fss_exporter.model.thresholds import CRITICAL_RATIO, LATENCY_WARNING_RATIO, WARNING_RATIO
+from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.web.status.rows import Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
 
@@ -151,9 +151,7 @@ _ENVIRONMENT.globals.update(
     bars=(Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY),
     style=Markup(STYLE),  # noqa: S704  our own file, not input
     script=Markup(SCRIPT),  # noqa: S704  as above
-    warning=100 * WARNING_RATIO,
     critical=100 * CRITICAL_RATIO,
-    latency_warning=100 * LATENCY_WARNING_RATIO,
     rename_cost=FIXED_COSTS["RENAME"],
     large_read_cost=read_io_operations(1 << 20),
 )

@@ -9,7 +9,7 @@ from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.state import NOT_KNOWN, StateNow
-from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LATENCY_WARNING_RATIO
+from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.samples import Labels, Samples
 from fss_exporter.served_ceilings import last_shares
 from fss_exporter.served_states import states_at_a_host
@@ -69,12 +69,15 @@ def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tu
     limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in LIMITS.items()}
     usages = _usages(samples, limits)
     states = states_at_a_host(samples)
+    near = samples.by("fss_oci_warning_ratio", "tenancy", "region")
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
         ocid = labels["mount_target_id"]
         own = usages.get(ocid, [])
         if ocid in load:
             own = [*own, _part_of(load[ocid], own, limits[Quantity.IOPS].get((ocid,)))]
+        ratio = near.get((labels["tenancy"], labels["region"]), WARNING_RATIO)
+        own = [replace(usage, warning_ratio=ratio) for usage in own]
         rows.append(_row(labels, own, states.get(ocid, NOT_KNOWN)))
     return worst_first(with_places(rows))
 
@@ -158,6 +161,6 @@ def latency_usage(ratio: float, objective: float, age: float | None, labels: Lab
         KnownFigure(ratio * objective, FigureSource.MEASURED, age),
         objective,
         note=" ".join(filter(None, (labels["kind"], _SIZES.get(size, size), f"on {system}" if system else ""))),
-        warning_ratio=LATENCY_WARNING_RATIO,
+        warning_ratio=WARNING_RATIO,
         critical_ratio=LATENCY_CRITICAL_RATIO,
     )

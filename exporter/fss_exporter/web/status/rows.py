@@ -93,7 +93,8 @@ class Usage:
     def state(self) -> State:
         """State that this figure alone proves. Not known without a ceiling."""
         share = None if self.ratio is None else replace(self.figure, value=self.ratio)
-        return Evidence(_SUBJECTS[self.quantity], share, is_lower_bound=self.is_at_least).state
+        subject = _SUBJECTS[self.quantity].near_at(self.warning_ratio)
+        return Evidence(subject, share, is_lower_bound=self.is_at_least).state
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +231,11 @@ class StatusPage:
     problems: tuple[str, ...]  # sentences about gaps of the monitoring
     discovering: tuple[str, ...]  # regions without a complete first inventory
     stands_by: bool = False  # whether another poller polls in place of this one
+
+    @property
+    def warning_ratio(self) -> float:
+        """Share of a ceiling or of a latency objective that is near."""
+        return next((usage.warning_ratio for row in self.mount_targets for usage in row.usages), WARNING_RATIO)
 
     @property
     def of_mount_targets(self) -> Mapping[State, int]:

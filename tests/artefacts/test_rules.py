@@ -156,6 +156,25 @@ def test_shares_of_a_ceiling_are_compared_with_the_ratios_of_the_model() -> None
     }
 
 
+def mixed(node: Any) -> Iterator[str]:
+    """Every set operator that stands beside another one without parentheses."""
+    if isinstance(node, promql_parser.BinaryExpr):
+        own = str(node.op)
+        for side in (node.lhs, node.rhs):
+            if isinstance(side, promql_parser.BinaryExpr) and {own, str(side.op)} <= {"and", "or", "unless"}:
+                yield from () if own == str(side.op) else (f"{own} {side.op}",)
+            yield from mixed(side)
+    elif isinstance(child := getattr(node, "expr", None), promql_parser.Expr):
+        yield from mixed(child)
+    for argument in getattr(node, "args", None) or ():
+        yield from mixed(argument)
+
+
+@EVERY_RULE
+def test_different_set_operators_have_parentheses_because_nobody_knows_which_binds_more(rule: Rule) -> None:
+    assert not list(mixed(promql_parser.parse(rule.expr))), rule
+
+
 def constants(name: str) -> dict[tuple[str, ...], float]:
     """The constants that the rules record under a name, by the labels they give."""
     waits: dict[tuple[str, ...], float] = {}

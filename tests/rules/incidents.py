@@ -65,7 +65,7 @@ DOES_NOT_SERVE = (
         "all clients hang for half an hour",
         Site(hosts=20, minutes=90),
         (Hang(0, 30),),
-        (page("FssMountTargetDown", 5, f"{FIRST} does not serve: 20 client(s) hang"),),
+        (page("FssMountTargetDown", 5, f"{FIRST} does not serve: 20 client(s) hang, host-", " for 5m"),),
         in_make_test=True,
     ),
     Incident(
@@ -88,7 +88,7 @@ DOES_NOT_SERVE = (
         "one client of ten hangs",
         Site(),
         (Hang(0, 30, hosts=1),),
-        (ticket("FssClientStalled", 10, "Client host-0:10949 has had no reply from 10.96.0.0"),),
+        (ticket("FssClientStalled", 10, "Client host-0:10949 has had no reply from 10.96.0.0 (/mnt/10.96.0.0) for "),),
     ),
     Incident(
         "one host of ten with eight mount targets loses its network",
@@ -206,7 +206,16 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail",
         Site(minutes=120),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 10),),
+        (
+            page(
+                "FssMountTargetFailing",
+                10,
+                f"{FIRST} had requests that failed or had no reply in ",
+                " by its clients, ",
+                " by OCI). 10 of 10 clients that ask fail or wait, host-",
+                "OCI says that 10% of all requests fail.",
+            ),
+        ),
         in_make_test=True,
     ),
     Incident(
@@ -219,20 +228,29 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail, as OCI alone sees",
         Site(hosts=0),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 12),),
+        (page("FssMountTargetFailing", 12, " by OCI). OCI says that 10% of all requests fail. See"),),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
         "requests of one client of ten fail",
         Site(),
         (Failing(0, 40, hosts=1, side="clients"),),
-        (ticket("FssClientErrors", 20),),
+        (ticket("FssClientErrors", 20, "of its requests to 10.96.0.0 (/mnt/10.96.0.0), for"),),
     ),
     Incident(
         "each request takes 100 ms",
         Site(minutes=120),
         (Slow(0, 30),),
-        (page("FssMountTargetSlow", 10, FIRST, "The busiest client is host-"),),
+        (
+            page(
+                "FssMountTargetSlow",
+                10,
+                FIRST,
+                ", for 10 of 10 clients that ask",
+                "The busiest client is host-",
+                ", with 10% of the load of the scraped clients.",
+            ),
+        ),
         in_make_test=True,
     ),
     Incident(
@@ -243,7 +261,10 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
     ),
     Incident("OCI sees 100 ms, without agents", Site(hosts=0), (Slow(0, 30),), (page("FssMountTargetSlow", 12),)),
     Incident(
-        "one client of ten sees 100 ms", Site(), (Slow(0, 50, hosts=1, side="clients"),), (ticket("FssClientSlow", 30),)
+        "one client of ten sees 100 ms",
+        Site(),
+        (Slow(0, 50, hosts=1, side="clients"),),
+        (ticket("FssClientSlow", 30, "client host-0:10949 to 10.96.0.0 (/mnt/10.96.0.0) took"),),
     ),
     Incident(
         "2 % of the READs of one client of ten take 200 ms longer, which moves the mean by 4 ms",
@@ -352,7 +373,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "a client retransmits a tenth of its requests",
         Site(),
         (Retransmitting(0, 30, hosts=1, share=0.1),),
-        (ticket("FssClientRetransmissions", 20),),
+        (ticket("FssClientRetransmissions", 20, "of its requests to 10.96.0.0 (/mnt/10.96.0.0) again"),),
     ),
 )
 

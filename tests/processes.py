@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,6 +139,18 @@ def prometheus(configuration: str, directory: Path, *flags: str, program: str = 
         url = wait_for(lambda: listening_url(log), f"prometheus to listen, see {log}")
         wait_for(lambda: answers(f"{url}/-/ready"), f"prometheus to be ready, see {log}")
         yield Prometheus(url)
+
+
+@contextmanager
+def prometheus_of(history: Iterable[str], directory: Path) -> Iterator[Prometheus]:
+    """A real prometheus with a history in OpenMetrics with times, of any age."""
+    directory.mkdir(parents=True, exist_ok=True)
+    text = directory / "history.om"
+    text.write_text("".join(history))
+    command = (require("promtool", "prometheus"), "tsdb", "create-blocks-from", "openmetrics", text, directory / "data")
+    subprocess.run(command, check=True, capture_output=True)
+    with prometheus("global: {}\n", directory, "--storage.tsdb.retention.time=100y") as server:
+        yield server
 
 
 def listening_url(log: Path) -> str:

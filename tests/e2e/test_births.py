@@ -1,9 +1,8 @@
 """A host whose first act is `rm -rf`, as increase() of a real prometheus sees the deletes: hours of a simulated agent, then a real agent."""
 
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.fss_exporter.nfs.fed_accounts import reading
 from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
-from tests.processes import Prometheus, exporter, free_port, prometheus, require, wait_for
+from tests.processes import Prometheus, exporter, free_port, prometheus, prometheus_of, wait_for
 
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.superblocks import Reading
@@ -87,16 +86,6 @@ SIMULATIONS = {
 }
 
 
-@contextmanager
-def blocks(simulation: Simulation, epoch: int, folder: Path) -> Iterator[Prometheus]:
-    """A real prometheus with everything the servers of a simulation have scraped."""
-    (folder / "samples").write_text(simulation.run(epoch))
-    command = [require("promtool", "prometheus"), "tsdb", "create-blocks-from", "openmetrics", "samples", "data"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    with prometheus("scrape_configs: []\n", folder, "--storage.tsdb.retention.time=10y") as server:
-        yield server
-
-
 def value(server: Prometheus, query: str) -> float:
     """The one value of a query."""
     return wait_for(lambda: server.value(query), "the blocks") or 0.0
@@ -105,7 +94,7 @@ def value(server: Prometheus, query: str) -> float:
 @pytest.mark.parametrize("simulation", SIMULATIONS.values(), ids=SIMULATIONS)
 def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Simulation, tmp_path: Path) -> None:
     epoch = int(time.time()) - 3 * 3600
-    with blocks(simulation, epoch, tmp_path) as server:
+    with prometheus_of([simulation.run(epoch)], tmp_path) as server:
         for name in simulation.servers:
             for operation, truth in TRUTH.items():
                 series = f'fss_client_operations_total{{server_name="{name}",operation="{operation}"}}'
@@ -118,7 +107,7 @@ def test_increase_by_operation_is_within_one_scrape_of_the_truth(simulation: Sim
 def test_without_the_zeros_of_a_new_mount_prometheus_misses_its_first_deletes(tmp_path: Path) -> None:
     """What the zeros are for: this is the fault they heal."""
     epoch = int(time.time()) - 3 * 3600
-    with blocks(Simulation({"a": (60, 7)}, zero_answers=0), epoch, tmp_path) as server:
+    with prometheus_of([Simulation({"a": (60, 7)}, zero_answers=0).run(epoch)], tmp_path) as server:
         query = f'increase(fss_client_operations_total{{operation="REMOVE"}}[{END}s] @ {epoch + END})'
         deletes = value(server, query)
 

@@ -1,7 +1,6 @@
 """A Prometheus with the history of a demo region, as the product's own poller saw it."""
 
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,14 +65,7 @@ def recorded(
     # HTTP has the time of this host, and the region another.
     monkeypatch.setattr(Session, "_note_clock", lambda *_: None)
     poller = polled(region)
-    folder.mkdir(exist_ok=True)
-    (folder / "history.om").write_text("".join(history(poller, clock, minutes)))
-    promtool = processes.require("promtool", "prometheus")
-    subprocess.run(
-        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
-        check=True,
-        capture_output=True,
-    )
+    lines = list(history(poller, clock, minutes))
     monkeypatch.setattr(prometheus_api, "time", SimpleNamespace(time=lambda: poller.now))
-    with processes.prometheus("global: {}\n", folder, "--storage.tsdb.retention.time=100y") as server:
+    with processes.prometheus_of(lines, folder) as server:
         yield server

@@ -1,7 +1,6 @@
 """`plan --prometheus` of many mount targets: which moment of each counts, and how much a Prometheus is asked."""
 
 import json
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -130,15 +129,7 @@ def _named_services() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
-    folder = tmp_path_factory.mktemp("fleet")
-    (folder / "history.om").write_text("".join(_history()))
-    promtool = processes.require("promtool", "prometheus")
-    subprocess.run(
-        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
-        check=True,
-        capture_output=True,
-    )
-    with processes.prometheus("global: {}\n", folder, "--storage.tsdb.retention.time=100y") as running:
+    with processes.prometheus_of(_history(), tmp_path_factory.mktemp("fleet")) as running:
         yield running
 
 

@@ -1,7 +1,6 @@
 """`fss-exporter plan --prometheus`: the busiest minutes of a week, of clients or of mount targets."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import SimpleNamespace
@@ -37,18 +36,8 @@ QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
     """A real Prometheus with two hours of some mount targets, days ago: one quiet hour and one busy hour."""
-    folder = tmp_path_factory.mktemp("week")
-    (folder / "history.om").write_text(
-        "".join((*_history(), *_measured_costs(), *_published(), *_other_services(), "# EOF\n"))
-    )
-    promtool = processes.require("promtool", "prometheus")
-    subprocess.run(
-        [promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data"],
-        check=True,
-        capture_output=True,
-    )
-    flags = ("--storage.tsdb.retention.time=100y",)
-    with processes.prometheus("global: {}\n", folder, *flags) as server:
+    history = (*_history(), *_measured_costs(), *_published(), *_other_services(), "# EOF\n")
+    with processes.prometheus_of(history, tmp_path_factory.mktemp("week")) as server:
         yield server
 
 

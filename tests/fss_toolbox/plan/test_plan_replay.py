@@ -1,6 +1,5 @@
 """`plan --replay` of a recorded week in a real Prometheus."""
 
-import subprocess
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -41,12 +40,7 @@ def history() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[processes.Prometheus]:
-    folder = tmp_path_factory.mktemp("replay")
-    (folder / "history.om").write_text("".join(history()))
-    promtool = processes.require("promtool", "prometheus")
-    command = (promtool, "tsdb", "create-blocks-from", "openmetrics", folder / "history.om", folder / "data")
-    subprocess.run(command, check=True, capture_output=True)
-    with processes.prometheus("global: {}\n", folder, "--storage.tsdb.retention.time=100y") as running:
+    with processes.prometheus_of(history(), tmp_path_factory.mktemp("replay")) as running:
         yield running
 
 

@@ -312,7 +312,9 @@ def _same_life(baseline: _Baseline, new: Superblock, at: float) -> bool:
     slack_s = _AGE_ERROR_S if new.record.age_s <= at - baseline.at else _AGE_SLACK_S
     if new.record.age_s < old.record.age_s + (at - baseline.until) - slack_s:
         return False
-    return new.record.operations is old.record.operations or not _has_fallen(old.record, new.record)
+    if new.record.operations is old.record.operations or new.record.age_s > at - baseline.at + _AGE_ERROR_S:
+        return True  # nothing was asked, or the mount is older than the last reading, so that no other can have taken its number
+    return not _has_fallen(old.record, new.record)
 
 
 def _has_fallen(old: NfsRecord, new: NfsRecord) -> bool:

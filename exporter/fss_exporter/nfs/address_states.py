@@ -71,7 +71,10 @@ class AddressStates:
     ) -> None:
         """Note the change of one operation on one mount. A counter that falls adds nothing."""
         work = self._work[address]
-        of_class = work.classes.setdefault(class_of(operation), ClassWork())
+        name = class_of(operation)
+        of_class = work.classes.get(name)
+        if of_class is None:
+            of_class = work.classes[name] = ClassWork()
         of_class.requests += max(0, now.operations - old.operations)
         of_class.rtt_ms += max(0, now.rtt_ms - old.rtt_ms)
         of_class.payload_bytes += payload_bytes

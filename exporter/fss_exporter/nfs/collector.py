@@ -292,6 +292,7 @@ def _about_ticks(results: TickResults, tails: _Coverage) -> Iterator[Metric]:
         single |= {
             "fss_nfs_superblocks": len(reading.superblocks),
             "fss_nfs_superblocks_left_out": reading.left_out,
+            "fss_nfs_superblocks_unread": reading.unread - reading.left_out,
             "fss_nfs_mounts_filtered": reading.filtered,
             "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
         }

@@ -11,7 +11,11 @@ from typing import Final, Literal
 from fss_exporter.samples import Labels, Samples
 from fss_toolbox.doctor.findings import Finding, finding_of
 
-_OF_ALL_LOOPS: Final = "exporter.failed-loop"  # doctor has it for each loop anyway
+# Findings that doctor has without the table.
+_SAID_ANYWAY: Final = frozenset(
+    f"exporter.{case}"
+    for case in ("failed-loop", "other-namespace", "sees-less", "idle-table", "left-out", "idle-part")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +23,14 @@ class LeftOut:
     """One row of `left_out.toml`, whose beginning says what stands in it."""
 
     name: str
+    of: Literal["poller", "agent"]
     limit: str
     metric: str
     bites: Literal["above 0", "0"]
     subject: tuple[str, ...]
     doctor: str
-    alert: str
+    alert: str = ""
+    no_alert: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
 
     def bitten(self, samples: Samples) -> Iterator[tuple[str, Labels, float]]:
@@ -47,6 +53,6 @@ def rows() -> tuple[LeftOut, ...]:
 def check_left_out(samples: Samples) -> Iterator[Finding]:
     """Yield a finding for each row of the table that bites, by the metrics of an exporter."""
     for row in rows():
-        if row.doctor != _OF_ALL_LOOPS:
+        if row.doctor not in _SAID_ANYWAY:
             for subject, labels, value in row.bitten(samples):
                 yield finding_of(row.doctor, subject, **{**labels, "count": value})

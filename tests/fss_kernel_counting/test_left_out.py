@@ -1,0 +1,222 @@
+"""Each limit, filter and refusal of the agent in the table bites here, and its metric, its word of doctor and its alert say so."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prometheus_client.core import Metric
+from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
+from tests.fss_kernel_counting.durations.latency_host import ready
+from tests.fss_kernel_counting.host import Host, Mount
+from tests.fss_kernel_counting.processes.busy_host import BusyHost
+from tests.rules.pack import RULES, rules_of
+
+from fss_exporter.cli.nfs_agent import NfsAgent
+from fss_exporter.cli.nfs_flags import NfsFlags
+from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.samples import Samples
+from fss_kernel_counting.processes.process_reader import ProcessReader
+from fss_kernel_counting.tracefs import OF_AGENT
+from fss_toolbox.doctor.findings import texts
+from fss_toolbox.doctor.left_out import LeftOut, rows
+from fss_toolbox.doctor.running_exporter import check_samples
+
+ROWS = [row for row in rows() if row.of == "agent"]
+ADDRESS, FORWARDER = "10.0.0.3", "192.168.255.4"
+
+Look = Callable[[], Iterable[Metric]]
+Played = tuple[Look, Callable[[], object]]  # a look at the metrics, and what bites
+
+
+class Agent:
+    """An agent on a procfs tree of the test, with two mounts."""
+
+    def __init__(self, folder: Path, settings: MountSettings | None = None, **flags: object) -> None:
+        self.procfs, self._settings = folder / "proc", settings or MountSettings()
+        self._flags = NfsFlags(procfs=self.procfs, sysfs=folder, metadata_url="", network="here")
+        self.mount()
+        self.start(**flags)
+
+    def mount(self, address: str = ADDRESS, damage: Callable[[str], str] = str, pid: str = "1") -> None:
+        """Mount two exports of a server."""
+        names = [(f"{address}:/{name}", f"/mnt/{name}") for name in "ab"]
+        stats = "".join(mountstats({"READ": 5}, device=device, mount_point=place) for device, place in names)
+        info = "".join(
+            mountinfo(superblock=f"0:{number}", device=device, mount_point=place, address=address)
+            for number, (device, place) in enumerate(names, start=40)
+        )
+        write_procfs(self.procfs, damage(stats), info, pid=pid)
+
+    def start(self, **flags: object) -> None:
+        """Start again with these flags."""
+        self._agent = NfsAgent(replace(self._flags, **flags), self._settings)  # type: ignore[arg-type]  # by name
+
+    def state_objective(self) -> None:
+        """State a p99 objective, as a reload does."""
+        self._agent.judge_by(MountSettings(p99_objectives={"read": 0.1}))
+
+    def look(self) -> Iterable[Metric]:
+        """Tick, and return the metrics."""
+        self._agent.ticker.tick()
+        return self._agent.collector.collect()
+
+
+def most_mounts(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.start(max_mounts=1)
+
+
+def filtered_mounts(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.start(mounts_exclude="/mnt/a")
+
+
+def own_mounts(folder: Path) -> Played:
+    agent = Agent(folder)
+
+    def hide() -> None:
+        agent.mount(pid="self")
+        (agent.procfs / "1" / "mountstats").unlink()
+
+    return agent.look, hide
+
+
+def unread_mounts(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.mount(damage=lambda text: text[: text.index("device", 1)])
+
+
+def broken_record(folder: Path) -> Played:
+    agent = Agent(folder)
+
+    def damage() -> None:
+        agent.mount(damage=lambda text: text.replace("age:\t", "age:\t?", 1))
+        for _ in range(4):
+            agent.look()
+
+    return agent.look, damage
+
+
+def unresolved_forwarder(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.mount(FORWARDER)
+
+
+def p99_latency(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, agent.state_objective
+
+
+def no_sizes(_: Path) -> Played:
+    host = Host()
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.costs.families(Answer(addresses={ADDRESS}))
+
+    return look, host.kernel.unload_nfs
+
+
+def failed_sizes(_: Path) -> Played:
+    host = Host()
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.costs.families(Answer(addresses={ADDRESS}))
+
+    def differ() -> None:
+        host.mounts[40].payload["READ"] += 65_536
+        host.tick()
+
+    return look, differ
+
+
+def failed_durations(folder: Path) -> Played:
+    mount = Mount(40)
+    host = ready(folder, mount)
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.reader.families(Answer(addresses={ADDRESS}))
+
+    return look, lambda: mount.operations.update(READ=5)
+
+
+def process_part(folder: Path) -> Played:
+    host = BusyHost(folder)
+    reader = ProcessReader(host.counting, 2, host.reading, 1, clock=lambda: host.now)
+
+    def look() -> Iterable[Metric]:
+        host.now += 10.0
+        reader.loop.run_once()
+        return reader.families(Answer())
+
+    def lose() -> None:
+        host.kernel.instances[OF_AGENT.looks]["nfs/nfs_initiate_read"] = []
+
+    return look, lose
+
+
+PLAYS: dict[str, Callable[[Path], Played]] = {
+    "most-mounts": most_mounts,
+    "filtered-mounts": filtered_mounts,
+    "own-mounts": own_mounts,
+    "unread-mounts": unread_mounts,
+    "broken-record": broken_record,
+    "unresolved-forwarder": unresolved_forwarder,
+    "p99-latency": p99_latency,
+    "no-sizes": no_sizes,
+    "failed-sizes": failed_sizes,
+    "failed-durations": failed_durations,
+    "process-part": process_part,
+}
+
+
+def sees_less(samples: Samples) -> bool:
+    seen = samples.by("fss_seen", "part")
+    return any(seen[key] < expected for key, expected in samples.by("fss_expected", "part").items())
+
+
+# What makes an alert pending, and the metrics that its rule reads for that.
+ALERTS: dict[str, tuple[Callable[[Samples], bool], tuple[str, ...]]] = {
+    "FssCoverageIncomplete": (sees_less, ("fss_expected", "fss_seen")),
+    "FssNfsRecordsSkipped": (
+        lambda samples: any(count > 3 for count in samples.by("fss_nfs_records_skipped_total", "reason").values()),
+        ("fss_nfs_records_skipped_total",),
+    ),
+}
+
+
+def test_each_row_has_a_play_and_an_alert_or_a_reason_for_none() -> None:
+    assert PLAYS.keys() == {row.name for row in ROWS}
+    assert [row.name for row in rows() if bool(row.alert) is bool(row.no_alert)] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_what_is_left_out_is_said_by_metric_doctor_and_alert(row: LeftOut, tmp_path: Path) -> None:
+    look, bite = PLAYS[row.name](tmp_path)
+    check, case = row.doctor.split(".")
+    message = re.compile(re.sub(r"\\{.*?\\}", ".*", re.escape(texts()[check][case]["message"])))
+    severity = texts()[check][case]["severity"]
+    is_pending, read = ALERTS.get(row.alert, (None, ()))
+
+    def said() -> tuple[bool, bool, bool]:
+        samples = Samples(look())
+        subjects = {subject for subject, _, _ in row.bitten(samples)}
+        words = [
+            found
+            for found in check_samples(samples)
+            if found.severity.name.lower() == severity and message.fullmatch(found.message)
+        ]
+        is_named = any(not row.subject or found.subject in subjects for found in words)
+        return bool(subjects), is_named, is_pending is not None and is_pending(samples)
+
+    look()
+    assert said() == (False, False, False), "nothing is left out yet"
+    bite()
+    assert said() == (True, True, bool(row.alert))
+    rules = [rule for path in RULES.glob("*.yml") for rule in rules_of(path) if rule.name == row.alert]
+    assert not row.alert or any(all(name in rule.expr for name in read) for rule in rules)

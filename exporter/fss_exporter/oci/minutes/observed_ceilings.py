@@ -6,15 +6,17 @@ a multiple of the objective of each kind of requests, so that larger requests al
 unfinished plateau, and keeps what was found.
 """
 
+from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from math import isnan, nan
+from typing import Final
 
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.minute_verdict import MountTargetMinute
 from fss_exporter.model.observed_ceiling import (
     WINDOW_MINUTES,
     LoadMinute,
+    LoadRecord,
     ObservedCeiling,
     Reason,
     bottlenecks,
@@ -29,21 +31,35 @@ OBSERVED: Final[tuple[Resource, ...]] = ("iops", "read_bandwidth", "write_bandwi
 _LOOK_MINUTES: Final = 5  # new minutes of a mount target between two looks, because a look costs a millisecond
 
 
-class _Requests(NamedTuple):
-    """The requests of a mount target in one minute."""
+class _NewestMinutes:
+    """The newest minutes of one mount target, in arrays of one length, because there may be thousands of mount targets."""
 
-    latency: float  # multiple of the objectives
-    in_flight: float  # mean number
+    def __init__(self, unseen: int) -> None:
+        self._ends = array("q", [0] * WINDOW_MINUTES)
+        self._figures = {name: array("d", [nan] * WINDOW_MINUTES) for name in (*OBSERVED, "latency", "in flight")}
+        self.unseen = unseen  # minutes since the last look
+        self.reasons: dict[Resource, Reason] = {}
 
+    def note(self, minute: int, name: str, value: float, *, replaces: bool = True) -> None:
+        """Note a figure of a minute. A minute that is older than the others is left out."""
+        place = minute // MINUTE % WINDOW_MINUTES
+        if self._ends[place] < minute:
+            self._ends[place] = minute
+            for figures in self._figures.values():
+                figures[place] = nan
+        figures = self._figures[name]
+        if self._ends[place] == minute and (replaces or isnan(figures[place])):
+            figures[place] = value
 
-@dataclass(slots=True)
-class _Newest:
-    """The newest minutes of one mount target, by their end."""
-
-    loads: dict[Resource, Points] = field(default_factory=lambda: {resource: {} for resource in OBSERVED})
-    requests: dict[int, _Requests] = field(default_factory=dict)
-    unseen: int = 0  # minutes since the last look
-    reasons: dict[Resource, Reason] = field(default_factory=dict)
+    def minutes(self, resource: Resource, record: LoadRecord, now_minute: int) -> Iterator[LoadMinute]:
+        """Yield the minutes with all figures that can belong to a plateau, oldest first."""
+        names = (resource, "latency", "in flight")
+        loads, latencies, in_flight = (self._figures[name] for name in names)
+        oldest = now_minute - WINDOW_MINUTES * MINUTE
+        for end, place in sorted((end, place) for place, end in enumerate(self._ends) if oldest < end <= now_minute):
+            load = loads[place]
+            if load > 0 and not isnan(latencies[place]) and record.matters(load):
+                yield LoadMinute(end, load, latencies[place], in_flight[place])
 
 
 class ObservedCeilings:
@@ -55,42 +71,52 @@ class ObservedCeilings:
 
     def __init__(self, ledger: Ledger) -> None:
         self._kept = ledger.observed
-        self._newest: dict[str, _Newest] = {}
+        self._newest: dict[str, _NewestMinutes] = {}
 
     def add(self, target: str, resource: Resource, source: Source, points: Points) -> None:
-        """Add minutes of one resource. What is measured replaces an estimate."""
-        loads = self._newest.setdefault(target, _Newest()).loads
-        if resource in loads:
-            loads[resource] = loads[resource] | points if source == "measured" else points | loads[resource]
+        """Add minutes of one resource. What is measured replaces an estimate. A mount target that was always idle has no minutes."""
+        newest = self._newest.get(target)
+        if resource not in OBSERVED or (newest is None and not any(points.values())):
+            return
+        if newest is None:
+            # not all mount targets are looked at in one poll
+            newest = self._newest[target] = _NewestMinutes(len(self._newest) % _LOOK_MINUTES)
+        for minute, load in points.items():
+            newest.note(minute, resource, load, replaces=source == "measured")
 
     def judged(self, target: str, minute: int, judged: MountTargetMinute) -> None:
         """Add the requests of a judged minute. `minute` is its end, epoch seconds."""
-        known = [request for request in judged.requests or () if request.latency is not None and request.rate > 0]
-        rate = sum(request.rate for request in known)
-        newest = self._newest.setdefault(target, _Newest())
+        newest = self._newest.get(target)
+        if newest is None:
+            return
         newest.unseen += 1
-        if rate:
-            latency = sum(request.rate * (request.latency or 0.0) / request.objective for request in known) / rate
-            in_flight = sum(request.rate * (request.latency or 0.0) for request in known)
-            newest.requests[minute] = _Requests(latency, in_flight)
+        known = [
+            (request.rate, request.latency, request.objective)
+            for request in judged.requests or ()
+            if request.latency is not None
+        ]
+        rate = sum(rate for rate, _, _ in known)
+        if rate > 0:
+            newest.note(minute, "latency", sum(rate * latency / good for rate, latency, good in known) / rate)
+            newest.note(minute, "in flight", sum(rate * latency for rate, latency, _ in known))
 
-    def look(self, shapes: Mapping[str, tuple[str, Limits]], now_minute: int) -> None:
+    def look(self, stated: Mapping[str, tuple[str, Limits]], now_minute: int) -> None:
         """Look at the mount targets with new minutes.
 
         Args:
-            shapes: shape and stated ceilings of each mount target by OCID. Another shape begins anew.
+            stated: shape and stated ceilings of each mount target by OCID. Another shape begins anew.
             now_minute: end of the newest complete minute, epoch seconds.
         """
-        self._newest = {target: newest for target, newest in self._newest.items() if target in shapes}
+        self._newest = {target: newest for target, newest in self._newest.items() if target in stated}
         for target, newest in self._newest.items():
-            shape, limits = shapes[target]
+            shape, limits = stated[target]
             kept = self._kept.get(target)
             if kept is None or kept.shape != shape:
                 kept = self._kept[target] = ObservedLoads(shape)
             if newest.unseen >= _LOOK_MINUTES:
                 newest.unseen = 0
                 self._look(newest, kept, limits, now_minute)
-        for target in [target for target in self._kept if target not in shapes]:
+        for target in [target for target in self._kept if target not in stated]:
             self._forget(target, now_minute)
 
     def of(self, target: str) -> Mapping[Resource, ObservedCeiling | Reason]:
@@ -98,22 +124,16 @@ class ObservedCeilings:
         kept, newest = self._kept.get(target), self._newest.get(target)
         answers: dict[Resource, ObservedCeiling | Reason] = {}
         for resource in OBSERVED:
-            record = kept.resources.get(resource) if kept else None
+            record = (kept.resources.get(resource) if kept else None) or LoadRecord()
             of_minutes: Reason = (newest.reasons.get(resource) if newest else None) or "too few minutes"
-            found = record.ceiling() if record else None
-            answers[resource] = found or (record.reason(of_minutes) if record else of_minutes)
+            answers[resource] = record.ceiling() or record.reason(of_minutes)
         return answers
 
-    def _look(self, newest: _Newest, kept: ObservedLoads, limits: Limits, now_minute: int) -> None:
-        oldest = now_minute - WINDOW_MINUTES * MINUTE
-        newest.requests = {end: requests for end, requests in newest.requests.items() if end > oldest}
-        for resource, loads in newest.loads.items():
+    def _look(self, newest: _NewestMinutes, kept: ObservedLoads, limits: Limits, now_minute: int) -> None:
+        for resource in OBSERVED:
             record = kept.of(resource)
-            newest.loads[resource] = {
-                end: load for end, load in loads.items() if end > oldest and load > 0 and record.matters(load)
-            }
-            reason = record.add(list(_minutes(newest, resource)), now_minute)
-            newest.reasons[resource] = reason
+            minutes = list(newest.minutes(resource, record, now_minute))
+            newest.reasons[resource] = record.add(minutes, now_minute)
         stated: dict[str, float | None] = {resource: getattr(limits, CEILINGS[resource]) for resource in OBSERVED}
         bottlenecks(kept.resources, stated)
 
@@ -124,14 +144,6 @@ class ObservedCeilings:
             record.add((), now_minute)
         if not any(record.served for record in records):
             del self._kept[target]
-
-
-def _minutes(newest: _Newest, resource: Resource) -> Iterator[LoadMinute]:
-    loads = newest.loads[resource]
-    for end in sorted(loads):
-        requests = newest.requests.get(end)
-        if requests is not None:
-            yield LoadMinute(end, loads[end], requests.latency, requests.in_flight)
 
 
 def observed_limits(observed: Mapping[Resource, ObservedCeiling | Reason]) -> Mapping[str, float]:

@@ -26,12 +26,12 @@ ROOMS: tuple[tuple[str, str, tuple[Declaration, ...]], ...] = (
     ),
     (
         "Client in exact mode",
-        "With `--nfs.exact`, from hist triggers of the kernel in tracefs. [exact-mode.md](exact-mode.md) says when to use it. READs and WRITEs are counted at `nfs_readpage_done` and `nfs_writeback_done`, or at `nfs_initiate_read` and `nfs_initiate_write`. Durations leave out calls that keep a connection or a lease, such as NULL, RENEW and SEQUENCE. Their edges are powers of two of a microsecond.",
+        "With `--nfs.exact`, from hist triggers of the kernel in tracefs. [exact-mode.md](exact-mode.md) says when to use it. Durations leave out calls that keep a connection or a lease, such as NULL, RENEW and SEQUENCE. Their edges are powers of two of a microsecond.",
         EXACT,
     ),
     (
         "Client by process and batch job",
-        "With `--nfs.exact.processes=N` and `--nfs.exact.jobs=N`, see [exact-mode.md](exact-mode.md#load-by-process). READs, WRITEs and calls are counted at `nfs_initiate_read`, `nfs_initiate_write` and `rpc_stats_latency`. Processes outside of the first N are `other`, workers of the kernel are `kernel`, and write-back without a known author is `unknown writer`. A real process of such a name has (process) behind it. `pod_name` has the uid where the name is not known, and `unit` the systemd unit of a process outside of pods. `jobid` is the number of the job as cgroup_exporter and Jobstats show it, or `other`. Use rate() or increase(), because a process or job that leaves the first N takes its counts along.",
+        "With `--nfs.exact.processes=N` and `--nfs.exact.jobs=N`, see [exact-mode.md](exact-mode.md#load-by-process). Processes outside of the first N are `other`, workers of the kernel are `kernel`, and write-back without a known author is `unknown writer`. A real process of such a name has (process) behind it. `pod_name` has the uid where the name is not known, and `unit` the systemd unit of a process outside of pods. Use rate() or increase(), because a process or job that leaves the first N takes its counts along.",
         PROCESSES,
     ),
     ("Inventory", "From the listings of OCI, by the poller.", INVENTORY),

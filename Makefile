@@ -109,7 +109,7 @@ advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the lo
 
 ##@ Write what is generated
 
-generated: metrics alarms dashboards pages chart architecture ## all of the following, after any change: `git diff` shows what the change means
+generated: metrics alarms dashboards pages architecture chart ## all of the following, after any change: `git diff` shows what the change means
 
 metrics: .venv/dev ## write docs/metrics.md from the catalogue, and docs/left-out.md from its table
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page

@@ -15,7 +15,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.model.thresholds import CRITICAL_RATIO
-from fss_exporter.ocid import OCID, pattern
+from fss_exporter.ocid import OCID, looks_like_ocid, pattern
 from fss_exporter.shard import Shard as _Shard
 
 
@@ -54,6 +54,17 @@ def _region(value: str) -> str:
         return value
     hint = f". Did you mean {value}-1?" if re.fullmatch(r"[a-z]{2}(-[a-z]+)+", value) else ""
     raise ValueError(f"must be a region, as in eu-frankfurt-1{hint}")
+
+
+def _compartment(value: str) -> str:
+    """Refuse what can name no compartment. Names have letters, digits, periods, hyphens and underscores (OCI, Renaming a Compartment)."""
+    if looks_like_ocid(value):
+        if re.fullmatch(pattern("(?:compartment|tenancy)"), value):
+            return value
+        raise ValueError("must be the OCID of a compartment or of the tenancy")
+    if not re.fullmatch(r"[\w.-]+(:[\w.-]+)*", value):
+        raise ValueError("must be the OCID, the name or the path of a compartment, as in storage:batch")
+    return value
 
 
 def _matching(pattern: str, form: str) -> AfterValidator:
@@ -101,6 +112,7 @@ Address = Annotated[str, AfterValidator(_address)]
 JoinedAddress = Annotated[str, Field(min_length=1), AfterValidator(_joined_address)]
 Ocid = Annotated[str, _matching(OCID.pattern, "an OCID (ocid1.<type>....)")]
 Vcn = Annotated[str, _matching(pattern("vcn"), "the OCID of a VCN (ocid1.vcn....)")]
+Compartment = Annotated[str, AfterValidator(_compartment)]
 Network = Annotated[str, AfterValidator(network_name)]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[

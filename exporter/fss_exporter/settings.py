@@ -56,7 +56,8 @@ class OciAccount(_Section):
     profile: types.Name = "DEFAULT"
     tenancy: types.Ocid | None = None
     regions: tuple[types.Region, ...] = ()
-    compartments: tuple[types.Name, ...] = ()
+    compartments: tuple[types.Compartment, ...] = ()
+    in_subtree: bool = False  # whether the compartments below those are polled as well
     include: Tags = Tags()
     exclude: Tags = Tags()
     endpoint: types.Endpoint | None = None

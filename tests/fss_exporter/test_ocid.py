@@ -11,7 +11,7 @@ from fss_exporter.oci.client import read_credentials, region_of
 from fss_exporter.oci.client.credentials import SessionToken, full_region
 from fss_exporter.oci.client.listed_records import mount_target
 from fss_exporter.oci.iam import statement
-from fss_exporter.oci.inventory.selection import TagFilter, choose
+from fss_exporter.oci.inventory.selection import CompartmentTree, TagFilter
 from fss_exporter.ocid import OCID, kind_of, looks_like_ocid
 from fss_exporter.settings import Oci
 
@@ -140,4 +140,4 @@ def test_a_missing_region_of_a_principal_is_named(auth: str, monkeypatch: pytest
 def test_a_compartment_of_2016_is_wanted_by_its_ocid_and_not_by_a_name() -> None:
     old = "ocidv1:compartment:oc1:phx:1460166241454:aaaaexample"
 
-    assert choose([old], "ocid1.tenancy.oc1..t", {}) == ({old: old}, [])
+    assert CompartmentTree("ocid1.tenancy.oc1..t", ()).choose([old]) == ({old: old}, [])

@@ -52,7 +52,8 @@ def _account_lines(oci: Oci) -> Iterator[str]:
     yield f"{name}polls {regions} as {oci.auth}, at most {oci.calls_per_second:g} calls a second"
     if oci.shard != str(WHOLE):
         yield f"{name}polls shard {oci.shard} of the mount targets"
-    yield f"{name}compartments: {_listed(oci.compartments, 'all of the tenancy')}"
+    below = ", and those below" if oci.compartments and oci.in_subtree else ""
+    yield f"{name}compartments: {_listed(oci.compartments, 'all of the tenancy')}{below}"
     yield f"{name}networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}"
 
 

@@ -12,7 +12,7 @@ from fss_exporter import AUTH_KINDS
 from fss_exporter.addresses import network_name
 from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import FilePath, KernelFlags, flag
+from fss_exporter.flag_records import FilePath, KernelFlags, flag, switch
 
 if TYPE_CHECKING:
     from fss_exporter.settings import Settings
@@ -141,8 +141,10 @@ class AccountFlags(ConfigFlags):
 class CompartmentFlags(AccountFlags):
     """The flags of an OCI account and of some compartments in the account."""
 
-    compartments: tuple[str, ...] = flag("--oci.compartment", "Compartment, by OCID or name. Repeatable.", ())
+    compartments: tuple[str, ...] = flag("--oci.compartment", "Compartment, by OCID, name or path. Repeatable.", ())
+    in_subtree: bool = switch("--oci.in-subtree", "Also the compartments below those.")
 
     def overrides(self) -> dict[str, object]:
         """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
-        return {**super().overrides(), "oci.compartments": self.compartments or None}
+        chosen = {"oci.compartments": self.compartments or None, "oci.in_subtree": self.in_subtree or None}
+        return {**super().overrides(), **chosen}

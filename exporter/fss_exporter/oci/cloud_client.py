@@ -38,6 +38,7 @@ class Compartment:
 
     id: str
     name: str
+    parent_id: str = ""  # empty if OCI does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,9 @@ class CloudClient(Protocol):
 
     def compartments(self) -> Listing:
         """Return all active compartments of the tenancy (ListCompartments)."""
+
+    def compartments_in(self, compartment_id: str) -> Listing:
+        """Return the active compartments directly in another one (ListCompartments)."""
 
     def compartment_name(self, ocid: str) -> str:
         """Return the name of one compartment (GetCompartment)."""

@@ -110,6 +110,10 @@ class FakeCloud:
         self._call("ListCompartments")
         return self.tree
 
+    def compartments_in(self, compartment_id: str) -> Listing:
+        self._call("ListCompartments")
+        return Listing(tuple(record for record in self.tree.records if record.parent_id == compartment_id))
+
     def compartment_name(self, ocid: str) -> str:
         self._call("GetCompartment")
         return next((record.name for record in self.tree.records if record.id == ocid), ocid)

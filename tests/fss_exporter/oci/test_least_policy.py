@@ -1,6 +1,7 @@
 """The policy of docs/security.md for one compartment is enough for the poller, with everything else refused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,14 @@ from tests.region import Region, small
 from tests.region.policed import PolicedRegion, least_policy
 
 NETWORK, STORAGE, BATCH = (compartment.id for compartment in small().compartments)
+EVERY = {target.name for target in small().mount_targets}
 IN_STORAGE = {target.name for target in small().mount_targets if target.compartment_id == STORAGE}
 
 
 @pytest.fixture
 def policed(regions: Callable[..., Region]) -> PolicedRegion:
-    region = regions(kind=PolicedRegion)
+    nested = tuple(replace(c, parent_id=STORAGE) if c.id == BATCH else c for c in small().compartments)
+    region = regions(replace(small(), compartments=nested), kind=PolicedRegion)
     assert isinstance(region, PolicedRegion)
     region.grant(least_policy(STORAGE, NETWORK))
     return region
@@ -23,10 +26,10 @@ def policed(regions: Callable[..., Region]) -> PolicedRegion:
 
 @pytest.fixture
 def polled(policed: PolicedRegion, world_clock: Clock, tmp_path: Path) -> Callable[..., World]:
-    """Makes an exporter of some compartments of the region. One round of each loop succeeds."""
+    """Makes an exporter of some compartments of the region, of which `batch` is in `storage`. One round of each loop succeeds."""
 
-    def make(*compartments: str) -> World:
-        world = World(policed, world_clock, tmp_path, compartments=compartments)
+    def make(*compartments: str, **settings: bool) -> World:
+        world = World(policed, world_clock, tmp_path, compartments=compartments, **settings)
         world.account.inventories.run_round()
         world.polls.run_round()
         return world
@@ -77,7 +80,7 @@ def test_a_name_that_is_known_outlives_a_failed_question(polled: Callable[..., W
 def test_a_first_compartment_without_a_policy_costs_only_itself(
     policed: PolicedRegion, world_clock: Clock, tmp_path: Path
 ) -> None:
-    world = World(policed, world_clock, tmp_path, compartments=(BATCH, STORAGE))
+    world = World(policed, world_clock, tmp_path, compartments=(NETWORK, STORAGE))
     world.poll()
     assert set(world.values("fss_mount_target_info", "mount_target")) == IN_STORAGE
     expected, seen = world.values("fss_expected", "part"), world.values("fss_seen", "part")
@@ -93,3 +96,51 @@ def test_a_name_that_only_the_tenancy_knows_is_a_failure_that_says_so(
     assert world.values("fss_oci_inventory_success", "operation")["ListCompartments"] == 0
     assert "no compartment is called 'storage', or the policy hides the compartment. Give the OCID" in caplog.text
     assert "inspect compartments in tenancy" in caplog.text
+
+
+def test_the_policy_of_one_compartment_is_enough_for_those_below_it(
+    polled: Callable[..., World], policed: PolicedRegion
+) -> None:
+    world = polled(STORAGE, in_subtree=True)
+    assert set(world.values("fss_mount_target_info", "mount_target")) == EVERY
+    assert set(world.values("fss_mount_target_info", "compartment")) == {"storage", "batch"}
+    assert world.values("fss_expected", "part")["compartments"] == 2
+    assert world.values("fss_expected", "part") == world.values("fss_seen", "part")
+    assert policed.calls["ListCompartments"] == 2, "of storage and of batch"
+    assert set(world.values("fss_mount_target_connections", "mount_target")) == EVERY
+
+
+def test_compartments_below_that_cannot_be_listed_are_a_failure_and_the_last_ones_stay(
+    polled: Callable[..., World], policed: PolicedRegion
+) -> None:
+    world = polled(STORAGE, in_subtree=True)
+    policed.add_fault("deny:ListCompartments")
+    world.pass_minutes(11)
+    world.poll()
+    assert world.values("fss_oci_inventory_success", "operation")["ListCompartments"] == 0
+    assert set(world.values("fss_mount_target_info", "mount_target")) == EVERY
+    expected, seen = world.values("fss_expected", "part"), world.values("fss_seen", "part")
+    assert (expected["compartments"], seen["compartments"]) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("compartment", "in_subtree", "mount_targets"),
+    [
+        ("storage", False, IN_STORAGE),
+        ("storage", True, EVERY),
+        ("storage:batch", False, EVERY - IN_STORAGE),
+        ("root:storage", True, EVERY),
+        (small().id, True, EVERY),
+    ],
+)
+def test_names_and_paths_are_found_with_a_right_on_the_tenancy(
+    polled: Callable[..., World],
+    policed: PolicedRegion,
+    compartment: str,
+    in_subtree: bool,
+    mount_targets: set[str],
+) -> None:
+    policed.grant([*least_policy(small().id, NETWORK)])
+    world = polled(compartment, in_subtree=in_subtree)
+    assert set(world.values("fss_mount_target_info", "mount_target")) == mount_targets
+    assert policed.calls["ListCompartments"] == 1

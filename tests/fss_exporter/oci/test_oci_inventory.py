@@ -8,11 +8,11 @@ import pytest
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.client import listed_records
-from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.cloud_client import Compartment, Scope
 from fss_exporter.oci.inventory.inventory_refresh import scopes_of
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, join
-from fss_exporter.oci.inventory.selection import ROOT, TagFilter, choose
+from fss_exporter.oci.inventory.selection import ROOT, CompartmentTree, InventorySelection, TagFilter
 from fss_exporter.oci.rows.inventory_rows import inventory_rows, joined_places
 from fss_exporter.settings import Settings, load
 
@@ -251,27 +251,74 @@ def test_an_observed_ceiling_wins_over_that_of_the_shape_where_the_configuration
     assert of(observed=True).read_bytes_per_second == 3.0
 
 
-TREE = {"ocid1.compartment.oc1..a": "a", "b1": "b", "b2": "b"}
+A, B, BELOW_A, DEEP = (f"ocid1.compartment.oc1..{name}" for name in ("a", "b", "ab", "abc"))
+TREE = CompartmentTree(
+    TENANCY,
+    [
+        Compartment(A, "a", TENANCY),
+        Compartment(B, "b", TENANCY),
+        Compartment(BELOW_A, "b", A),
+        Compartment(DEEP, "c", BELOW_A),
+    ],
+)
 
 
 def test_nothing_wanted_is_the_whole_tenancy_in_one_query() -> None:
-    names, _ = choose((), TENANCY, TREE)
+    names, _ = TREE.choose(())
     assert names[TENANCY] == ROOT
-    assert len(names) == 4
-    assert scopes_of((), TENANCY, names) == (Scope(TENANCY, subtree=True),)
+    assert len(names) == 5
+    assert scopes_of(InventorySelection(), TENANCY, names) == (Scope(TENANCY, subtree=True),)
 
 
 def test_compartments_are_wanted_by_name_or_ocid_and_asked_one_by_one() -> None:
     wanted = ("a", "ocid1.compartment.oc1..unseen")
-    names, _ = choose(wanted, TENANCY, TREE)
-    assert dict(names) == {"ocid1.compartment.oc1..a": "a", wanted[1]: wanted[1]}
-    assert scopes_of(wanted, TENANCY, names) == (Scope("ocid1.compartment.oc1..a"), Scope(wanted[1]))
+    names, _ = TREE.choose(wanted)
+    assert dict(names) == {A: "a", wanted[1]: wanted[1]}
+    assert scopes_of(InventorySelection(wanted), TENANCY, names) == (Scope(A), Scope(wanted[1]))
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("c", "no compartment is called 'c'"), ("b", "2 compartments are called 'b'")]
+    ("name", "says"),
+    [
+        ("d", "no compartment is called 'd'"),
+        ("b:a", "no compartment is called 'b:a'"),
+        ("b:c", "no compartment is called 'b:c'"),
+        ("b", "2 compartments are called 'b': root:a:b, root:b. Give the path or the OCID"),
+    ],
 )
 def test_a_name_that_means_none_or_several_is_a_mistake_and_never_everything(name: str, says: str) -> None:
-    names, mistakes = choose((name,), TENANCY, TREE)
+    names, mistakes = TREE.choose((name,))
     assert (dict(names), len(mistakes)) == ({}, 1)
     assert says in mistakes[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "ocid"),
+    [("a:b", BELOW_A), ("root:b", B), ("a:b:c", DEEP), ("root:a:b", BELOW_A), ("c", DEEP), ("root", TENANCY)],
+)
+def test_a_path_begins_at_the_root_and_tells_equal_names_apart(path: str, ocid: str) -> None:
+    names, mistakes = TREE.choose((path,))
+    assert (set(names), mistakes) == ({ocid}, [])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"),
+    [
+        (("a",), {A, BELOW_A, DEEP}),
+        (("root:b",), {B}),
+        ((BELOW_A, "root:b"), {B, BELOW_A, DEEP}),
+        ((TENANCY,), {TENANCY, A, B, BELOW_A, DEEP}),
+        ((), {TENANCY, A, B, BELOW_A, DEEP}),
+        (("d",), set()),
+    ],
+)
+def test_in_the_subtree_all_compartments_below_are_wanted_too(wanted: tuple[str, ...], chosen: set[str]) -> None:
+    names, _ = TREE.choose(wanted, in_subtree=True)
+    assert set(names) == chosen
+    whole = scopes_of(InventorySelection(wanted, in_subtree=True), TENANCY, names)
+    assert whole == ((Scope(TENANCY, subtree=True),) if TENANCY in chosen else tuple(map(Scope, names)))
+
+
+def test_a_circle_of_compartments_ends() -> None:
+    tree = CompartmentTree(TENANCY, [Compartment("x", "x", "y"), Compartment("y", "y", "x")])
+    assert set(tree.choose(("x",), in_subtree=True)[0]) == {"x", "y"}

@@ -290,8 +290,8 @@ def test_a_poller_behind_the_lease_of_another_tenancy_fails_and_says_what_to_do(
     ("setting", "value", "own"),
     [
         ("oci.regions", ("eu-paris-1", small().region), f"{small().region}+eu-paris-1"),
-        ("oci.compartments", ("two  blanks",), small().region + ' {"compartments":["two blanks"]}'),
-        ("oci.include", {"tags": {"team": "a"}}, small().region + ' {"include":{"tags":{"team":"a"}}}'),
+        ("oci.compartments", ("a:b",), small().region + ' {"compartments":["a:b"]}'),
+        ("oci.include", {"tags": {"team": "a  b"}}, small().region + ' {"include":{"tags":{"team":"a b"}}}'),
     ],
 )
 def test_a_poller_behind_the_lease_of_a_leader_that_polls_another_part_fails_and_says_what_to_do(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from tests.fss_toolbox.cli.alarms_operator import COMPARTMENTS, STORAGE, Operator
+from tests.fss_toolbox.cli.alarms_operator import COMPARTMENTS, HOME, STORAGE, Operator
 from tests.fss_toolbox.cli.doctor_prompt import Flags, findings
 from tests.prompt import ask
 from tests.region import Region, small
@@ -51,3 +51,26 @@ def test_alarms_are_planned_and_applied_with_rights_on_the_compartment(region: R
     )
     answer = operator.alarms("apply")
     assert answer.code == 0, answer.err
+
+
+@pytest.mark.parametrize(
+    ("compartment", "says"),
+    [
+        ("storage:", "must be the OCID, the name or the path of a compartment, as in storage:batch"),
+        ("storage/batch", "must be the OCID, the name or the path of a compartment, as in storage:batch"),
+        ("storage:*", "must be the OCID, the name or the path of a compartment, as in storage:batch"),
+        ("", "must be the OCID, the name or the path of a compartment, as in storage:batch"),
+        (HOME, "must be the OCID of a compartment or of the tenancy"),
+        ("ocid1.compartment.oc1..a b", "must be the OCID of a compartment or of the tenancy"),
+    ],
+)
+def test_what_can_name_no_compartment_is_refused(account_flags: Flags, compartment: str, says: str) -> None:
+    answer = ask("discover", *account_flags, "--oci.compartment", compartment)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"oci.compartments[0]: {says}" in answer.err
+
+
+def test_discover_takes_the_compartments_below_as_well(account_flags: Flags) -> None:
+    answer = ask("discover", *account_flags, "--oci.compartment", STORAGE, "--oci.in-subtree", "--output", "config")
+    assert answer.code == 0, answer.err
+    assert "in_subtree: true" in answer.out

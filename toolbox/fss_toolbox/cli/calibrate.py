@@ -219,7 +219,9 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
     matches: list[tuple[Session, MountTarget]] = []
     failures: list[str] = []
     for session in sessions_of(settings, read_credentials(settings.oci)):
-        inventory, failed = list_resources(session, InventorySelection(settings.oci.compartments))
+        inventory, failed = list_resources(
+            session, InventorySelection(settings.oci.compartments, settings.oci.in_subtree)
+        )
         targets = inventory.mount_targets.values()
         matches += [
             (session, target) for target in targets if target.id == ocid or (ocid is None and target.address == address)

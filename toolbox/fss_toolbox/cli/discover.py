@@ -178,6 +178,7 @@ def _account(account: OciAccount, regions: list[str] | None) -> dict[str, Any]:
         "regions": list(account.regions) if regions is None else regions,
         "tenancy": account.tenancy,
         "compartments": list(account.compartments),
+        "in_subtree": account.in_subtree,
         "endpoint": account.endpoint,
         "endpoints": account.endpoints.model_dump(exclude_none=True),
         "network": account.network,

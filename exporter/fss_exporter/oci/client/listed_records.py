@@ -37,7 +37,7 @@ def listing(make: Callable[[Item], Any], items: Iterable[Any]) -> Listing:
 
 def compartment(item: Item) -> Compartment:
     """Return the record of a Compartment."""
-    return Compartment(text_of(item["id"]), text_of(item["name"]))
+    return Compartment(text_of(item["id"]), text_of(item["name"]), text_of(item.get("compartmentId") or ""))
 
 
 def private_ip(item: Item) -> PrivateIp:

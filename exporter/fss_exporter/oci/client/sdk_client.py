@@ -62,15 +62,10 @@ class SdkClient:
         return listed.records
 
     def compartments(self) -> Listing:
-        items = self._items(
-            "identity",
-            "list_compartments",
-            compartment_id=self.tenancy_id,
-            compartment_id_in_subtree=True,
-            lifecycle_state="ACTIVE",
-            limit=_PAGE_ITEMS,
-        )
-        return listing(listed_records.compartment, items)
+        return self._compartments(self.tenancy_id, compartment_id_in_subtree=True)
+
+    def compartments_in(self, compartment_id: str) -> Listing:
+        return self._compartments(compartment_id)
 
     def compartment_name(self, ocid: str) -> str:
         item = self._session.call("identity", "get_compartment", ocid).data
@@ -139,6 +134,11 @@ class SdkClient:
         except (AttributeError, TypeError, ValueError) as error:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
         return tuple(messages) + ("no reason given",) * (failed - len(messages))
+
+    def _compartments(self, compartment_id: str, **options: Any) -> Listing:
+        options |= {"lifecycle_state": "ACTIVE", "limit": _PAGE_ITEMS}
+        items = self._items("identity", "list_compartments", compartment_id=compartment_id, **options)
+        return listing(listed_records.compartment, items)
 
     def _items(self, service: str, operation: str, **options: Any) -> list[Any]:
         pages = self._session.pages(service, operation, **options)

@@ -5,10 +5,11 @@ Nothing is asked of the tenancy that a compartment can answer, so that a policy 
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from fss_exporter.errors import CloudError, NotAuthorized
 from fss_exporter.oci.cloud_client import CloudClient, Listing
-from fss_exporter.oci.inventory.selection import ROOT, InventorySelection, choose
+from fss_exporter.oci.inventory.selection import ROOT, CompartmentTree, InventorySelection
 from fss_exporter.ocid import looks_like_ocid
 
 Ask = Callable[[tuple[str, ...], Callable[[], Listing], Listing | None], Listing]
@@ -45,12 +46,28 @@ class CompartmentLookup:
         Raises:
             CloudError: the compartments of the tenancy are wanted and unknown.
         """
-        wanted = self._selection.compartments
-        if wanted and all(looks_like_ocid(name) for name in wanted):
+        wanted, in_subtree = self._selection.compartments, self._selection.in_subtree
+        tenancy_id = self._client.tenancy_id
+        is_whole = in_subtree and tenancy_id in wanted
+        if wanted and not is_whole and all(looks_like_ocid(name) for name in wanted):
             self._ask_names(wanted)
-            return {ocid: self._names.get(ocid, ocid) for ocid in wanted}, []
+            names = {ocid: self._names.get(ocid, ocid) for ocid in wanted}
+            return (self._with_those_below(names) if in_subtree else names), []
         listed = self._ask(("ListCompartments",), self._client.compartments, Listing(()) if wanted else None)
-        return choose(wanted, self._client.tenancy_id, {record.id: record.name for record in listed.records})
+        return CompartmentTree(tenancy_id, listed.records).choose(wanted, in_subtree=in_subtree)
+
+    def _with_those_below(self, names: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the compartments and those below, level by level, because OCI lists a whole subtree only of the tenancy."""
+        found, level = dict(names), list(names)
+        while level:
+            listings = [
+                self._ask(("ListCompartments", ocid), partial(self._client.compartments_in, ocid), Listing(()))
+                for ocid in level
+            ]
+            below = {record.id: record.name for listing in listings for record in listing.records}
+            level = [ocid for ocid in below if ocid not in found]
+            found = below | found
+        return found
 
     def _ask_names(self, ocids: tuple[str, ...]) -> None:
         """Ask for names. A known name outlives a failure. After another failure than a refusal the others are left for later."""

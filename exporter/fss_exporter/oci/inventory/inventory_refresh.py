@@ -8,7 +8,7 @@ the address lookups, so that the first metrics do not wait for the lookups.
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
@@ -154,7 +154,7 @@ class InventoryRefresh:
         except CloudError:
             self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
             raise
-        scopes = scopes_of(self.selection.compartments, self.client.tenancy_id, names)
+        scopes = scopes_of(self.selection, self.client.tenancy_id, names)
         if not everywhere and self._rounds % _RESTING_ROUNDS:
             self._round.resting = self._without_resources(names)
 
@@ -216,8 +216,9 @@ class InventoryRefresh:
 
     def _without_resources(self, compartments: Iterable[str]) -> set[str]:
         """Return the compartments in which the last listings of all operations were answered and empty."""
-        filled = {key[1] for key, (_, last) in self._last.items() if len(key) > 1 and (last.records or last.broken)}
-        asked = {key[1] for key in self._last if len(key) > 1}
+        listings = {key: last for key, (_, last) in self._last.items() if len(key) > 1 and key[0] != "ListCompartments"}
+        filled = {key[1] for key, last in listings.items() if last.records or last.broken}
+        asked = {key[1] for key in listings}
         return (set(compartments) & asked) - filled - self._failed_before
 
     def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
@@ -419,8 +420,8 @@ class InventoryRefresh:
         self._publish(state)
 
 
-def scopes_of(wanted: Iterable[str], tenancy_id: str, names: Iterable[str]) -> tuple[Scope, ...]:
+def scopes_of(selection: InventorySelection, tenancy_id: str, names: Collection[str]) -> tuple[Scope, ...]:
     """Return one query for the whole tenancy if all compartments are selected, else one query for each compartment."""
-    if not tuple(wanted):
+    if not selection.compartments or (selection.in_subtree and tenancy_id in names):
         return (Scope(tenancy_id, subtree=True),)
     return tuple(Scope(compartment_id) for compartment_id in names)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from fss_exporter.oci.cloud_client import Compartment
 from fss_exporter.oci.metric_table import DISCOVERED
 from fss_exporter.ocid import looks_like_ocid
 from fss_exporter.settings import Settings
@@ -54,32 +55,63 @@ def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
 ROOT: Final = "root"  # How the tenancy's own compartment is called
 
 
-def choose(wanted: Iterable[str], tenancy_id: str, tree: Mapping[str, str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return the wanted compartments (OCIDs or names, empty for all) out of the tenancy's own and a tree of names by OCID.
+class CompartmentTree:
+    """The compartments of a tenancy: its own, which is called `root`, and those below it as far as OCI lists them."""
 
-    Return names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
-    """
-    names_by_id = {tenancy_id: ROOT, **tree}
-    chosen: dict[str, str] = {}
-    mistakes: list[str] = []
-    for name in wanted:
-        meant = [name] if looks_like_ocid(name) else [key for key, called in names_by_id.items() if called == name]
-        if len(meant) == 1:
-            chosen[meant[0]] = names_by_id.get(meant[0], meant[0])
-        elif meant:
-            mistakes.append(f"oci.compartments: {len(meant)} compartments are called {name!r}. Give the OCID")
-        else:
-            mistakes.append(
-                f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
-            )
-    return chosen or ({} if mistakes else names_by_id), mistakes
+    def __init__(self, tenancy_id: str, listed: Iterable[Compartment]) -> None:
+        self._names = {tenancy_id: ROOT}
+        self._parents: dict[str, str] = {}
+        for compartment in listed:
+            self._names[compartment.id] = compartment.name
+            self._parents[compartment.id] = compartment.parent_id
+
+    def choose(self, wanted: Iterable[str], *, in_subtree: bool = False) -> tuple[Mapping[str, str], list[str]]:
+        """Return the wanted compartments (OCIDs, names or paths such as `storage:batch`, none for all), and perhaps those below them.
+
+        Return names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
+        """
+        chosen: dict[str, str] = {}
+        mistakes: list[str] = []
+        for name in wanted:
+            meant = [name] if looks_like_ocid(name) else [key for key in self._names if self._is_called(key, name)]
+            if len(meant) == 1:
+                chosen[meant[0]] = self._names.get(meant[0], meant[0])
+            elif meant:
+                paths = ", ".join(sorted(map(self._path, meant)))
+                mistakes.append(
+                    f"oci.compartments: {len(meant)} compartments are called {name!r}: {paths}. Give the path or the OCID"
+                )
+            else:
+                mistakes.append(
+                    f"oci.compartments: no compartment is called {name!r}, or the policy hides the compartment. Give the OCID"
+                )
+        if in_subtree:
+            chosen |= {key: name for key, name in self._names.items() if not chosen.keys().isdisjoint(self._line(key))}
+        return chosen or ({} if mistakes else self._names), mistakes
+
+    def _is_called(self, ocid: str, name: str) -> bool:
+        """Return whether a compartment has a name, or a path that may begin at the root."""
+        if ":" not in name:
+            return self._names[ocid] == name
+        return self._path(ocid) == f"{ROOT}:{name.removeprefix(f'{ROOT}:')}"
+
+    def _path(self, ocid: str) -> str:
+        return ":".join(self._names[key] for key in reversed(self._line(ocid)))
+
+    def _line(self, ocid: str) -> list[str]:
+        """Return the OCIDs from a compartment up to the root."""
+        line = [ocid]
+        while (parent := self._parents.get(line[-1])) in self._names and parent not in line:
+            line.append(parent)
+        return line
 
 
 @dataclass(frozen=True, slots=True)
 class InventorySelection:
     """The resources to list."""
 
-    compartments: tuple[str, ...] = ()  # OCIDs or names; empty for all of the tenancy
+    compartments: tuple[str, ...] = ()  # OCIDs, names or paths; empty for all of the tenancy
+    in_subtree: bool = False  # whether the compartments below those are wanted as well
     tags: TagFilter = field(default_factory=TagFilter)  # tags of the wanted resources
     services: tuple[str, ...] = ()  # other storage services to list as well
     optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure
@@ -91,4 +123,5 @@ class InventorySelection:
         oci = settings.oci
         services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
         tags = TagFilter(oci.include.tags, oci.exclude.tags)
-        return cls(oci.compartments, tags, services, optional, Shard.parse(oci.shard))
+        shard = Shard.parse(oci.shard)
+        return cls(oci.compartments, oci.in_subtree, tags, services, optional, shard)

@@ -92,7 +92,7 @@ class AccountLoops:
         """
         account = self.account
         selected = account.settings.oci.model_dump_json(
-            include={"compartments", "include", "exclude"}, exclude_defaults=True
+            include={"compartments", "in_subtree", "include", "exclude"}, exclude_defaults=True
         )
         place = f"{account.board.tenancy} in {'+'.join(account.region_names)}"
         return place + f" {selected}".removesuffix(" {}") if account.region_names else ""

@@ -11,6 +11,9 @@ from typing import Final
 _FORMS: Final = r"(?:ocid1\.{type}(?:\.+[A-Za-z0-9_-]+)+|ocidv1:{type}(?::+[A-Za-z0-9_-]+)+)"
 OCID: Final = re.compile(_FORMS.format(type="[a-z0-9]+"))  # an OCID in a text, without the full stop of a sentence
 
+BEGINNING: Final = "ocidv?1[.:]"
+"""How an OCID begins, for texts that have no other pattern."""
+
 _BEGINNINGS: Final = ("ocid1.", "ocidv1:")
 
 

@@ -166,6 +166,12 @@ _EARLIER: Final = {
 }
 
 
+_LUSTRE_SIZES: Final = (
+    "capacities are 31.2 TiB, more in steps of 10.4 TiB up to 124.8 TiB and of 41.6 TiB above, from Increasing File System Capacity,"
+    " OCI documentation (read 2026-11-28). The API reference of Lustre (SDK 2.189.0) says multiples of 5 TB"
+)
+
+
 def _kinds(kinds: Iterable[ServiceType]) -> Mapping[str, ServiceType]:
     return MappingProxyType({kind.name: kind for kind in kinds})
 
@@ -195,9 +201,9 @@ def _apsara(
 def _lustre(mb_per_second_per_tb: int) -> ServiceType:
     """Use a single ceiling for reads and writes together, because no document gives each direction the whole figure."""
     line = CapacityCeiling(_LUSTRE, mb_per_second_per_tb * _MB, TB)
-    # "Increasing File System Capacity", OCI documentation of Lustre, read in November 2026
     steps = ((10.4 * TIB, 124.8 * TIB), (41.6 * TIB, inf))
-    return ServiceType(f"mbps-per-tb-{mb_per_second_per_tb}", both=line, least_bytes=31.2 * TIB, steps=steps)
+    name = f"mbps-per-tb-{mb_per_second_per_tb}"
+    return ServiceType(name, both=line, least_bytes=31.2 * TIB, steps=steps, remark=_LUSTRE_SIZES)
 
 
 def _volume(vpus: int) -> ServiceType:

@@ -35,7 +35,7 @@ _JOB: Final = re.compile(
     rf"(?:slurm(?:_[^/]+)?/uid_\d+|system\.slice/(?:[^/]+_)?slurmstepd\.scope)/(?:job_(?P<slurm>\d+)|(?P<sluid>{_SLUID}))"
     r"|(?:(?:pbs_jobs|pbspro|pbs)\.service/(?:jobid|jobs)/|(?:pbspro|torque)/|pbspro\.slice/pbspro-|lsf/[^/]+/job\.)"
     r"(?P<element>\d+(?:\[\d+\])?)"
-    r"|(?:system\.slice/condor\.service/)?htcondor/condor_[^/]*_(?P<slot>slot\d+(?:_\d+)?)@[^/]*"
+    r"|(?:system\.slice/condor\.service/)?htcondor/condor_[^/]*_(?P<slot>slot\d+(?:_\d+)?)(?:@[^/]*)?"
     r")(?=[./]|$)"
 )
 _IN_POD: Final = re.compile(

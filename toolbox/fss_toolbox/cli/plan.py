@@ -20,7 +20,7 @@ from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OFFERED_SERVICES, OutputFlags, ServiceFlags, ShapeFlags, is_given
 from fss_toolbox.fetch import get
-from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output, refuse_rows_without_mount
 from fss_toolbox.iostat.saved_files import pasted_text_of, report_of_interval, text_of
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.domain_bills import with_bills
@@ -306,6 +306,7 @@ def _recorded(inputs: PlanInputs, mounts: MountSettings, service: Service | None
     else:
         assert inputs.nfsiostat is not None  # noqa: S101  # check_inputs() let no other workload pass
         source, text = str(inputs.nfsiostat), pasted_text_of(inputs.nfsiostat)
+        refuse_rows_without_mount(source, text)
         if not is_nfsiostat_output(text):
             raise UsageError(f"{source}: not the output of nfsiostat. Give two looks at mountstats with --mountstats")
         report = parse_nfsiostat_output(source, text)

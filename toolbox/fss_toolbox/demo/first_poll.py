@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from fss_exporter.background import EndLoop, Worker
+from fss_exporter.ocid import BEGINNING
 
 _LOOKS_SECONDS = 0.5
 
@@ -19,7 +20,7 @@ def first_series(page: str, mount_target: str) -> list[str]:
 
 
 def _short(line: str) -> str:
-    return re.sub(r'"(ocid1)\.[^"]*(\w{4})"', r'"\1...\2"', line)
+    return re.sub(rf'"({BEGINNING})[^"]*(\w{{4}})"', r'"\1..\2"', line)
 
 
 class FirstPoll:

@@ -35,6 +35,7 @@ class _FioPart(BaseModel):
 
 class _Latency(_FioPart):
     mean: Amount = 0.0
+    samples: Count = Field(default=0, alias="N")
     percentile: dict[str, Amount] = Field(default_factory=dict)
 
 
@@ -63,6 +64,16 @@ class _FioJob(_FioPart):
     trim: _FioDirection = _FioDirection()
     mixed: _FioDirection = _FioDirection()  # reads and writes together
     sync: _FioDirection = _FioDirection()
+
+    @property
+    def syncs(self) -> int:
+        """Calls of fsync, or of fdatasync, for which fio has no place and counts short reads."""
+        return self.sync.total_ios or (self.sync.lat_ns or _Latency()).samples
+
+    @property
+    def short(self) -> int:
+        """Requests that were cut short."""
+        return max(0, self.read.short_ios + self.write.short_ios - (0 if self.sync.total_ios else self.syncs))
 
     @property
     def done(self) -> int:
@@ -242,7 +253,7 @@ def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
 
 
 def _syncs(entry: _FioJob) -> Direction:
-    count, seconds = entry.sync.total_ios, entry.runtime_s
+    count, seconds = entry.syncs, entry.runtime_s
     if not count or not seconds:
         return Direction()
     mean = (entry.sync.lat_ns or _Latency()).mean
@@ -293,9 +304,8 @@ def _remarks(entry: _FioJob, options: Mapping[str, Any]) -> list[str]:
         )
     if entry.trim.total_ios:
         remarks.append(f"{entry.trim.total_ios} trims are not judged")
-    if entry.sync.total_ios:
-        remarks.append(normal_output.uncounted_syncs(entry.sync.total_ios))
-    short = entry.read.short_ios + entry.write.short_ios
-    if short:
-        remarks.append(f"{short} requests were cut short: the end of a file, or a full one")
+    if entry.syncs:
+        remarks.append(normal_output.uncounted_syncs(entry.syncs))
+    if entry.short:
+        remarks.append(f"{entry.short} requests were cut short: the end of a file, or a full one")
     return remarks

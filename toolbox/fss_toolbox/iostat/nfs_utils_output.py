@@ -39,6 +39,8 @@ _NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
 # Some mail programs and pages break a row into lines, but no number begins with a letter.
 _ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n((?:[^\S\n]*[^\sa-z][^\n]*\n?)*)")
 
+_HEADING: Final = re.compile(r"\b(?:read|write):\s+ops?/s\s+[kM]B/s")  # of such a row, behind any margin
+
 # Least, likely and most bytes of headers around one operation, call and reply together (NFSv3 with AUTH_SYS).
 _HEADERS_BYTES: Final = (200, 240, 500)
 
@@ -56,6 +58,14 @@ def is_mountstats_output(text: str) -> bool:
 def is_nfsiostat_output(text: str) -> bool:
     """Whether a text is output of nfsiostat."""
     return "rpc bklog" in text and _NFSIOSTAT.search(text) is not None
+
+
+def refuse_rows_without_mount(source: str, text: str) -> None:
+    """Raise UsageError if a text has rows of nfsiostat, and no line that names their mount."""
+    if _HEADING.search(text) and not is_nfsiostat_output(text):
+        raise UsageError(
+            f"{source}: rows of nfsiostat without the line of their mount, as in server:/export mounted on /mnt:. Add this line"
+        )
 
 
 def parse_mountstats_output(source: str, text: str, unprinted_age_s: int | None = None) -> Mountstats:
@@ -136,7 +146,8 @@ def parse_nfsiostat_output(source: str, text: str) -> Report:
     Raises:
         UsageError: a mount has no rows of reads and writes.
     """
-    blocks = [_block(source, block) for block in _NFSIOSTAT.split(text)[1:]]
+    before, *after = _NFSIOSTAT.split(text)
+    blocks = [_block(source, block) for block in after]
     last = {(key, mount_point): (traffic, every) for key, mount_point, traffic, every in blocks}
     traffic: dict[SeriesKey, Traffic] = {}
     mount_points: dict[SeriesKey, tuple[str, ...]] = {}
@@ -145,6 +156,8 @@ def parse_nfsiostat_output(source: str, text: str) -> Report:
     ]
     if len(blocks) == len(last):
         notes.append(f"{source}: one report only, and the first report of nfsiostat is a mean since each mount")
+    if _HEADING.search(before):
+        notes.append(f"{source}: rows before the first line of a mount (server:/export mounted on /mnt:) are left out")
     unnamed: dict[str, float] = {}
     for (key, mount_point), (once, every) in last.items():
         # Mounts of one export share their counters, and nfsiostat shows them once for each mount point.

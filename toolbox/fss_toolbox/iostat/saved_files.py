@@ -8,7 +8,7 @@ from pathlib import Path
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FiniteRange, flag
 from fss_exporter.nfs.mount_settings import MountSettings
-from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output
+from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output, refuse_rows_without_mount
 from fss_toolbox.iostat.saved_readings import between, means_since_mount, read_saved
 from fss_toolbox.iostat.traffic_report import Report
 from fss_toolbox.pasted_text import text_of_bytes, without_margin
@@ -43,6 +43,7 @@ def report_of_output(path: Path, mountinfo: tuple[Path, ...], seconds: float | N
         UsageError: the file cannot be read, or is another file.
     """
     text = pasted_text_of(path)
+    refuse_rows_without_mount(str(path), text)
     if not is_nfsiostat_output(text):
         texts = [text_of(each) for each in mountinfo]
         age_s = None if seconds is None else round(seconds)

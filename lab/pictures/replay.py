@@ -56,7 +56,7 @@ class Server:
 
     def __init__(self, url: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=300)
-        self._known: dict[Labels, bytes] = {}
+        self._encoded: dict[Labels, bytes] = {}
 
     def _post(self, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         self._connection.request("POST", path, body, dict(headers))
@@ -75,10 +75,10 @@ class Server:
         stamps = [b"\x10" + _varint(int(at * 1000)) for at in moments]
         rows = []
         for labels, values in series:
-            if (known := self._known.get(labels)) is None:
-                known = self._known[labels] = _encoded_labels(labels)
+            if (encoded := self._encoded.get(labels)) is None:
+                encoded = self._encoded[labels] = _encoded_labels(labels)
             samples = (b"\x09" + struct.pack("<d", value) + stamp for value, stamp in zip(values, stamps, strict=True))
-            rows.append(_field(1, known + b"".join(_field(2, sample) for sample in samples)))
+            rows.append(_field(1, encoded + b"".join(_field(2, sample) for sample in samples)))
             if len(rows) * len(stamps) >= _BATCH:
                 self._push(rows)
                 rows = []
@@ -127,11 +127,11 @@ _SEEN: dict[tuple[str, Labels], Labels] = {}
 
 
 def _labels_of(series: str, target: Labels) -> Labels:
-    if (known := _SEEN.get((series, target))) is None:
+    if (labels := _SEEN.get((series, target))) is None:
         name, _, rest = series.partition("{")
         pairs = ((label, re.sub(r"\\.", lambda two: _ESCAPES[two[0]], value)) for label, value in _LABEL.findall(rest))
-        known = _SEEN[series, target] = (("__name__", name), *pairs, *target)
-    return known
+        labels = _SEEN[series, target] = (("__name__", name), *pairs, *target)
+    return labels
 
 
 @dataclass

@@ -195,8 +195,6 @@ class _Client(_Target):
 
 
 class _Poller(_Target):
-    """The poller of the demo."""
-
     def __init__(self, region: _Region, folder: Path, clock: Clock, server: Server) -> None:
         super().__init__("fss", "poller:10949", server)
         settings = load(

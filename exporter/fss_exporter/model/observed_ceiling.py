@@ -18,14 +18,10 @@ from statistics import fmean, median
 from typing import Final, Literal
 
 MINUTE: Final = 60  # seconds
-WINDOW_MINUTES: Final = 180
-"""Newest minutes in which plateaus are looked for."""
-LEAST_MINUTES: Final = 15
-"""Known minutes of a plateau."""
-KEPT_SECONDS: Final = 6 * 7 * 86_400
-"""A plateau, and what was served at most, are kept for six weeks."""
-MOST_PLATEAUS: Final = 16
-"""Kept plateaus of one resource, the largest ones."""
+WINDOW_MINUTES: Final = 180  # newest minutes in which plateaus are looked for
+LEAST_MINUTES: Final = 15  # known minutes of a plateau
+KEPT_SECONDS: Final = 6 * 7 * 86_400  # a plateau, and what was served at most, are kept for six weeks
+MOST_PLATEAUS: Final = 16  # kept plateaus of one resource, the largest ones
 
 _BAND: Final = 1.12  # largest over smallest load of a plateau, each the median of three minutes
 _GROWTH: Final = 1.5  # between the median of the minutes with less offered load and of those with more
@@ -36,8 +32,8 @@ _BETWEEN: Final = 15 * MINUTE  # less time between two plateaus is a gap of one
 _SERVED_MINUTES: Final = 10  # known minutes of what was served at most
 _WEEK: Final = 7 * 86_400
 
+# Why there is no observed ceiling. Empty if there is one.
 Reason = Literal["", "too few minutes", "the load moved", "latency did not rise", "more was served"]
-"""Why there is no observed ceiling. Empty if there is one."""
 
 
 @dataclass(frozen=True, slots=True)

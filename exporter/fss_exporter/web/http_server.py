@@ -134,8 +134,6 @@ class HttpServer:
 
 
 class _Connections:
-    """All open connections."""
-
     def __init__(self, limits: ServerLimits, log_once: LogOnce) -> None:
         self._limits = limits
         self._log_once = log_once

@@ -84,7 +84,9 @@ def test_passwords_longer_than_bcrypt_takes_are_compared_up_to_there_as_elsewher
     assert check(Passwords(), basic("me", long + "more"), users={"me": stored}) == ["known"]
 
 
-def test_every_check_costs_the_most_expensive_hash_of_the_file(hashing: Hashing) -> None:
+def test_every_check_costs_the_most_expensive_hash_of_the_file_so_that_none_gives_away_who_is_missing(
+    hashing: Hashing,
+) -> None:
     users = {f"cost{cost}": bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(cost)).decode() for cost in (4, 5, 7)}
     checker = Passwords()
 
@@ -93,11 +95,6 @@ def test_every_check_costs_the_most_expensive_hash_of_the_file(hashing: Hashing)
             hashing.stored.clear()
             check(checker, basic(user, password), users=users)
             assert sum(2 ** int(stored[4:6]) for stored in hashing.stored) == 2**7
-
-
-def test_the_hash_of_a_stranger_is_worked_through_like_any_other() -> None:
-    # bcrypt refuses a malformed hash at once, which would give the missing user away.
-    assert check(Passwords(), basic("stranger", PASSWORD)) == ["unknown"]
 
 
 def test_results_are_remembered_good_and_bad(hashing: Hashing) -> None:

@@ -65,7 +65,6 @@ def series_of(load: Load) -> str:
 
 
 def _mounts(prometheus: Prometheus, selected: Mapping[str, _Selected]) -> list[MountLoad]:
-    """Return the mounts of each mount target."""
     queries = {
         name: f"group by (instance, export, rsize, wsize, nconnect) (fss_client_mount_info{of} @ {moment})"
         for name, (of, moment) in selected.items()

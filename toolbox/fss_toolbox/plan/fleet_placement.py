@@ -17,8 +17,8 @@ from fss_toolbox.sizing.advice import MountLoad, TargetLoad
 from fss_toolbox.sizing.placement import Amounts, MovablePart, Move, PlacedTarget, Placement, placed
 from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 
+# Share of the load of a file system from which the rest is the error of estimates, and no further clients.
 _SEEN: Final = 0.9
-"""Share of the load of a file system from which the rest is the error of estimates, and no further clients."""
 
 
 @dataclass(frozen=True, slots=True)

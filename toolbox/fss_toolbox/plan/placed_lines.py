@@ -18,8 +18,7 @@ from fss_toolbox.hcl import assignments, quoted
 from fss_toolbox.plan.fleet_placement import FleetPlacement, MovingMount
 from fss_toolbox.sizing.placement import Move, PlacedTarget
 
-_POD: Final = "/var/lib/kubelet/"
-"""Below it the kubelet mounts the volumes of pods."""
+_POD: Final = "/var/lib/kubelet/"  # below it the kubelet mounts the volumes of pods
 
 _OPTION: Final = re.compile(r"[A-Za-z0-9._:-]+")
 _NOT_A_NAME: Final = re.compile(r"[^a-z0-9]+")

@@ -15,11 +15,9 @@ from typing import Final, NamedTuple
 
 from fss_exporter.model.limits import ROUNDING
 
-_MOST_TRIES: Final = 50_000
-"""Pairs of a part and a mount target that one search looks at, about a second of a CPU."""
+_MOST_TRIES: Final = 50_000  # pairs of a part and a mount target that one search looks at, about a second of a CPU
 
-_MOVES_TRIED: Final = 6
-"""Moves up to which every placement is tried. More take too long."""
+_MOVES_TRIED: Final = 6  # moves up to which every placement is tried. More take too long
 
 _LEAST_SHARE: Final = 0.01  # of a part that is divided
 
@@ -43,8 +41,7 @@ class Amounts(NamedTuple):
 
 _NOTHING: Final = Amounts(0.0, 0.0, 0.0)
 
-RESOURCES: Final = ("IOPS", "read bandwidth", "write bandwidth")
-"""Names of the amounts, in their order."""
+RESOURCES: Final = ("IOPS", "read bandwidth", "write bandwidth")  # names of the amounts, in their order
 
 
 @dataclass(frozen=True, slots=True)

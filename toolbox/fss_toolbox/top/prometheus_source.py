@@ -75,7 +75,7 @@ _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs
 
 @dataclass(frozen=True, slots=True)
 class _PlacedRow:
-    """A mount target of the inventory."""
+    """The row of a mount target, with what names it in queries."""
 
     id: str  # OCID. Empty for an address that only clients know
     row: MountTargetRow
@@ -222,7 +222,6 @@ class PrometheusSource:
         return Parts(rows, "" if rows else _NO_CLIENTS)
 
     def _grouped(self, of: str, label: str) -> Iterator[LoadPart]:
-        """Yield the load by a label."""
         figures = {
             field: self._by(f"sum by ({label}) ({client_rate(name, of, 'class')})", label)
             for field, name in _FIGURES.items()

@@ -12,8 +12,8 @@ from fss_exporter.oci.cloud_client import CloudClient, Listing
 from fss_exporter.oci.inventory.selection import ROOT, CompartmentTree, InventorySelection
 from fss_exporter.ocid import looks_like_ocid
 
+# Returns the answer of a call, or after a failure the last answer, else that of the third argument. Raises CloudError without any.
 Ask = Callable[[tuple[str, ...], Callable[[], Listing], Listing | None], Listing]
-"""Returns the answer of a call, or after a failure the last answer, else that of the third argument. Raises CloudError without any."""
 
 
 class CompartmentLookup:

@@ -207,7 +207,6 @@ class MetricQueries:
             return ()
 
     def _query(self, metric: OciMetric, scopes: Sequence[Scope]) -> None:
-        """Query one metric in every scope."""
         self.stores[metric.name].release_held_back()
         self.schedules[metric.name].begin(self.now())
         total, asked = AnswerSummary(), newest_complete(self.now())

@@ -25,8 +25,8 @@ from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.ledger import MINUTE, Ledger, ObservedLoads
 from fss_exporter.oci.minutes.load_history import CEILINGS, Resource, Source
 
+# Resources whose ceiling is looked for. A mount target refuses connections above the ceiling, and none waits.
 OBSERVED: Final[tuple[Resource, ...]] = ("iops", "read_bandwidth", "write_bandwidth")
-"""Resources whose ceiling is looked for. A mount target refuses connections above the ceiling, and none waits."""
 
 _LOOK_MINUTES: Final = 5  # new minutes of a mount target between two looks, because a look costs a millisecond
 

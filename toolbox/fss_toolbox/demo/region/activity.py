@@ -101,7 +101,6 @@ class Activity:
             self._charged.setdefault((link.id, minute), []).extend(requests.rates)
 
     def _real(self, link: Link, minute: int) -> RequestMix:
-        """Return the real requests of an export."""
         with self._lock:
             return RequestMix(tuple(self._charged.get((link.id, minute), ())))
 

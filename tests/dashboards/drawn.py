@@ -40,8 +40,8 @@ class Drawn:
                     yield panel, column
 
 
+# Only a regular expression that finds a colour by name has this. The eight colours wait for names that nobody has.
 _OF_NAMES_TO_COME = "(?:[^"
-"""Only a regular expression that finds a colour by name has this. The eight colours wait for names that nobody has."""
 
 
 def overrides_without_effect(drawn: Drawn) -> list[str]:
@@ -62,8 +62,7 @@ def numbers_in_place_of_labels(drawn: Drawn) -> list[str]:
     ]
 
 
-Shown = tuple[str, str | None, int, str]
-"""Place, unit, decimals and text of a number."""
+Shown = tuple[str, str | None, int, str]  # place, unit, decimals and text of a number
 
 
 def _values(drawn: Drawn) -> Iterator[Shown]:
@@ -155,11 +154,12 @@ def green_without_data(drawn: Drawn) -> list[str]:
 
 _NEEDED = {"fss-mount-target": {"var-mount_target"}, "fss-clients": {"var-address", "var-client"}}
 _DASHBOARDS = {"fss-clients", "fss-exporter", "fss-file-systems", "fss-fleet", "fss-mount-target"}
+
+# The runbook of an exporter, and the console of OCI.
 _OUTSIDE = (
     re.compile(r"http://[\w.-]+:\d+/runbook#Fss\w+"),
     re.compile(r"https://cloud\.oracle\.com/fss/(mount-targets|file-systems)/ocid1\.[\w.-]+\?region=[\w-]+"),
 )
-"""The runbook of an exporter, and the console of OCI."""
 
 
 def links_to_nothing(drawn: Drawn) -> list[str]:

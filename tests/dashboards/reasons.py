@@ -86,9 +86,9 @@ _COVERED = _nothing_of(
     "mount_target:fss_client_coverage:ratio < 0.7 * max_over_time(mount_target:fss_client_coverage:ratio[1d])",
 )
 
-Key = tuple[str, str, str]
-"""A query: dashboard, title of the panel, reference."""
+Key = tuple[str, str, str]  # a query: dashboard, title of the panel, reference
 
+# Queries without data in a demo that works.
 EMPTY: Mapping[Key, Reason] = {
     **{("fss-clients", "Alerts of clients", ref): _no_alert('alertname=~"Fss.+", address!=""') for ref in "ABC"},
     **{
@@ -198,7 +198,6 @@ EMPTY: Mapping[Key, Reason] = {
     ("fss-mount-target", "Write bandwidth", "B"): _A_WEEK,
     ("fss-mount-target", "Write bandwidth", "E"): _observed("write_bytes_per_second"),
 }
-"""Queries without data in a demo that works."""
 
 
 def true_reasons(source: Answers, at: float) -> frozenset[Reason]:

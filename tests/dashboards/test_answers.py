@@ -35,8 +35,8 @@ def _computed(expr: str, name: str) -> str:
     return re.sub(rf"{name}(?![\w:{{])", lambda _: f"({_RECORDED[name]})", expr)
 
 
+# Variables of the dashboard of one mount target. All other variables have the value All.
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
-"""Variables of the dashboard of one mount target. All other variables have the value All."""
 
 _DEAD, _ALIVE = "1x5 _x15", "1x20"
 _UP, _DOWN = "1x20", "1x5 0x15"
@@ -75,8 +75,7 @@ def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, S
     assert content, said
 
 
-_OF_CONSTANTS = {"info", "allowed", "paid"}
-"""Columns of the table of shapes that need no series."""
+_OF_CONSTANTS = {"info", "allowed", "paid"}  # columns of the table of shapes that need no series
 
 
 def test_no_panel_answers_anything_without_data(tmp_path: Path) -> None:

@@ -8,22 +8,23 @@ from collections.abc import Sequence
 import pytest
 from tools.dashboards.colours import COLOURS, by_name, pattern
 
+# Green, orange, dark orange, red and dark red of Grafana.
 _VERDICTS = ("#73bf69", "#ff9830", "#fa6400", "#f2495c", "#c4162a")
-"""Green, orange, dark orange, red and dark red of Grafana."""
 
 _Matrix = Sequence[Sequence[float]]
+
+# Linear RGB as people see it. Source: Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color
+# Vision Deficiency", 2009, severity 1.
 _SEEN_BY: dict[str, _Matrix] = {
     "people": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "who see no red": ((0.1523, 1.0526, -0.2049), (0.1145, 0.7863, 0.0992), (-0.0039, -0.0481, 1.0520)),
     "who see no green": ((0.3673, 0.8606, -0.2280), (0.2801, 0.6725, 0.0474), (-0.0118, 0.0429, 0.9689)),
     "who see no blue": ((1.2555, -0.0767, -0.1788), (-0.0784, 0.9308, 0.1476), (0.0047, 0.6914, 0.3039)),
 }
-"""Linear RGB as people see it. Source: Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision
-Deficiency", 2009, severity 1."""
+
 _XYZ: _Matrix = ((0.4125, 0.3576, 0.1804), (0.2127, 0.7152, 0.0722), (0.0193, 0.1192, 0.9503))
 _WHITE = (0.9505, 1.0, 1.0888)
-_LEAST_DIFFERENCE = 20
-"""In CIELAB, in which 2.3 is just noticeable side by side."""
+_LEAST_DIFFERENCE = 20  # in CIELAB, in which 2.3 is just noticeable side by side
 
 
 def _times(matrix: _Matrix, vector: Sequence[float]) -> list[float]:

@@ -26,8 +26,9 @@ _DURATION_EDGES = [
     *("512.0 µs", "1.0 ms", "2.0 ms", "4.1 ms", "8.2 ms", "16.4 ms", "32.8 ms", "65.5 ms", "131.1 ms", "262.1 ms"),
     *("524.3 ms", "1.0 s", "2.1 s", "4.2 s", "8.4 s", "16.8 s", "+Inf"),
 ]
+
+# Edges of the histograms with requests in the recordings, from the bottom to the top.
 _SIZE_EDGES = ["32.0 KiB", "64.0 KiB", "128.0 KiB", "256.0 KiB", "512.0 KiB", "1.0 MiB", "+Inf"]
-"""Edges of the histograms with requests in the recordings, from the bottom to the top."""
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +174,8 @@ def _panel(fleet: Drawn, title: str) -> Json:
     return panel
 
 
+# What the first row answers in each situation: which mount target, its state, how it is known, top client, top operation, mount
+# targets needed.
 _TEN_SECONDS = {
     "normal": ("mt-media", "failing", "measured", "media-1:10949", "WRITE", "1"),
     "oci-failing": ("mt-scratch", "not known", "was", "render-1:10949", "READ", "2"),
@@ -182,7 +185,6 @@ _TEN_SECONDS = {
     "half-the-agents": ("mt-media", "failing", "measured", "no agent", "-", "1"),
     "hammering-client": ("mt-media", "failing", "measured", "media-1:10949", "WRITE", "1"),
 }
-"""What the first row answers in each situation: which mount target, its state, how it is known, top client, top operation, mount targets needed."""
 
 
 @pytest.mark.timeout(600)

@@ -7,25 +7,26 @@ from tools.dashboards.tables import Column, table
 from tools.dashboards.words import STATE_WORDS, TO_DASHBOARD
 
 _SEVERITIES = {"critical": ("critical", "red"), "warning": ("warning", "orange")}
-_ALERT_WIDTH = 256
-"""Pixels of the longest name of an alert."""
+_ALERT_WIDTH = 256  # pixels of the longest name of an alert
 
+# Alerts have OCIDs. Their display names stand in two recorded series.
 _RESOURCES = "tenancy, region, mount_target_id, file_system_id, replication_id, resource_id"
-"""Alerts have OCIDs. Their display names stand in two recorded series."""
 
+# What is said of an alert by client, name, job, region and tenancy, of which any can be missing, with a semicolon after each but
+# the last.
+#
+# Client and name, or a region and its tenancy by name or by the tail of the OCID, or the first of them that there is.
 _SUBJECTS = (
     ("$1 $2", "([^;]+);([^;]+);.*"),
     ("$1 $2$3", ";;;([^;]+);(?:ocid1.*(.{6})|([^;]+))"),
     ("$1", ";*([^;]+);.*"),
     ("all", ";+.*"),
 )
-"""What is said of an alert by client, name, job, region and tenancy, of which any can be missing, with a semicolon after each but the last.
-
-Client and name, or a region and its tenancy by name or by the tail of the OCID, or the first of them that there is.
-"""
 
 _ABOUT = ("alertname", "mount_target_id", "address", "instance", "region", "job")
 _OF_FLEET = "Fss(?:FileSystem|MountTarget|Region|Replication|Service|Volume)[^;]+"
+
+# Dashboard, variable and value to choose, and what the labels of _ABOUT read. The first that fits wins.
 _WAYS = (
     ("fss-clients;client;$1", "FssClient[^;]+;[^;]*;[^;]*;([^;]+);.*"),
     ("fss-mount-target;mount_target;$1", "Fss[^;]+;([^;]+);.*"),
@@ -36,7 +37,6 @@ _WAYS = (
     ("fss-exporter;job;$1", "Fss.+;([^;]+)"),
     ("fss-exporter;-;-", "Fss.*"),
 )
-"""Dashboard, variable and value to choose, and what the labels of _ABOUT read. The first that fits wins."""
 
 _TO_RUNBOOK = "http://${runbook}/runbook#${__data.fields.alertname}"
 

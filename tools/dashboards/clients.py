@@ -32,8 +32,10 @@ _RETRANSMISSIONS = f"client:fss_client_retransmissions:ratio_rate5m{{{CHOSEN}}}"
 _ERRORS = f"client:fss_client_unexpected_errors:ratio_rate5m{{{CHOSEN}}}"
 _AGENTS = f"fss_client_unanswered_seconds{{{CHOSEN}}}"
 _KNOWN = f"({_AGENTS} or client:fss_client_estimated_iops:top{{{CHOSEN}}})"
+
+# Of clients whose faults the rules record. Without the rules no fault has a series.
 _JUDGED = "and on (network, address) address:fss_clients:count"
-"""Of clients whose faults the rules record. Without the rules no fault has a series."""
+
 _WAITING = f"client:fss_client_unanswered_seconds:now{{{CHOSEN}}}"
 
 

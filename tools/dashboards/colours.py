@@ -6,11 +6,12 @@ parity of its characters in three sets, which regular expressions can tell. Name
 
 from collections.abc import Sequence
 
+# Eight colours that people tell apart who see no red, green or blue, none of them that of a verdict. A test computes it.
 COLOURS = ("#6a47f5", "#c2a329", "#b80aa7", "#3dd6d6", "#6f7949", "#f76ef7", "#589387", "#afc69f")
-"""Eight colours that people tell apart who see no red, green or blue, none of them that of a verdict. A test computes it."""
 
+# Characters whose number in a name is even or odd. Neighbours in the digits from 0 to 7 and in the alphabet differ in one set or
+# more.
 _SETS = ("13579bdfhjlnprtvxz", "2367cdghklopstwx", "4-7e-hm-pu-x")
-"""Characters whose number in a name is even or odd. Neighbours in the digits from 0 to 7 and in the alphabet differ in one set or more."""
 
 
 def pattern(at: int) -> str:

@@ -18,8 +18,8 @@ from tools.dashboards.panels import (
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import DATA_AGE_STEPS, WITHOUT_POLLER, counted, data_age, largest_now
 
+# Jobs that have or had exporters, also where none of a job answers. Without the rules: those of the time shown.
 _JOBS = "(last_over_time(job:fss_exporters:count[7d]) or last_over_time(fss_exporter_build_info[$__range]))"
-"""Jobs that have or had exporters, also where none of a job answers. Without the rules: those of the time shown."""
 
 _TARGETS = f"up{{{THESE}}}"
 

@@ -21,8 +21,9 @@ _THESE = 'tenancy=~"$tenancy", region=~"$region", file_system_id=~"$file_system"
 _FILE_SYSTEM = "tenancy, region, file_system_id"
 _REPLICATION = "tenancy, region, replication_id"
 _KINDS = (("read", "READ"), ("write", "WRITE"))
+
+# The rows of a table, with the display name of each file system.
 _NAMES = Query(f'group by ({_FILE_SYSTEM}, name) (resource:fss_name:info{{file_system_id!="", {_THESE}}})', "info")
-"""The rows of a table, with the display name of each file system."""
 
 
 def _each(expr: str) -> str:
@@ -33,8 +34,8 @@ def _named(expr: str) -> str:
     return with_name(expr, "file_system_id")
 
 
+# Each file system behind each mount target: what two pollers say of it counts once.
 _EACH_PAIR = f"mount_target_id, {_FILE_SYSTEM}"
-"""Each file system behind each mount target: what two pollers say of it counts once."""
 
 
 def _requests(metric: str, label: str) -> str:

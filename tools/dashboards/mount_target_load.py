@@ -7,11 +7,11 @@ from tools.dashboards.words import RESOURCE_WORDS, WEEK_AGO, ceiling
 
 from fss_exporter.model.thresholds import CEILING_LEVELS, WARNING_RATIO
 
+# Series of servers that are no mount target have no OCID, and an empty variable would find them.
 THIS = 'mount_target_id="$mount_target", mount_target_id!=""'
-"""Series of servers that are no mount target have no OCID, and an empty variable would find them."""
 
+# Series of the clients of the mount target. What OCI says of others has no address, and a mount target without one would find it.
 ADDRESS = 'network="$mount_network", address="$mount_address", address!=""'
-"""Series of the clients of the mount target. What OCI says of others has no address, and a mount target without one would find it."""
 
 
 def observed_ceiling(what: str) -> Query:

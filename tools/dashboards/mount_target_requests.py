@@ -19,11 +19,12 @@ from fss_exporter.model.state import State
 from fss_exporter.model.thresholds import WARNING_RATIO
 
 _OBJECTIVE = line("^objective", "orange", dashed=True, regex=True, legend=False)
+
+# A size and its objective have one colour.
 _SIZE_COLOURS = [
     override(size, regex=True, color={"fixedColor": colour, "mode": "fixed"})
     for size, colour in (("up to 8 KiB", "light-blue"), ("8 KiB to 64 KiB", "blue"), ("64 KiB to 1 MiB", "purple"))
 ]
-"""A size and its objective have one colour."""
 
 
 def _latency(kind: str, label: str, rate: str) -> Panel:

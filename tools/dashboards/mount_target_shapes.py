@@ -12,8 +12,8 @@ from fss_exporter.model.limits import HIGH_PERFORMANCE_DAYS, SHAPES, STANDARD
 from fss_exporter.model.service_table import GB
 from fss_exporter.model.thresholds import WARNING_RATIO
 
+# Data that the price of a mount target pays for. A standard mount target costs nothing.
 ENTITLED_GB = {shape.name: shape.entitlement_bytes / GB for shape in SHAPES.values()}
-"""Data that the price of a mount target pays for. A standard mount target costs nothing."""
 
 USD_PER_GB = text_variable(
     "usd_per_gb",
@@ -22,22 +22,24 @@ USD_PER_GB = text_variable(
     description="Price of a GB of File Storage for a month, for the table of shapes. 0.30 is quoted by third parties. Put in the price of your contract.",
 )
 
+# Selector of the load by resource.
 _LOADS = {
     "iops": f"(fss_mount_target_iops{{{THIS}}} or fss_mount_target_estimated_iops{{{THIS}}})",
     "read_bandwidth": f"fss_mount_target_read_bytes_per_second{{{THIS}}}",
     "write_bandwidth": f"fss_mount_target_write_bytes_per_second{{{THIS}}}",
 }
-"""Selector of the load by resource."""
+
+# Ceiling of the mount target as it is, by resource.
 _PRESENT_LIMITS = {
     "iops": "fss_mount_target_iops_limit",
     "read_bandwidth": "fss_mount_target_read_bytes_per_second_limit",
     "write_bandwidth": "fss_mount_target_write_bytes_per_second_limit",
 }
-"""Ceiling of the mount target as it is, by resource."""
+
+# Ceiling in the model by resource.
 _OF_MODEL = {"iops": "iops", "read_bandwidth": "read_bytes_per_second", "write_bandwidth": "write_bytes_per_second"}
-"""Ceiling in the model by resource."""
-_CEILINGS = "shape_resource:fss_ceiling:limit"
-"""The published ceilings of each shape, which the rules hold."""
+
+_CEILINGS = "shape_resource:fss_ceiling:limit"  # the published ceilings of each shape, which the rules hold
 
 
 def _any(exprs: Iterator[str]) -> str:

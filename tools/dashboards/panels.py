@@ -27,15 +27,17 @@ NOT_ZERO_CRITICAL_STEPS = ((None, "green"), (1, "red"))
 
 Steps = Sequence[tuple[float | None, str]]
 
-NO_POLLER = -1
-"""Value of a number that only a poller could tell, where there is none."""
+NO_POLLER = -1  # value of a number that only a poller could tell, where there is none
 
+# A missing value without the colour of the lowest step, which is green.
 NO_DATA: Json = {
     "type": "special",
     "options": {"match": "null+nan", "result": {"color": "text", "index": 0, "text": "no data"}},
 }
-"""A missing value without the colour of the lowest step, which is green."""
 
+# Digits after the point by unit, where a panel does not say otherwise.
+#
+# Not 0 for a graph of shares: Grafana would round its axis to whole ones, which is 100 %.
 DECIMALS = {
     "Bps": 1,
     "bytes": 1,
@@ -48,23 +50,17 @@ DECIMALS = {
     "s": 1,
     "short": 1,
 }
-"""Digits after the point by unit, where a panel does not say otherwise.
 
-Not 0 for a graph of shares: Grafana would round its axis to whole ones, which is 100 %.
-"""
+AGE_DECIMALS = 0  # of an age in seconds
 
-AGE_DECIMALS = 0
-"""Of an age in seconds."""
+NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}  # the same for a single number or a cell
 
-NUMBER_DECIMALS = DECIMALS | {"percentunit": 0}
-"""The same for a single number or a cell."""
-
+# Narrowest panel with its legend beside the graph, in grid units. Beside the graph a legend shows ten rows, below it three.
 LEGEND_BESIDE = 10
-"""Narrowest panel with its legend beside the graph, in grid units. Beside the graph a legend shows ten rows, below it three."""
 
+# Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
+# source says 15 s, and a saw-tooth for the counters of the poller, which grow once a minute.
 MINIMUM_STEP = "1m"
-"""Minimum step of every rate: the window is then four minutes or more. A shorter window is empty at a scrape of 60 s where the data
-source says 15 s, and a saw-tooth for the counters of the poller, which grow once a minute."""
 
 
 @dataclass(frozen=True, slots=True)

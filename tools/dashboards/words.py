@@ -10,17 +10,18 @@ IN_REGION = 'tenancy=~"$tenancy", region=~"$region"'
 MOUNT_TARGET = "region, mount_target_id, mount_target"
 _CHOSEN_ROWS = 'mount_target:fss_mount_target:info{tenancy=~"$tenancy", region=~"$region", compartment=~"$compartment", shape=~"$shape"}'
 
+# Series of the chosen clients. Series of all clients together have no `instance`, so that they are found while All is chosen.
 CHOSEN = 'network=~"$network", address=~"$address", instance=~"$client"'
-"""Series of the chosen clients. Series of all clients together have no `instance`, so that they are found while All is chosen."""
-BY_NAME = 'every!~"$client()"'
-"""No series has the label `every`, and of all choices All alone takes what is empty: no series while All is chosen.
 
-VictoriaMetrics takes the bare regular expression of All for one that leaves the empty label out, hence the parentheses.
-"""
-OF_ALL = f'{CHOSEN}, every=~"$client()"'
-"""Recorded series while All is chosen, and no series else."""
+# No series has the label `every`, and of all choices All alone takes what is empty: no series while All is chosen.
+#
+# VictoriaMetrics takes the bare regular expression of All for one that leaves the empty label out, hence the parentheses.
+BY_NAME = 'every!~"$client()"'
+
+OF_ALL = f'{CHOSEN}, every=~"$client()"'  # recorded series while All is chosen, and no series else
+
+# Counters of clients that are chosen by name, because to read those of all clients takes seconds.
 ALONE = f"{CHOSEN}, {BY_NAME}"
-"""Counters of clients that are chosen by name, because to read those of all clients takes seconds."""
 
 # These equal the numbers in rules/; a test compares.
 DATA_AGE_STEPS: Steps = ((None, "green"), (420, "orange"), (900, "red"))
@@ -76,8 +77,9 @@ STATE_COLOURS = {
     State.FAILING: "red",
     State.HANGING: "dark-red",
 }
+
+# What the value of a state reads, and its colour.
 STATE_WORDS = {str(state.value): (state.word, colour) for state, colour in STATE_COLOURS.items()}
-"""What the value of a state reads, and its colour."""
 
 
 def with_network(expr: str) -> str:
@@ -196,8 +198,9 @@ def client_iops(selector: str, alone: str) -> str:
 
 
 COVERAGE = "mount_target:fss_client_coverage:ratio"
+
+# Share of the best coverage of a day that is no loss of agents, because another mix of load changes the coverage too.
 _LEAST_OF_COVERAGE = 0.7
-"""Share of the best coverage of a day that is no loss of agents, because another mix of load changes the coverage too."""
 
 
 def covered_before(selector: str = "") -> str:
@@ -232,11 +235,11 @@ def poll_age(selector: str) -> str:
     return f"time() - max by (tenancy, region) (last_over_time(fss_oci_poll_timestamp_seconds{{{selector}}}[1d]))"
 
 
+# Says why there is no figure of OCI: agents answer, and nobody polled within a day.
 WITHOUT_POLLER = Query(
     f"{NO_POLLER} * group(fss_exporter_build_info) unless on () last_over_time(fss_oci_poll_timestamp_seconds[1d])",
     "agents alone",
 )
-"""Says why there is no figure of OCI: agents answer, and nobody polled within a day."""
 
 
 def data_age(selector: str) -> str:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,22 @@ class Clock:
         return time.monotonic()
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the command."""
+    clock = Clock()
+    monkeypatch.setattr(doctor_account, "time", clock)
+    monkeypatch.setattr(account_sessions, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def turned(region: Region, clock: Clock) -> Iterator[Region]:
+    """A region of the same account whose minutes go by as the clock is turned."""
+    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
+        yield running
+
+
 def interrupt(_: float) -> None:
     raise KeyboardInterrupt
 
@@ -83,20 +99,14 @@ def test_a_region_the_tenancy_is_not_subscribed_to_is_reported_and_not_asked(
     assert dict(region.calls) == {"ListRegionSubscriptions": 1}
 
 
-def test_waiting_measures_how_late_a_minute_comes(
-    region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_measures_how_late_a_minute_comes(turned: Region, clock: Clock, account_flags: Flags) -> None:
     """The region sends two minutes at once, up to two minutes after the second one's end; no time passes."""
-    clock = Clock()
-    monkeypatch.setattr(doctor_account, "time", clock)
-    monkeypatch.setattr(account_sessions, "time", clock)
-    with Region(account=region.account, now=clock.time, calls_per_second={}) as late:
-        clock.sleep(600)
-        late.add_fault("late,seconds=180")
-        clock.sleep(600)
-        answer = ask(
-            "doctor", "--no-client", *account_flags, "--oci.endpoint", late.url, "--wait", "6m", "--output", "json"
-        )
+    clock.sleep(600)
+    turned.add_fault("late,seconds=180")
+    clock.sleep(600)
+    answer = ask(
+        "doctor", "--no-client", *account_flags, "--oci.endpoint", turned.url, "--wait", "6m", "--output", "json"
+    )
     (only,) = findings(answer)["ingestion-lag"]
     least, most = re.findall(r"(\d+) s \(", only["message"])
     assert 60 <= int(least) < int(most) <= 180 + EVERY_SECONDS
@@ -105,30 +115,23 @@ def test_waiting_measures_how_late_a_minute_comes(
 
 @pytest.mark.parametrize(("fault", "recorded"), [("", "end"), ("by-start", "")])
 def test_only_minutes_that_are_named_by_their_end_are_read_within_a_minute_of_their_time(
-    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, recorded: str
+    turned: Region, clock: Clock, account_flags: Flags, tmp_path: Path, fault: str, recorded: str
 ) -> None:
-    clock = Clock()
-    monkeypatch.setattr(doctor_account, "time", clock)
-    monkeypatch.setattr(account_sessions, "time", clock)
     record = tmp_path / "record.json"
-    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
-        if fault:
-            running.add_fault(fault)
-        clock.sleep(600)
-        ask("doctor", "--no-client", *account_flags, "--oci.endpoint", running.url, "--wait", "3m", "--record", record)
+    if fault:
+        turned.add_fault(fault)
+    clock.sleep(600)
+    ask("doctor", "--no-client", *account_flags, "--oci.endpoint", turned.url, "--wait", "3m", "--record", record)
     (facts,) = json.loads(record.read_text())["regions"]
     assert facts["minutes_named_by"] == recorded
 
 
 def test_enough_of_waiting_shows_what_is_known(
-    region: Region, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
+    turned: Region, clock: Clock, account_flags: Flags, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C at the first pause; the account has been asked by then."""
-    clock = Clock()
     monkeypatch.setattr(clock, "sleep", interrupt)
-    monkeypatch.setattr(doctor_account, "time", clock)
-    with Region(account=region.account, now=clock.time, calls_per_second={}) as running:
-        answer = ask("doctor", "--no-client", *account_flags, "--oci.endpoint", running.url, "--wait", "6m")
+    answer = ask("doctor", "--no-client", *account_flags, "--oci.endpoint", turned.url, "--wait", "6m")
     assert answer.code == 0
     assert "ingestion-lag: eu-frankfurt-1: no new minute came of" in answer.out
 

@@ -29,10 +29,18 @@ class TwoTenancies:
     def __init__(self, make: Callable[..., Region], clock: Clock, folder: Path, **settings: Any) -> None:
         self.clock, self.folder = clock, folder
         self.regions = {name: make(small(name)) for name in (ACME, BETA)}
-        self.settings = load(None, {"oci.services": (), "oci.accounts": self.accounts(**settings)})
+        self.configure(**settings)
         self.poller = Poller(lambda: self.settings, now=clock, clock=clock, wait=clock.wait)
         self.source = OciCollector(self.poller.accounts, now=clock)
         self.collectors = Collectors({"oci": self.source}, self.poller.loops, clock)
+
+    def configure(self, **settings: Any) -> None:
+        """Write the settings of both accounts, with further ones by account. They wait for a start or a reload."""
+        self.settings = load(None, {"oci.services": (), "oci.accounts": self.accounts(**settings)})
+
+    def reload(self, **settings: Any) -> None:
+        self.configure(**settings)
+        self.poller.reload()()
 
     def accounts(self, **settings: Any) -> list[dict[str, Any]]:
         accounts = []
@@ -155,8 +163,7 @@ def test_a_poller_is_ready_once_oci_has_answered_for_each_account_and_stays_so(
 def test_a_reload_keeps_the_readiness(tenancies: Callable[..., TwoTenancies]) -> None:
     two = tenancies()
     two.poll()
-    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.poller.reload()()
+    two.reload(beta={"network": "lab"})
     assert two.poller.waits_for() == ""
     two.poller.reload()()
     assert two.poller.waits_for() == ""
@@ -169,8 +176,7 @@ def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: C
         two.clock.now += 60.0
     before = two.values("fss_mount_target_connections", "tenancy", "mount_target_id")
     counted = two.values("fss_mount_target_read_bytes_total", "tenancy", "mount_target_id")
-    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.poller.reload()()
+    two.reload(beta={"network": "lab"})
     two.poll()
     assert set(two.values("fss_mount_target_connections", "tenancy", "mount_target_id")) == set(before)
     after = two.values("fss_mount_target_read_bytes_total", "tenancy", "mount_target_id")
@@ -190,8 +196,7 @@ def test_a_reload_shows_the_last_poll_until_oci_has_answered_with_the_new_settin
         two.clock.now += 60.0
     before = {name: two.values(name, "tenancy", "mount_target_id") for name in SHOWN}
     assert all(before.values())
-    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.poller.reload()()
+    two.reload(beta={"network": "lab"})
     assert {name: two.values(name, "tenancy", "mount_target_id").keys() for name in SHOWN} == {
         name: values.keys() for name, values in before.items()
     }
@@ -215,8 +220,7 @@ def test_what_a_reload_left_is_shown_no_longer_than_the_points_of_its_settings_l
 ) -> None:
     two = tenancies(beta={"network": "beta-net"})
     two.poll()
-    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta={"network": "lab"})})
-    two.poller.reload()()
+    two.reload(beta={"network": "lab"})
     two.regions[BETA].add_fault("500:SummarizeMetricsData")
     two.clock.now += two.settings.oci.stale_after + 1
     two.poll()
@@ -230,11 +234,11 @@ def test_a_reload_with_credentials_that_cannot_be_read_is_refused(
     two.poll()
     wrong = tmp_path / "wrong"
     for beta in ({"config_file": str(wrong)}, {"profile": "NOBODY", "network": "lab"}):
-        two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts(beta=beta)})
+        two.configure(beta=beta)
         with pytest.raises(UsageError, match="the OCI credentials cannot be used"):
             two.poller.reload()
     (tmp_path / BETA / "config").write_text("[DEFAULT]\n")
-    two.settings = load(None, {"oci.services": (), "oci.accounts": two.accounts()})
+    two.configure()
     next(iter((tmp_path / BETA).glob("*.pem"))).write_text("no key")
     with pytest.raises(UsageError, match="the OCI credentials cannot be used"):
         two.poller.reload()

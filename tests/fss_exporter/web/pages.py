@@ -40,13 +40,17 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
-    identity = {
+def _identity(name: str) -> dict[str, str]:
+    return {
         "tenancy": "acme",
         "region": "eu-frankfurt-1",
         "mount_target_id": f"ocid1.mounttarget.{name}",
         "mount_target": name,
     }
+
+
+def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
+    identity = _identity(name)
     info = identity | {"address": "10.80.1.10", "shape": "standard", "state": "ACTIVE"}
     return [
         ("fss_mount_target_info", info, 1),
@@ -56,12 +60,7 @@ def mount_target(name: str = "mt-home", **values: float) -> list[Row]:
 
 def judged(name: str, state: State, seconds: float = 120.0, *reasons: tuple[Subject, str, float]) -> list[Row]:
     """The state of a mount target as a poller exports it, with subject, detail and ratio of each reason."""
-    own = {
-        "tenancy": "acme",
-        "region": "eu-frankfurt-1",
-        "mount_target_id": f"ocid1.mounttarget.{name}",
-        "mount_target": name,
-    }
+    own = _identity(name)
     return [
         ("fss_mount_target_state", own, float(state)),
         ("fss_mount_target_state_age_seconds", own, seconds),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from fss_toolbox.sizing.placement import Amounts, MovablePart, PlacedTarget, Placement, placed
 
@@ -157,6 +157,7 @@ def fewest(sources: list[list[int]], rooms: list[int]) -> int | None:
     st.lists(st.lists(st.integers(5, 40), min_size=1, max_size=4), min_size=1, max_size=2),
     st.lists(st.integers(0, 60), min_size=1, max_size=2),
 )
+@example([[5, 5, 36, 40], [5, 36, 40]], [36])
 def test_no_placement_of_clients_has_fewer_moves(sources: list[list[int]], rooms: list[int]) -> None:
     full = [
         target(f"s{at}", [("f", f"{at}-{n}", size) for n, size in enumerate(own)]) for at, own in enumerate(sources)
@@ -165,7 +166,7 @@ def test_no_placement_of_clients_has_fewer_moves(sources: list[list[int]], rooms
     wanted = fewest([own for own in sources if sum(own) > 80], rooms) if all(sum(own) > 80 for own in sources) else None
     answer = placed([*full, *free], STANDARD, 0, 0.8)
     if wanted is not None:
-        assert len(answer.moves) == wanted
+        assert len(answer.moves) <= wanted, "fewer where a mount target that gave load takes some"
         assert not answer.stuck
     for each in answer.targets:
         assert each.name in answer.stuck or (each.share or 0.0) <= 0.8 + 1e-6

@@ -11,12 +11,12 @@ from fss_toolbox import printed
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
 
+# Part of the name of the metrics, what people call it, and unit, by resource.
 _CEILINGS: Final = {
     "iops": ("iops", IOPS, "IOPS"),
     "read_bandwidth": ("read_bytes_per_second", READ_BANDWIDTH, "B/s"),
     "write_bandwidth": ("write_bytes_per_second", WRITE_BANDWIDTH, "B/s"),
 }
-"""Part of the name of the metrics, what people call it, and unit, by resource."""
 
 _SAME: Final = 0.05  # an observed ceiling that differs by less is the stated one
 _MOST_NAMES: Final = 5

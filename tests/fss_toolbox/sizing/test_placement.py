@@ -125,6 +125,14 @@ def test_every_resource_stays_below_its_ceiling() -> None:
     assert moved(answer) == [("reader", "busy", 1.0)]
 
 
+def test_one_large_client_moves_and_not_many_small_ones_that_need_no_export() -> None:
+    small = [("f", f"s{number}", 3.0) for number in range(10)]
+    full = target("a", [("f", "large", 40), ("f", "middle", 35), *small])
+    exporting = target("b", exports={"/f": "f"}, fixed=65)
+    answer = placed([full, exporting, target("c")], STANDARD, 0, 0.8)
+    assert moved(answer) == [("large", "c", 1.0)]
+
+
 def test_a_large_fleet_gets_an_answer_in_seconds() -> None:
     fleet = [
         target(f"mt-{number:02}", [("f", f"c{number}-{client}", 3 + client % 7) for client in range(30)])

@@ -269,41 +269,56 @@ class _Search:
         load, ceiling = full.load[resource], full.ceilings[resource]
         return 0.0 if load is None or ceiling is None else load - self._target * ceiling
 
-    def _candidates(self, full: PlacedTarget, targets: Sequence[PlacedTarget]) -> list[Move]:
-        """Return moves off a mount target: first those that suffice alone, then those without a new export, then whole parts."""
+    def _candidates(self, full: PlacedTarget, targets: Sequence[PlacedTarget]) -> Iterator[Move]:
+        """Yield moves off a mount target: first those that suffice alone, then those of the largest part."""
         resource = max(range(len(RESOURCES)), key=lambda at: full.shares[at] or 0.0)
-        found: list[tuple[tuple[bool, bool, bool, float, float], Move]] = []
+        excess = self._excess(full, resource)
+        takers = [other for other in self._takers(targets) if other.name != full.name]
+
+        def amount(of: MovablePart | Move) -> float:
+            return of.amounts[resource] or 0.0
+
+        enough: list[Move] = []
+        others: list[Move] = []
+        by_amount = sorted(full.parts, key=amount, reverse=True)
+        large = [part for part in by_amount if amount(part) >= excess]
+        for part in large:
+            for move in self._moves(part, full, takers, resource):
+                (enough if amount(move) >= excess else others).append(move)
+        # Without a new export, then whole parts.
+        yield from sorted(enough, key=lambda move: (move.needs_export, move.share < move.part.remaining, -amount(move)))
+        yield from sorted(others, key=amount, reverse=True)
+        for part in by_amount[len(large) :]:
+            yield from sorted(self._moves(part, full, takers, resource), key=lambda move: move.needs_export)
+
+    def _takers(self, targets: Sequence[PlacedTarget]) -> Iterator[PlacedTarget]:
+        """Yield the mount targets that can take load, the emptiest first. Of empty new ones, which are alike, the first."""
         has_new = False
         for other in sorted(targets, key=lambda each: (each.is_new, each.share or 0.0)):
-            if other.name == full.name or None in other.shares or self._is_over(other):
-                continue
-            if other.is_new and not other.exports and has_new:
-                continue  # All empty new mount targets are alike.
-            has_new = has_new or (other.is_new and not other.exports)
-            for part in full.parts:
-                self._tries += 1
-                if move := self._move(part, full, other, resource):
-                    amount = move.amounts[resource] or 0.0
-                    relieves = amount >= self._excess(full, resource)
-                    is_divided = move.share < part.remaining
-                    rank = (not relieves, move.needs_export, is_divided, -amount, other.share or 0.0)
-                    found.append((rank, move))
-        return [move for _, move in sorted(found, key=lambda pair: pair[0])]
+            is_empty_new = other.is_new and not other.exports
+            if None not in other.shares and not self._is_over(other) and not (is_empty_new and has_new):
+                has_new = has_new or is_empty_new
+                yield other
+
+    def _moves(
+        self, part: MovablePart, full: PlacedTarget, takers: Sequence[PlacedTarget], resource: int
+    ) -> Iterator[Move]:
+        for other in takers:
+            self._tries += 1
+            if move := self._move(part, full, other, resource):
+                yield move
 
     def _move(self, part: MovablePart, full: PlacedTarget, other: PlacedTarget, resource: int) -> Move | None:
-        path = other.path_of(part.file_system)
-        needs_export = path is None
-        if path is None:
-            path = other.free_path(full.path_of(part.file_system) or "/")
-        amount = part.amounts[resource] or 0.0
-        if path is None or not amount:
+        amount, room = part.amounts[resource] or 0.0, min(self._rooms(part, other), default=0.0)
+        if not amount or room < (1.0 if part.client else _LEAST_SHARE):
             return None
-        room = min(self._rooms(part, other), default=0.0)
-        if room < (_LEAST_SHARE if not part.client else 1.0):
+        present = other.path_of(part.file_system)
+        path = present or other.free_path(full.path_of(part.file_system) or "/")
+        if path is None:
             return None
         share = 1.0 if part.client else self._divided(full, other, resource, amount, room)
         share = part.remaining * share
-        return Move(part, share, full.name, other.name, path, needs_export)
+        return Move(part, share, full.name, other.name, path, needs_export=present is None)
 
     def _rooms(self, part: MovablePart, other: PlacedTarget) -> Iterator[float]:
         for amount, load, ceiling in zip(part.amounts, other.load, other.ceilings, strict=True):

@@ -14,7 +14,7 @@ def page() -> str:
         "# What can be left out",
         "",
         "For maintainers, and operators who miss a series. Each limit, filter, refusal and optional permission that can leave",
-        "something out has a metric, a word of `fss-exporter doctor`, and an alert or a reason for none. `make metrics` writes this page from",
+        "something out has a metric and a word of `fss-exporter doctor`. It has an alert, or a reason for none. `make metrics` writes this page from",
         "[left_out.toml](../toolbox/fss_toolbox/doctor/left_out.toml), and a test plays each row until it bites.",
     ]
     for of in ("poller", "agent"):

@@ -167,8 +167,8 @@ _EARLIER: Final = {
 
 
 _LUSTRE_SIZES: Final = (
-    "capacities are 31.2 TiB, more in steps of 10.4 TiB up to 124.8 TiB and of 41.6 TiB above, from Increasing File System Capacity,"
-    " OCI documentation (read 2026-11-28). The API reference of Lustre (SDK 2.189.0) says multiples of 5 TB"
+    "capacities are 31.2 TiB, more in steps of 10.4 TiB up to 124.8 TiB, and of 41.6 TiB above."
+    " Source: Increasing File System Capacity, OCI documentation (read 2026-11-28). The API reference of Lustre (SDK 2.189.0) says multiples of 5 TB"
 )
 
 

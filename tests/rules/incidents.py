@@ -65,7 +65,7 @@ DOES_NOT_SERVE = (
         "all clients hang for half an hour",
         Site(hosts=20, minutes=90),
         (Hang(0, 30),),
-        (page("FssMountTargetDown", 5, f"{FIRST} does not serve: 20 client(s) hang, host-", " for 5m"),),
+        (page("FssMountTargetDown", 3, f"{FIRST} does not serve: 20 client(s) hang, host-", " for 5m", told=5),),
         in_make_test=True,
     ),
     Incident(
@@ -209,11 +209,12 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (
             page(
                 "FssMountTargetFailing",
-                10,
+                3,
                 f"{FIRST} had requests that failed or had no reply in ",
                 " by its clients, ",
                 " by OCI). 10 of 10 clients that ask fail or wait, host-",
                 "OCI says that 10% of all requests fail.",
+                told=10,
             ),
         ),
         in_make_test=True,
@@ -228,7 +229,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail, as OCI alone sees",
         Site(hosts=0),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 12, " by OCI). OCI says that 10% of all requests fail. See"),),
+        (page("FssMountTargetFailing", 6, " by OCI). OCI says that 10% of all requests fail. See"),),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
@@ -244,11 +245,12 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (
             page(
                 "FssMountTargetSlow",
-                10,
+                4,
                 FIRST,
                 ", for 10 of 10 clients that ask",
                 "The busiest client is host-",
                 ", with 10% of the load of the scraped clients.",
+                told=10,
             ),
         ),
         in_make_test=True,
@@ -259,7 +261,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (Slow(0, 30, side="clients"),),
         (page("FssMountTargetSlow", 10),),
     ),
-    Incident("OCI sees 100 ms, without agents", Site(hosts=0), (Slow(0, 30),), (page("FssMountTargetSlow", 12),)),
+    Incident("OCI sees 100 ms, without agents", Site(hosts=0), (Slow(0, 30),), (page("FssMountTargetSlow", 8),)),
     Incident(
         "one client of ten sees 100 ms",
         Site(),
@@ -315,7 +317,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "requests at 101 % of the latency objective",
         Site(before=180, minutes=120),
         (Slow(0, 30, milliseconds=10.1),),
-        (page("FssMountTargetSlow", 14),),
+        (page("FssMountTargetSlow", 8),),
     ),
     Incident(
         "requests at 90 % of the latency objective for an hour, and then at 150 %",
@@ -339,7 +341,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "READs of one of three file systems take 60 ms for three hours, as OCI alone sees",
         Site(file_systems=3, before=60, minutes=180),
         (Slow(milliseconds=60, kind="Read", file_system=1, side="oci"),),
-        (page("FssMountTargetSlow", 14, "fs-00000-1"),),
+        (page("FssMountTargetSlow", 11, "fs-00000-1"),),
     ),
     Incident(
         "a cron job makes requests slow for two minutes each half hour, for four hours",

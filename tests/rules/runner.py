@@ -30,6 +30,12 @@ class Message:
     by: float  # latest minute
     says: tuple[str, ...] = ()  # what the text of the alert says in that minute
     since: float = 0.0  # minute in which its cause begins
+    told: float | None = None  # minute of the text, if it is not the latest one
+
+    @property
+    def read(self) -> float:
+        """The minute in which somebody reads the text."""
+        return self.by if self.told is None else self.told
 
     def fits(self, sent: Notification) -> bool:
         """Return whether a message that came is this one."""
@@ -40,9 +46,9 @@ class Message:
         return f"{self.kind} {self.alert} by {self.by:g}"
 
 
-def page(alert: str, by: float, *says: str, since: float = 0.0) -> Message:
+def page(alert: str, by: float, *says: str, since: float = 0.0, told: float | None = None) -> Message:
     """A page."""
-    return Message("page", alert, by, says, since)
+    return Message("page", alert, by, says, since, told)
 
 
 def ticket(alert: str, by: float, *says: str, since: float = 0.0) -> Message:
@@ -100,7 +106,7 @@ class Outcome:
                 left.remove(fits[0])
             else:
                 wrong.append(f"no {message}")
-            text = self.texts.get((message.alert, message.by), "")
+            text = self.texts.get((message.alert, message.read), "")
             wrong += [f"{message} does not say {words!r} but {text!r}" for words in message.says if words not in text]
         return "; ".join(wrong + [f"unwanted {message}" for message in left])
 
@@ -108,7 +114,7 @@ class Outcome:
 def tried(incident: Incident, promtool: str | None = None) -> Outcome:
     """Run an incident through the product, the rules and the routes."""
     scrapes = scraped(incident.site, incident.faults)
-    texts = [(message.alert, message.by) for message in incident.wanted if message.says]
+    texts = [(message.alert, message.read) for message in incident.wanted if message.says]
     said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool)
     firing = {minute: labels_of(samples) for (_, minute), samples in said.samples.items()}
     return Outcome(incident, tuple(notifications(firing)), said.texts)

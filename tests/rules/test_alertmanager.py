@@ -4,11 +4,13 @@ import re
 import subprocess
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from tests.fss_exporter.background.test_fault_matrix import LOOPS
 from tests.processes import require
-from tests.rules.notifications import BLOCK, CONFIGURATION, inhibits
+from tests.rules.notifications import BLOCK, CONFIGURATION, NIGHTLY_BACKUP, inhibits, matches
 from tests.rules.pack import RULE_FILES, Rule, rules_of
 
 ALERTS = [rule for path in RULE_FILES for rule in rules_of(path) if rule.is_alert]
@@ -38,6 +40,35 @@ def test_amtool_accepts_the_documented_configuration(tmp_path: Path) -> None:
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def with_nightly_backup() -> dict[str, Any]:
+    """The documented configuration with the documented block for a backup in it."""
+    added = yaml.safe_load(NIGHTLY_BACKUP)
+    routes = [*added["route"]["routes"], *CONFIGURATION["route"]["routes"]]
+    return {
+        **CONFIGURATION,
+        "time_intervals": added["time_intervals"],
+        "route": {**CONFIGURATION["route"], "routes": routes},
+    }
+
+
+def test_amtool_takes_the_block_for_a_nightly_backup_and_routes_the_tickets_of_its_mount_target_alone(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "alertmanager.yml"
+    file.write_text(yaml.safe_dump(with_nightly_backup()), encoding="utf-8")
+    amtool = require("amtool", "prometheus-alertmanager")
+    checked = subprocess.run([amtool, "check-config", str(file)], capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+    (route,) = yaml.safe_load(NIGHTLY_BACKUP)["route"]["routes"]
+    (_, target) = route["matchers"]
+    backed_up = target.split('"')[1]
+    muted = {rule.name for rule in ALERTS if matches(route["matchers"], fired(rule, {"mount_target_id": backed_up}))}
+    assert muted == {f"FssMountTarget{name}High" for name in ("Iops", "ReadBandwidth", "WriteBandwidth")}
+    assert {rule.labels["severity"] for rule in ALERTS if rule.name in muted} == {"warning"}
+    assert not any(matches(route["matchers"], fired(rule, {"mount_target_id": "another"})) for rule in ALERTS)
 
 
 @pytest.mark.parametrize("matcher", [matcher for matcher in MATCHERS if "!=" not in matcher])

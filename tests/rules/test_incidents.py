@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.rules.incidents import INCIDENTS, NOT_TRIED
 from tests.rules.notifications import Notification, notifications
-from tests.rules.pack import RULE_FILES, rules_of
+from tests.rules.pack import ROOT, RULE_FILES, rules_of
 from tests.rules.runner import Incident, Outcome, page, ticket, tried
 from tests.rules.site import Site
 from tests.rules.situations import table
@@ -32,6 +32,26 @@ def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
 
 def test_the_page_has_the_table_of_situations_that_every_place_is_asked_about() -> None:
     assert table() in PAGE.read_text("utf-8")
+
+
+def latest(*names: str) -> str:
+    """The latest minutes of the pages of these incidents, as the page about service levels writes them."""
+    minutes = sorted({message.by for incident in INCIDENTS if incident.name in names for message in incident.wanted})
+    return f"{' to '.join(f'{minute:g}' for minute in minutes)} minutes"
+
+
+def test_the_times_to_a_page_in_the_docs_are_those_of_incidents() -> None:
+    text = (ROOT / "docs" / "slo.md").read_text(encoding="utf-8")
+    failing, slow = "10 % of the requests fail", "requests take longer than the objective"
+    oci_slow = (
+        "OCI sees 100 ms, without agents",
+        "READs of one of three file systems take 60 ms for three hours, as OCI alone sees",
+    )
+
+    assert f"| the clients hang | {latest('all clients hang for half an hour')} |" in text
+    assert f"| {failing} | {latest(failing)} | {latest(f'{failing}, as OCI alone sees')} |" in text
+    by_clients = latest("each request takes 100 ms", "requests at 101 % of the latency objective")
+    assert f"| {slow} | {by_clients} | {latest(*oci_slow)} |" in text
 
 
 def test_every_incident_has_a_name_of_its_own() -> None:

@@ -69,6 +69,13 @@ def test_the_agent_is_root_by_uid_and_the_poller_has_a_dynamic_user() -> None:
     assert "User" not in dict(settings("fss-exporter-poller"))
 
 
+def test_the_poller_has_a_state_directory_for_its_ledger_and_the_agent_has_none() -> None:
+    poller = settings("fss-exporter-poller")
+    assert [value for name, value in poller if name == "StateDirectory"] == ["fss-exporter"]
+    assert ("StateDirectoryMode", "0700") in poller
+    assert "StateDirectory" not in dict(settings("fss-exporter-agent"))
+
+
 @pytest.mark.parametrize("unit", ["fss-exporter-agent", "fss-exporter-poller"])
 def test_an_end_by_a_reload_in_the_first_moments_is_followed_by_a_start(unit: str) -> None:
     # systemd counts an end by SIGHUP as a success, after which on-failure does not start again.

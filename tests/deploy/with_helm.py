@@ -446,6 +446,22 @@ def test_only_a_poller_with_workload_identity_gets_a_token(
     assert pod["automountServiceAccountToken"] is has_token
 
 
+def test_a_poller_without_a_volume_keeps_its_ledger_for_the_life_of_the_pod(tmp_path: Path) -> None:
+    by_kind = objects(tmp_path, {})
+    pod = by_kind["Deployment", "fss-exporter-poller"]["spec"]["template"]["spec"]
+    config = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
+    (mount,) = (place for place in pod["containers"][0]["volumeMounts"] if place["name"] == "ledger")
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "ledger")
+    assert config["ledger_directory"] == mount["mountPath"]
+    assert volume == {"name": "ledger", "emptyDir": {"sizeLimit": "64Mi"}}
+
+
+def test_the_ledger_directory_of_the_values_stays(tmp_path: Path) -> None:
+    by_kind = objects(tmp_path, {"poller": {"config": {"oci": {"ledger_directory": "/srv/own"}}}})
+    config = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])["oci"]
+    assert config["ledger_directory"] == "/srv/own"
+
+
 def test_one_poller_keeps_its_ledger_on_a_volume_without_a_standby(tmp_path: Path) -> None:
     by_kind = objects(tmp_path, {"poller": {"ledgerClaim": "ledger"}})
     deployment = by_kind["Deployment", "fss-exporter-poller"]["spec"]

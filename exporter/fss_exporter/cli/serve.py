@@ -2,6 +2,7 @@
 """`fss-exporter serve`: the agent on an NFS client, the poller of a tenancy, or both."""
 
 import logging
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -69,7 +70,9 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
 
     def configuration(self) -> "Settings | None":
         """Return the file with the flags on top, or raise ConfigError. None for an agent without a file, which needs no YAML."""
-        return self.settings() if self.settings_file is not None or self.collect_oci or self.publish else None
+        if self.settings_file is None and not self.collect_oci and not self.publish:
+            return None
+        return _kept_in_state_directory(self.settings()) if self.collect_oci else self.settings()
 
     @property
     def settings_file(self) -> Path | None:
@@ -148,6 +151,15 @@ def _given(settings: "Settings | None", name: str) -> object:
     """Return a section of the configuration. None if it is empty, as without a file."""
     section = getattr(settings, name, None)
     return getattr(section, "operations", section) or None
+
+
+def _kept_in_state_directory(settings: "Settings") -> "Settings":
+    """Return the settings with the state directory that systemd or the pod gives, unless they say something of a ledger directory."""
+    given = os.environ.get("STATE_DIRECTORY", "")
+    if not given or "ledger_directory" in settings.oci.model_fields_set:
+        return settings
+    oci = settings.oci.model_copy(update={"ledger_directory": Path(given)})
+    return settings.model_copy(update={"oci": oci})
 
 
 def _is_missing(path: Path) -> bool:

@@ -148,3 +148,24 @@ def test_an_agent_reads_changed_latency_objectives_again(tmp_path: Path) -> None
             assert "p99_latency" in parts_expected(source)
     finally:
         agent.stop()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept_in"),
+    [
+        ("oci: {}\n", Path("/var/lib/fss-exporter")),
+        ("oci: {ledger_directory: /srv/own}\n", Path("/srv/own")),
+        ("oci: {ledger_directory: null}\n", None),
+    ],
+)
+def test_a_poller_keeps_its_counts_in_the_state_directory_of_its_unit_unless_the_file_says_where(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, kept_in: Path | None
+) -> None:
+    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/fss-exporter")
+    file = tmp_path / "fss-exporter.yml"
+    file.write_text(text, encoding="utf-8")
+
+    poller = ServeFlags(config_file=file, collect_oci=True).configuration()
+
+    assert poller is not None
+    assert poller.oci.ledger_directory == kept_in

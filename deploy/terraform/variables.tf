@@ -1,5 +1,5 @@
 variable "tenancy_ocid" {
-  description = "OCID of the tenancy, which has the availability domains, the dynamic group and the policies."
+  description = "OCID of the tenancy, which has the dynamic group and the policies."
   type        = string
 }
 

@@ -144,3 +144,20 @@ def test_names_and_paths_are_found_with_a_right_on_the_tenancy(
     world = polled(compartment, in_subtree=in_subtree)
     assert set(world.values("fss_mount_target_info", "mount_target")) == mount_targets
     assert policed.calls["ListCompartments"] == 1
+
+
+def test_domains_that_were_never_known_are_no_empty_region(
+    policed: PolicedRegion, world_clock: Clock, tmp_path: Path
+) -> None:
+    world = World(policed, world_clock, tmp_path, compartments=("storage",))
+    world.poll()
+    policed.grant(least_policy(small().id, NETWORK))
+    policed.add_fault("500:ListAvailabilityDomains")
+    world.pass_minutes(11)
+    world.poll()
+    assert world.values("fss_oci_inventory_success", "operation")["ListAvailabilityDomains"] == 0
+    assert policed.calls["ListExports"] == 0
+    policed.clear_faults()
+    world.pass_minutes(11)
+    world.poll()
+    assert set(world.values("fss_mount_target_info", "mount_target")) == IN_STORAGE

@@ -150,7 +150,7 @@ class InventoryRefresh:
         self._rounds += 1
         try:
             names = self._wanted_compartments()
-            domains = self._asked(("ListAvailabilityDomains",), lambda: self._availability_domains(names))
+            domains = self._availability_domains(names) if names else ()
         except CloudError:
             self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
             raise
@@ -302,15 +302,17 @@ class InventoryRefresh:
 
     def _availability_domains(self, compartments: Iterable[str]) -> tuple[str, ...]:
         """Return the domains as the first compartment with a policy answers."""
-        refused = None
-        for compartment_id in compartments:
-            try:
-                return self.client.availability_domains(compartment_id)
-            except NotAuthorized as error:
-                refused = refused or error
-        if refused:
-            raise refused
-        return ()
+
+        def ask() -> tuple[str, ...]:
+            refused: list[NotAuthorized] = []
+            for compartment_id in compartments:
+                try:
+                    return self.client.availability_domains(compartment_id)
+                except NotAuthorized as error:
+                    refused.append(error)
+            raise refused[0]
+
+        return self._asked(("ListAvailabilityDomains",), ask)
 
     def _asked(self, key: _Key, ask: Callable[[], _Answer], otherwise: _Answer | None = None) -> _Answer:
         """Return the answer of a call, or after a failure the last answer, else `otherwise`. A key begins with the operation.

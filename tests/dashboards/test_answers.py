@@ -292,7 +292,7 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
         "fleet",
         "Fullest",
         "is told of connections near their ceiling though all else is not known",
-        _row("m") | _connections("m", 0.95),
+        _row("m") | _connections("m", 0.95) | {'region:fss_warning:ratio{region="r"}': "0.8x20"},
         [('{mount_target="m", mount_target_id="m", region="r"}', 0.95)],
     ),
     ("fleet", "Critical alerts", "is 0 where the rules run", {"fss_agents:count": "0x20"}, [("{}", 0)]),
@@ -650,6 +650,7 @@ def test_clients_alone_prove_no_address_fine(tmp_path: Path, by_clients: State, 
     series = {
         'address:fss_state:clients{network="n", address="10.0.0.9"}': f"{by_clients}x20",
         'address:fss_client_utilisation:ratio{network="n", address="10.0.0.9", resource="bandwidth"}': f"{share}x20",
+        'fss_client_warning_ratio{network="n", address="10.0.0.9", instance="host-1"}': "0.8x20",
     }
 
     ask(tmp_path, series, [(_RECORDED["address:fss_state:worst"], [('{network="n", address="10.0.0.9"}', state)])])

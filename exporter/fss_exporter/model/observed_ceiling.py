@@ -24,8 +24,8 @@ KEPT_SECONDS: Final = 6 * 7 * 86_400  # a plateau, and what was served at most, 
 MOST_PLATEAUS: Final = 16  # kept plateaus of one resource, the largest ones
 
 _BAND: Final = 1.12  # largest over smallest load of a plateau, each the median of three minutes
-_GROWTH: Final = 1.5  # between the median of the minutes with less offered load and of those with more
-_STILL: Final = 1.03  # the same for the load, at most
+_GROWTH: Final = 2.0  # between the median of the minutes with less offered load and of those with more
+_STILL: Final = 1.02  # the same for the load, at most
 _AGREE: Final = 0.95  # plateaus of one ceiling, and the most that was served, differ by less
 _GAP: Final = 5 * MINUTE  # most time between two minutes of a plateau
 _BETWEEN: Final = 15 * MINUTE  # less time between two plateaus is a gap of one

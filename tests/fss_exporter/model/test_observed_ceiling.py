@@ -205,7 +205,7 @@ def test_a_plateau_below_what_was_served_at_another_time_is_no_ceiling() -> None
     slow = [
         LoadMinute(NOON + (600 + at) * MINUTE, 10_000, latency, 10_000 * latency)
         for at in range(60)
-        for latency in (LATENCY * (1 + at / 20),)
+        for latency in (LATENCY * (1 + at / 10),)
     ]
     record, _ = taken(slow, record)
     assert record.ceiling() is None

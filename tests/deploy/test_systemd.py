@@ -1,8 +1,10 @@
 """The units: what they may do, and that uid 0 without a single capability is enough for the agent."""
 
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,8 +78,42 @@ def test_the_poller_has_a_state_directory_for_its_ledger_and_the_agent_has_none(
     assert "StateDirectory" not in dict(settings("fss-exporter-agent"))
 
 
+# Takes its time before it handles SIGHUP, as the import of modules does.
+SLOW_START = """
+import os, signal, time
+time.sleep(0.5)
+signal.signal(signal.SIGHUP, lambda *_: os.write(1, b"reloads") and os._exit(0))
+signal.pause()
+"""
+
+
+def reload_of(unit: str, pid: int) -> int:
+    """The exit code of the unit's reload, as systemd runs it."""
+    (line,) = (value for key, value in settings(unit) if key == "ExecReload")
+    command, option, script = line.split(" ", 2)
+    environment = {**os.environ, "MAINPID": str(pid)}
+    return subprocess.run([command, option, script.strip("'")], env=environment, check=False).returncode
+
+
+@pytest.mark.parametrize("unit", NAMES)
+def test_a_reload_in_the_first_moments_of_the_start_waits_until_the_program_can_take_it(unit: str) -> None:
+    command = ["env", "--default-signal=HUP", sys.executable, "-S", "-c", SLOW_START]  # the tests may run under nohup
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+        assert reload_of(unit, program.pid) == 0
+        assert program.communicate(timeout=20)[0] == "reloads"
+
+
+@pytest.mark.parametrize("unit", NAMES)
+def test_a_reload_of_a_program_that_has_ended_fails_at_once(unit: str) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as program:
+        program.wait()
+    began = time.monotonic()
+    assert reload_of(unit, program.pid) != 0
+    assert time.monotonic() - began < 10
+
+
 @pytest.mark.parametrize("unit", ["fss-exporter-agent", "fss-exporter-poller"])
-def test_an_end_by_a_reload_in_the_first_moments_is_followed_by_a_start(unit: str) -> None:
+def test_an_end_by_a_signal_in_the_first_moments_is_followed_by_a_start(unit: str) -> None:
     # systemd counts an end by SIGHUP as a success, after which on-failure does not start again.
     assert ("Restart", "always") in settings(unit)
 

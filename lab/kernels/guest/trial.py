@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.kernels.guest import failures, recording, vanishing, weight
+from lab.kernels.guest import failures, late, recording, vanishing, weight
 from lab.kernels.guest.lab import (
     COUNTS,
     OPTIONS,
@@ -87,6 +87,8 @@ def main() -> None:
         from lab.kernels.guest import calibration  # the libraries of OCI are in this guest only
 
         calibration.calibrate()
+    if "late" in _PARTS and COUNTS:
+        late.replies()
     if not {"workloads", "vanishing", "failures"}.isdisjoint(_PARTS):
         start_agent("default")
         agent = start_agent("exact") if COUNTS else None

@@ -14,6 +14,10 @@ from fss_toolbox.sizing.workload import Transfers, workload
 
 MIB = 1024**2
 MINUTE = 60
+WARNING_RATIOS = {
+    'fss_oci_warning_ratio{region="r"}': "0.8+0",
+    'fss_client_warning_ratio{job="agent", instance="web", address="10.9.0.5"}': "0.8+0",
+}
 
 
 def assert_fire(folder: Path, series: dict[str, str], *alerts: str) -> None:
@@ -23,7 +27,9 @@ def assert_fire(folder: Path, series: dict[str, str], *alerts: str) -> None:
     expected = (alert.split() for alert in alerts)
     case = {
         "interval": "1m",
-        "input_series": [{"series": name, "values": f"{values}x20"} for name, values in series.items()],
+        "input_series": [
+            {"series": name, "values": f"{values}x20"} for name, values in (WARNING_RATIOS | series).items()
+        ],
         "promql_expr_test": [
             {
                 "expr": f'group by (alertname, severity) (ALERTS{{alertstate="firing", alertname=~"{names}"}})',

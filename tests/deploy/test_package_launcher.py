@@ -17,7 +17,16 @@ def test_a_reload_while_python_starts_does_not_end_the_exporter(tmp_path: Path, 
     python.write_text("#!/bin/sh\nexec grep SigIgn /proc/self/status\n")
     python.chmod(0o755)
     launcher = (PACKAGE / "fss-exporter").read_text().replace("/usr/lib/fss-exporter", str(tmp_path))
-    done = subprocess.run(["sh", "-c", launcher, "fss-exporter", command], check=True, capture_output=True, text=True)
+    started = [
+        "env",
+        "--default-signal=HUP",
+        "sh",
+        "-c",
+        launcher,
+        "fss-exporter",
+        command,
+    ]  # the tests may run under nohup
+    done = subprocess.run(started, check=True, capture_output=True, text=True)
 
     ignored = int(done.stdout.split()[1], 16)
     assert bool(ignored >> (signal.SIGHUP - 1) & 1) is is_ignored

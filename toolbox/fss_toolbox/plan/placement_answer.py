@@ -55,8 +55,7 @@ def _texts(fleet: FleetPlacement) -> Iterator[tuple[str, str]]:
 
 
 def _name(fleet: FleetPlacement, name: str) -> str:
-    known = fleet.names.get(name)
-    return known or name
+    return fleet.names.get(name) or name
 
 
 def _who(move: Move) -> str:

@@ -90,15 +90,15 @@ class ObservedCeilings:
         if newest is None:
             return
         newest.unseen += 1
-        known = [
+        answered = [
             (request.rate, request.latency, request.objective)
             for request in judged.requests or ()
             if request.latency is not None
         ]
-        rate = sum(rate for rate, _, _ in known)
+        rate = sum(rate for rate, _, _ in answered)
         if rate > 0:
-            newest.note(minute, "latency", sum(rate * latency / good for rate, latency, good in known) / rate)
-            newest.note(minute, "in flight", sum(rate * latency for rate, latency, _ in known))
+            newest.note(minute, "latency", sum(rate * latency / good for rate, latency, good in answered) / rate)
+            newest.note(minute, "in flight", sum(rate * latency for rate, latency, _ in answered))
 
     def look(self, stated: Mapping[str, tuple[str, Limits]], now_minute: int) -> None:
         """Look at the mount targets with new minutes.

@@ -95,11 +95,10 @@ def reload_of(unit: str, pid: int) -> int:
     return subprocess.run([command, option, script.strip("'")], env=environment, check=False).returncode
 
 
-@pytest.mark.parametrize("unit", NAMES)
-def test_a_reload_in_the_first_moments_of_the_start_waits_until_the_program_can_take_it(unit: str) -> None:
+def test_a_reload_of_the_agent_in_the_first_moments_of_the_start_waits_until_the_program_can_take_it() -> None:
     command = ["env", "--default-signal=HUP", sys.executable, "-S", "-c", SLOW_START]  # the tests may run under nohup
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
-        assert reload_of(unit, program.pid) == 0
+        assert reload_of("fss-exporter-agent", program.pid) == 0
         assert program.communicate(timeout=20)[0] == "reloads"
 
 

@@ -1,11 +1,16 @@
 """Minutes at or above a level of a ceiling: each counts once, late or early, over restarts, and by one source."""
 
+import pickle
+
 import pytest
 from tests.fss_exporter.oci.ledger_runs import SITUATIONS, Situation
 from tests.fss_exporter.oci.polled_region import PolledRegion
 from tests.fss_exporter.oci.test_minute_judge import FIGURES, Figures, spoilt
 
+from fss_exporter.model.limits import Limits
+from fss_exporter.oci.ledger import MINUTE, Ledger
 from fss_exporter.oci.ledger.ledger_file import dump, load
+from fss_exporter.oci.minutes.near_ceiling_minutes import NearCeilingMinutes
 from fss_exporter.settings import LimitOverrides, LimitSettings
 
 
@@ -72,6 +77,18 @@ def test_a_resource_without_a_ceiling_has_no_minutes() -> None:
     region.run(11)
     assert of(region) == {}
     assert of(region, "connections") == {"0.8": 10.0, "0.95": 0.0, "0.98": 0.0}
+
+
+def test_minutes_of_a_resource_without_a_ceiling_take_no_memory() -> None:
+    """A shape without a stated IOPS ceiling, in a tenancy whose measured IOPS win."""
+    near = NearCeilingMinutes(Ledger(start=0))
+    sizes = []
+    for minute in range(1, 200):
+        near.add("mt", "iops", "oci", {minute * MINUTE: 1000.0})
+        near.add("gone", "iops", "oci", {minute * MINUTE: 1000.0})
+        near.count({"mt": Limits()}, minute * MINUTE, has_measured_iops=True)
+        sizes.append(len(pickle.dumps(near)))
+    assert sizes[-1] == sizes[99]
 
 
 @pytest.mark.parametrize("situation", SITUATIONS.values(), ids=SITUATIONS)

@@ -40,11 +40,16 @@ class NearCeilingMinutes:
             now_minute: end of the newest complete minute, epoch seconds.
             has_measured_iops: whether the tenancy has measured IOPS, which an estimated minute waits for.
         """
+        until = now_minute - (GIVE_UP_MINUTES * MINUTE if has_measured_iops else 0)
         for target, ceilings in limits.items():
             for resource, field in CEILINGS.items():
                 if limit := getattr(ceilings, field):
-                    self._count(target, resource, limit, now_minute, has_measured_iops=has_measured_iops)
-        self._waiting = {key: points for key, points in self._waiting.items() if points and key[2] == "oci"}
+                    self._count(target, resource, limit, now_minute, until)
+        self._waiting = {
+            key: later
+            for key, points in self._waiting.items()
+            if key[2] == "oci" and (later := {minute: load for minute, load in points.items() if minute > until})
+        }
         forget_gone(self._tallies, limits, now_minute)
 
     def of(self, target: str) -> Mapping[tuple[str, str], float]:
@@ -57,22 +62,19 @@ class NearCeilingMinutes:
             for level, number in tally.totals.items()
         }
 
-    def _count(
-        self, target: str, resource: Resource, limit: float, now_minute: int, *, has_measured_iops: bool
-    ) -> None:
+    def _count(self, target: str, resource: Resource, limit: float, now_minute: int, until: int) -> None:
+        """Count the measured minutes until `now_minute`, and the estimated ones until `until`."""
         tally = self._tallies.get((target, resource))
         if tally is None:
             tally = self._tallies[target, resource] = Tally(Minutes(now_minute), dict.fromkeys(_LEVELS, 0.0))
         _take(tally, self._waiting.get((target, resource, "measured"), {}), limit, now_minute)
-        until = now_minute - (GIVE_UP_MINUTES * MINUTE if has_measured_iops else 0)
         _take(tally, self._waiting.get((target, resource, "oci"), {}), limit, until)
 
 
 def _take(tally: Tally, points: Points, limit: float, until: int) -> None:
-    """Count the minutes until `until`, and drop them."""
-    for minute in [minute for minute in points if minute <= until]:
-        load = points.pop(minute)
-        if tally.minutes.take(minute):
+    """Count the minutes until `until`."""
+    for minute, load in points.items():
+        if minute <= until and tally.minutes.take(minute):
             for name, level in _LEVELS.items():
                 if load >= level * limit:
                     tally.totals[name] += 1

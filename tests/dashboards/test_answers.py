@@ -36,6 +36,7 @@ def _computed(expr: str, name: str) -> str:
 
 
 # Variables of the dashboard of one mount target. All other variables have the value All.
+_OF_2016 = "ocidv1:tenancy:oc1:phx:1450000000000:aaaabbbbcccc"
 _CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
 
 _DEAD, _ALIVE = "1x5 _x15", "1x20"
@@ -413,11 +414,13 @@ def test_a_tenancy_without_a_name_is_shown_by_the_tail_of_its_ocid() -> None:
     ]
 
     assert len(patterns) == 4
-    assert {re.sub(pattern[1:-1], r"\1", "ocid1.tenancy.oc1..aaaabbbbcccc") for pattern in patterns} == {"bbcccc"}
+    for ocid in ("ocid1.tenancy.oc1..aaaabbbbcccc", _OF_2016):
+        assert {re.sub(pattern[1:-1], r"\1", ocid) for pattern in patterns} == {"bbcccc"}
 
 
 @pytest.mark.parametrize(
-    ("tenancy", "text"), [("acme", "acme"), ("ocid1.tenancy.oc1..aaaabbbbcccc", "bbcccc"), ("o", "o")]
+    ("tenancy", "text"),
+    [("acme", "acme"), ("ocid1.tenancy.oc1..aaaabbbbcccc", "bbcccc"), (_OF_2016, "bbcccc"), ("o", "o")],
 )
 def test_the_menu_of_tenancies_has_names_or_else_tails_of_ocids(tenancy: str, text: str) -> None:
     pattern = variables("fleet.json")["tenancy"]["regex"].strip("/").replace("(?<", "(?P<")
@@ -688,7 +691,7 @@ _SAME_NAME = 'fss_mount_target_info{job="p", instance="p", tenancy="%s", region=
 
 
 def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
-    tail = "ocid1.tenancy.oc1..aaaabbbbcccc"
+    tail = _OF_2016
     places = [
         ("acme", "r1", "home", "home, r1"),
         ("acme", "r2", "home", "home, acme"),
@@ -722,7 +725,7 @@ def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
 def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_place_behind_it(
     tmp_path: Path, series: str, key: str, label: str
 ) -> None:
-    tail = "ocid1.tenancy.oc1..aaaabbbbcccc"
+    tail = _OF_2016
     places = [
         ("acme", "r1", "home", "home, r1"),
         ("acme", "r2", "home", "home, acme"),
@@ -822,6 +825,7 @@ _OF_NAMED = 'region="r", mount_target_id="1"'
         ('alertname="FssCollectorFailing", job="agents", instance="host-1", collector="nfs"', "host-1"),
         ('alertname="FssOciDataLate", region="r", tenancy="acme"', "r acme"),
         ('alertname="FssOciDataLate", region="r", tenancy="ocid1.tenancy.oc1..aaaabbbbcccc"', "r bbcccc"),
+        (f'alertname="FssOciDataLate", region="r", tenancy="{_OF_2016}"', "r bbcccc"),
         ('alertname="FssExporterDown"', "all"),
     ],
 )

@@ -6,6 +6,8 @@ from tools.dashboards.panels import AGE_DECIMALS, Panel, Query
 from tools.dashboards.tables import Column, table
 from tools.dashboards.words import STATE_WORDS, TO_DASHBOARD
 
+from fss_exporter.ocid import BEGINNING
+
 _SEVERITIES = {"critical": ("critical", "red"), "warning": ("warning", "orange")}
 _ALERT_WIDTH = 256  # pixels of the longest name of an alert
 
@@ -18,7 +20,7 @@ _RESOURCES = "tenancy, region, mount_target_id, file_system_id, replication_id, 
 # Client and name, or a region and its tenancy by name or by the tail of the OCID, or the first of them that there is.
 _SUBJECTS = (
     ("$1 $2", "([^;]+);([^;]+);.*"),
-    ("$1 $2$3", ";;;([^;]+);(?:ocid1.*(.{6})|([^;]+))"),
+    ("$1 $2$3", f";;;([^;]+);(?:{BEGINNING}.*(.{{6}})|([^;]+))"),
     ("$1", ";*([^;]+);.*"),
     ("all", ";+.*"),
 )

@@ -8,6 +8,8 @@ from itertools import count
 from tools.dashboards.alerts import marks
 from tools.dashboards.panels import DATASOURCE, Json, Panel
 
+from fss_exporter.ocid import BEGINNING
+
 TAG = "fss"
 SCHEMA_VERSION = 39
 
@@ -102,7 +104,7 @@ def _tenancy_variable() -> Json:
         "Tenancy",
         "query_result(group by (tenancy) (mount_target:fss_mount_target:info))",
         description="Accounts of the pollers, by name or by the tail of the OCID.",
-        regex=r'/tenancy="(?<value>(?:ocid1\.[^"]*(?=[^"]{6}"))?(?<text>[^"]+))"/',
+        regex=rf'/tenancy="(?<value>(?:{BEGINNING}[^"]*(?=[^"]{{6}}"))?(?<text>[^"]+))"/',
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from tools.dashboards.panels import NEUTRAL_STEPS, NUMBER_DECIMALS, Json, Panel, Query, Steps, targets, thresholds
 
+from fss_exporter.ocid import BEGINNING
+
 _DEFAULTS: Json = {
     "color": {"mode": "thresholds"},
     "custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False, "inspect": False},
@@ -21,7 +23,7 @@ _MISSING: Json = {
 
 _TAIL: Json = {
     "type": "regex",
-    "options": {"pattern": r"/^ocid1\..*(.{6})$/", "result": {"color": "text", "index": 2, "text": "…$1"}},
+    "options": {"pattern": f"/^{BEGINNING}.*(.{{6}})$/", "result": {"color": "text", "index": 2, "text": "…$1"}},
 }
 
 _EMPTY: Json = {"type": "special", "options": {"match": "empty", "result": {"color": "text", "index": 1, "text": "-"}}}

@@ -150,7 +150,7 @@ class Evidence:
         if self.figure is None:
             return f"nothing is known of {self.subject.name}"
         value, of = self.figure.value, f" of {self.detail.replace('_', ' ')}" if self.detail else ""
-        least = "at least " if self.is_lower_bound else ""
+        least = " or more" if self.is_lower_bound else ""
         match self.subject.name:
             case WAIT.name:
                 text = f"no reply for {value:.0f} s"
@@ -163,7 +163,7 @@ class Evidence:
             case LATENCY.name:
                 text = f"latency{of} at {100 * value:.0f} % of the objective"
             case name:
-                text = f"{name} at {least}{100 * value:.0f} % of the ceiling"
+                text = f"{name} at {100 * value:.0f} % of the ceiling{least}"
         return text
 
 

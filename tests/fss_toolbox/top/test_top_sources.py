@@ -430,6 +430,62 @@ def test_a_fleet_shows_the_state_that_the_rules_record_with_the_reason_of_its_si
     assert said in sentence(target.state)
 
 
+@for_each(
+    "recorded, by_clients, said",
+    [
+        (2.0, 0.0, "near: bandwidth at 86 % of the ceiling or more (docs/runbook.md#fssaddressutilisationhigh)"),
+        (1.0, 0.0, "not known"),
+        (3.0, 3.0, "latency of metadata read at 150 % of the objective, web-1:10949 and 3 other clients"),
+    ],
+)
+def test_an_address_without_a_poller_has_the_state_that_the_rules_record_and_clients_alone_prove_none_fine(
+    monkeypatch: pytest.MonkeyPatch, recorded: float, by_clients: float, said: str
+) -> None:
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "address:fss_state:worst": [(HERE_IN_FLEET, recorded)],
+            "address:fss_state:clients": [(HERE_IN_FLEET, by_clients)],
+            "address:fss_client_utilisation:ratio": [
+                ({**HERE_IN_FLEET, "resource": "bandwidth"}, 0.86),
+                ({**HERE_IN_FLEET, "resource": "iops"}, 0.3),
+            ],
+            "address_state:fss_clients:count": [({**HERE_IN_FLEET, "state": "slow"}, 4.0)],
+            "topk by": [({**SLOW_BY_CLIENTS, "instance": "web-1:10949"}, 1.5)],
+            "address:fss_client_estimated_iops:rate5m": [(HERE_IN_FLEET, 30.0)],
+        },
+    )
+    (target,) = source.look().targets
+    assert target.state.state == recorded
+    assert said in sentence(target.state)
+
+
+def test_a_load_without_a_ceiling_is_the_one_that_oci_measured_and_not_that_of_the_clients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_a = {"mount_target_id": "a", "tenancy": "t", "region": "r"}
+    source, _ = fleet(
+        monkeypatch,
+        figures_of_oci(70.0, 530.0)
+        | {
+            "fss_mount_target_iops_limit": [],
+            "utilisation_ratio": [],
+            "__name__": [
+                ({**of_a, "__name__": "fss_mount_target_iops"}, 53_000.0),
+                ({**of_a, "__name__": "fss_mount_target_estimated_iops"}, 52_000.0),
+            ],
+            "fss_oci_datapoint_age_seconds": [
+                ({"tenancy": "t", "region": "r", "oci_metric": "MountTargetIOPS"}, 70.0),
+                ({"tenancy": "t", "region": "r", "oci_metric": "FileSystemReadRequestsbySize"}, 70.0),
+            ],
+        },
+    )
+    (target,) = source.look().targets
+    shown = shown_target(target).usages[Quantity.IOPS]
+    assert (shown.value, shown.figure.source, shown.figure.age_seconds) == (53_000.0, FigureSource.MEASURED, 70.0)
+    assert [usage.figure.coverage for usage in target.of(Quantity.IOPS)] == [None, None, pytest.approx(0.01)]
+
+
 def test_a_fleet_shows_the_latency_that_the_poller_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = fleet(
         monkeypatch,

@@ -6,14 +6,18 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.model.knowledge import FigureSource
-from fss_exporter.model.state import NOT_KNOWN, Evidence, State, StateNow
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.state import NOT_KNOWN, Evidence, State, StateNow, Subject
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, evidence_of
 
 # Recorded series of the worse of what OCI says of a mount target, and of what its clients feel.
 JOINED: Final = "mount_target:fss_state:worst"
 
 OF_CLIENTS: Final = "address:fss_state:clients"  # recorded series of the state of an address by its clients
+
+# Recorded series of the same, with the ceilings that the configuration of the agents states. It is never fine.
+OF_ADDRESSES_JOINED: Final = "address:fss_state:worst"
 
 # Asks a Prometheus for a query, and returns the values by these labels.
 Ask = Callable[..., Mapping[tuple[str, ...], float]]
@@ -28,6 +32,7 @@ _CLIENTS_AGE: Final = (
     f"max by (network, address) (max by (network, instance, address) ({OF_ADDRESSES}_age_seconds)"
     f" and on (network, instance, address) ({_SLOW_OR_WORSE}))"
 )
+_SHARES: Final = 'max by (network, address, resource) (address:fss_client_utilisation:ratio{resource!="peak_iops"})'
 
 
 class FleetStates:
@@ -56,6 +61,7 @@ class FleetStates:
             key: _now(State(int(value)), ages.get(key), reasons[(*key, State(int(value)).word)])
             for key, value in by_clients.items()
         }
+        self._addresses = self._of_addresses(ask)
         self._oci = dict(_of_oci(ask))
 
     def of(self, target: str, place: NetworkAddress) -> StateNow:
@@ -63,14 +69,38 @@ class FleetStates:
 
         Reason and length are those of the side that gives the state, of OCI if both do.
         """
-        clients = self._clients.get(place, NOT_KNOWN)
         if not target:
-            return clients
+            return self._addresses.get(place, NOT_KNOWN)
         state = self._joined.get(target)
         if state is None:
             return NOT_KNOWN
         agreeing = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
         return next(iter(agreeing), StateNow(state))
+
+    def _of_addresses(self, ask: Ask) -> Mapping[tuple[str, ...], StateNow]:
+        place = ("network", "address")
+        fullest: dict[tuple[str, ...], tuple[float, str]] = {}
+        for (*of, resource), share in ask(_SHARES, *place, "resource").items():
+            fullest[tuple(of)] = max((share, resource), fullest.get(tuple(of), (0.0, "")))
+        states = {}
+        for key, value in ask(f"max by (network, address) ({OF_ADDRESSES_JOINED})", *place).items():
+            state = State(int(value))
+            by_clients = self._clients.get(key)
+            if by_clients and by_clients.state is state:
+                states[key] = by_clients
+            elif state is State.NEAR and key in fullest:
+                states[key] = StateNow(state, reasons=(_near(*fullest[key]),))
+            else:
+                states[key] = StateNow(state)
+        return states
+
+
+def _near(share: float, resource: str) -> Evidence:
+    """Return the evidence that the scraped clients of an address bring it near a ceiling of their configuration."""
+    name = resource.replace("_", " ").replace("iops", "IOPS")
+    subject = Subject(name, "ratio", ((WARNING_RATIO, State.NEAR),), "fssaddressutilisationhigh")
+    figure = KnownFigure(share, FigureSource.CLIENTS)
+    return Evidence(subject, figure, is_lower_bound=True, judged_before=State.NEAR)
 
 
 def _of_oci(ask: Ask) -> Mapping[str, StateNow]:

@@ -17,7 +17,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
-from fss_exporter.web.status.mount_target_rows import LATENCIES, LIMITS, QUANTITIES, latency_usage
+from fss_exporter.web.status.mount_target_rows import GAUGES, LATENCIES, LIMITS, QUANTITIES, Ages, latency_usage
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.history import ClientsMoment, client_traffic
@@ -65,9 +65,9 @@ _LATENCY: Final = (
     "max by (tenancy, region, mount_target_id, kind, size, file_system) (fss_mount_target_latency_objective_ratio)"
 )
 _OBJECTIVES: Final = "max by (mount_target_id, kind, size) (fss_mount_target_latency_objective_seconds)"
-_LATENCY_AGES: Final = (
-    'min by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds{oci_metric=~"(?i).*latency.*"})'
-)
+_GAUGES: Final = {gauge: (quantity, metric.lower(), source) for quantity, gauge, metric, source in GAUGES}
+_MINUTES: Final = f'max by (__name__, tenancy, region, mount_target_id) ({{__name__=~"{"|".join(_GAUGES)}"}})'
+_MINUTE_AGES: Final = "min by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds)"
 _NO_STATES: Final = "no states: this Prometheus does not evaluate the rules, see docs/install.md"
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
@@ -111,7 +111,13 @@ class PrometheusSource:
             if quantity is not None and limit:
                 figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
                 shares[target].append(Usage(quantity, figure, limit))
-        for target, worst in self._latencies().items():
+        ages_of_minutes: Ages = {
+            (tenancy, region, metric.lower()): age
+            for (tenancy, region, metric), age in self._by(_MINUTE_AGES, "tenancy", "region", "oci_metric").items()
+        }
+        for target, usage in self._without_ceilings(limits, ages_of_minutes):
+            shares[target].append(usage)
+        for target, worst in self._latencies(ages_of_minutes).items():
             shares[target].append(worst)
         listed = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in listed]
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in listed}))
@@ -127,15 +133,21 @@ class PrometheusSource:
         remarks = self._remarks(targets, has_poller=bool(listed))
         return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
 
-    def _latencies(self) -> Mapping[str, Usage]:
+    def _without_ceilings(
+        self, limits: Mapping[Quantity, Mapping[tuple[str, ...], float]], ages: Ages
+    ) -> Iterator[tuple[str, Usage]]:
+        """Yield OCID and newest minute of each load that has no ceiling, and so no share of one."""
+        minutes = self._by(_MINUTES, "__name__", "tenancy", "region", "mount_target_id")
+        for (gauge, tenancy, region, target), value in minutes.items():
+            quantity, oci_metric, source = _GAUGES[gauge]
+            if (target,) not in limits[quantity]:
+                yield target, Usage(quantity, KnownFigure(value, source, ages.get((tenancy, region, oci_metric))))
+
+    def _latencies(self, ages: Ages) -> Mapping[str, Usage]:
         """Return the latency nearest to its objective by OCID of the mount target, as the poller judges it."""
         kinds = ("mount_target_id", "kind", "size")
         objectives = self._by(_OBJECTIVES, *kinds)
         labels = ("tenancy", "region", *kinds, "file_system")
-        ages = {
-            (tenancy, region, metric.lower()): age
-            for (tenancy, region, metric), age in self._by(_LATENCY_AGES, "tenancy", "region", "oci_metric").items()
-        }
         worst: dict[str, Usage] = {}
         for key, ratio in sorted(self._by(_LATENCY, *labels).items(), key=lambda of: of[1]):
             of = dict(zip(labels, key, strict=True))

@@ -19,7 +19,8 @@ Ages = Mapping[
     tuple[str, ...], float
 ]  # Age in seconds of the newest minute, by tenancy, region and OCI metric in lower case
 
-_GAUGES = (
+# Gauges of the newest minute of each quantity, with the OCI metric that has its age.
+GAUGES = (
     (Quantity.IOPS, "fss_mount_target_iops", "MountTargetIOPS", FigureSource.MEASURED),
     (Quantity.IOPS, "fss_mount_target_estimated_iops", "FileSystemReadRequestsbySize", FigureSource.OCI),
     (Quantity.READ, "fss_mount_target_read_bytes_per_second", "MountTargetReadThroughput", FigureSource.MEASURED),
@@ -114,7 +115,7 @@ def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
         for labels, value in samples.all("fss_oci_datapoint_age_seconds")
     }
     usages: dict[str, list[Usage]] = defaultdict(list)
-    for quantity, name, oci_metric, source in _GAUGES:
+    for quantity, name, oci_metric, source in GAUGES:
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
             figure = KnownFigure(value, source, ages.get((labels["tenancy"], labels["region"], oci_metric.lower())))

@@ -18,11 +18,24 @@ from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.ocid import OCID, looks_like_ocid, pattern
 from fss_exporter.shard import Shard as _Shard
 
+_LEAST_PERCENT = (
+    2  # a larger number where a share belongs is a percentage, and a smaller one is a share that is too large
+)
+
 
 def _number(value: object) -> object:
     """Refuse true and false, which pydantic takes for 1 and 0. YAML reads `yes` and `on` as true."""
     if isinstance(value, bool):
         raise ValueError("should be a number")  # noqa: TRY004  # pydantic takes a ValueError
+    return value
+
+
+def _share(value: object) -> object:
+    """Refuse a percentage with the share that it is."""
+    text = value.removesuffix("%").strip() if isinstance(value, str) and value.endswith("%") else value
+    percent = re.fullmatch(r"\d{1,3}(?:\.\d*)?", str(text))
+    if percent and (text is not value or float(percent[0]) >= _LEAST_PERCENT):
+        raise ValueError(f"{value} is no share. Write {percent[0]} % as {float(percent[0]) / 100:g}")
     return value
 
 
@@ -132,8 +145,8 @@ AccountName = Annotated[
     str, _matching(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "up to 63 letters, digits, dots, dashes and underscores")
 ]
 Limit = Annotated[Number, Field(gt=0, allow_inf_nan=False)] | None
-Share = Annotated[Number, Field(gt=0, lt=1)]
-WarningRatio = Annotated[Number, Field(gt=0, lt=CRITICAL_RATIO)]
+Share = Annotated[Number, BeforeValidator(_share), Field(gt=0, lt=1)]
+WarningRatio = Annotated[Number, BeforeValidator(_share), Field(gt=0, lt=CRITICAL_RATIO)]
 SizeBucket = Annotated[str, _one_of(SIZE_BUCKETS, "a size as OCI Monitoring has it:")]
 Service = Annotated[str, _one_of(SERVICES, "a service:")]
 Shape = Annotated[str, _matching(rf"{'|'.join(SHAPES)}|hpmt-[1-9]\d*", f"a shape: {', '.join(SHAPES)}")]

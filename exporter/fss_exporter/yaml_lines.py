@@ -17,7 +17,11 @@ from fss_exporter.regular_files import read_regular
 _PLAIN = {  # for words of Python in messages of pydantic
     "tuple_type": "should be a list, as in [a, b]",
     "model_type": "should be a mapping, as in {key: value}",
+    "dict_type": "should be a mapping, as in {key: value}",
     "path_type": "should be a path",
+    "string_type": "should be text: put it in quotes",
+    "float_type": "should be a number",
+    "float_parsing": "should be a number",
     "string_too_short": "must not be empty",
 }
 

@@ -88,7 +88,20 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
             "latency_objectives:\n  mount_targets:\n    mt-home:\n      metdata: 5ms\n",
             "line 4: latency_objectives.mount_targets.mt-home.metdata: unknown key. Did you mean metadata?",
         ),
-        ("slo_objectives:\n  availability: 99.5\n", "line 2: slo_objectives.availability: should be less than 1"),
+        (
+            "slo_objectives:\n  availability: 99.5\n",
+            "line 2: slo_objectives.availability: 99.5 is no share. Write 99.5 % as 0.995",
+        ),
+        ("slo_objectives:\n  availability: 1\n", "line 2: slo_objectives.availability: should be less than 1"),
+        ("warning_ratio: 80\n", "line 1: warning_ratio: 80 is no share. Write 80 % as 0.8"),
+        ("warning_ratio: 80%\n", "line 1: warning_ratio: 80% is no share. Write 80 % as 0.8"),
+        ("warning_ratio: 1.01\n", "line 1: warning_ratio: should be less than 0.95"),
+        ("warning_ratio: -80%\n", "line 1: warning_ratio: should be a number"),
+        (
+            "oci:\n  include:\n    tags: {team: yes}\n",
+            "line 3: oci.include.tags.team: should be text: put it in quotes",
+        ),
+        ("limits:\n  mount_targets: observed\n", "line 2: limits.mount_targets: should be a mapping, as in"),
         (
             "slo_objectives:\n  mount_targets:\n    mt-home:\n      latency: 0\n",
             "line 4: slo_objectives.mount_targets.mt-home.latency: should be greater than 0",

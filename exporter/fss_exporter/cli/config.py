@@ -35,13 +35,17 @@ def _summary(settings: Settings) -> list[str]:
     oci, limits, slos = settings.oci, settings.limits, settings.slo_objectives
     latencies = settings.latency_objectives
     objectives = [*(" ".join(filter(None, which)) for which in latencies.given), *latencies.mount_targets]
+    observed = ["each shape by its observed ceiling"] if limits.observed else []
+    tails = f"; p99 of {_listed([kind for kind, _ in latencies.p99.given], '')}" if latencies.p99.given else ""
     return [
         *(line for account in oci.each_account for line in _account_lines(account)),
         f"every {oci.poll_interval:g} s; points go stale after {oci.stale_after:g} s",
         f"near from {100 * settings.warning_ratio:g} % of a ceiling or of a latency objective on",
-        f"limits replaced: {_listed([*limits.shapes, *limits.mount_targets], 'none')}",
-        f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}",
+        f"limits replaced: {_listed([*observed, *limits.shapes, *limits.mount_targets], 'none')}",
+        f"latency objectives replaced: {_listed(objectives, 'none, the assumed objectives apply')}{tails}",
         f"SLO objectives replaced: {_listed([*slos.given, *slos.mount_targets], 'none')}",
+        f"costs replaced: {_listed(list(settings.cost_model.operations), 'none')}",
+        f"mounts of other services: {_listed([given.service for given in settings.services], 'none')}",
         f"addresses mapped: {len(settings.address_map)}; mount targets given another address: {len(settings.addresses)}",
     ]
 
@@ -54,6 +58,12 @@ def _account_lines(oci: Oci) -> Iterator[str]:
         yield f"{name}polls shard {oci.shard} of the mount targets"
     below = ", and those below" if oci.compartments and oci.in_subtree else ""
     yield f"{name}compartments: {_listed(oci.compartments, 'all of the tenancy')}{below}"
+    tags = [
+        f"{way} {', '.join(f'{key}={value}' for key, value in chosen.tags.items())}"
+        for way, chosen in (("with the tags", oci.include), ("without", oci.exclude))
+        if chosen.tags
+    ]
+    yield f"{name}mount targets: {_listed(tags, 'all')}"
     yield f"{name}networks: {_listed(sorted({oci.network or 'the region', *oci.networks.values()}), '')}"
 
 

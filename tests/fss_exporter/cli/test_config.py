@@ -21,6 +21,23 @@ def test_a_correct_file_says_what_it_amounts_to() -> None:
     assert "at most 5 calls a second" in answer.stdout
 
 
+def test_a_summary_names_all_that_decides_what_is_polled_and_how_it_is_judged(tmp_path: Path) -> None:
+    path = tmp_path / "all.yml"
+    path.write_text(
+        "oci: {include: {tags: {team: storage}}, exclude: {tags: {monitoring: 'off'}}}\n"
+        "limits: observed\n"
+        "latency_objectives: {metadata: 8ms, p99: {read: 100ms}}\n"
+        "cost_model: {operations: {RENAME: {io_operations: 9, date: 2026-11-22, source: calibrate}}}\n"
+        "services: [{service: lustre, address: 10.0.0.9}]\n"
+    )
+    said = check(path).stdout
+    assert "mount targets: with the tags team=storage, without monitoring=off" in said
+    assert "limits replaced: each shape by its observed ceiling" in said
+    assert "latency objectives replaced: metadata; p99 of read" in said
+    assert "costs replaced: RENAME" in said
+    assert "mounts of other services: lustre" in said
+
+
 def test_mistakes_are_a_line_each_and_exit_with_2(tmp_path: Path) -> None:
     path = tmp_path / "bad.yml"
     path.write_text("oci:\n  auth: x\nlimit: {}\n")

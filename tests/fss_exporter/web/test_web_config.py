@@ -136,7 +136,7 @@ def test_spaces_around_a_header_are_not_sent_as_in_the_toolkit(tmp_path: Path) -
         ("http_server_config: {headers: {X-Frame-Options: allow}}", "headers", "deny or sameorigin"),
         ('http_server_config: {headers: {X-XSS-Protection: "a\\r\\nb"}}', "headers", "one line of ASCII"),
         ("basic_auth_users: {me: secret}", "basic_auth_users.me", "must be a bcrypt hash"),
-        ("basic_auth_users: [me]", "basic_auth_users", "dictionary"),
+        ("basic_auth_users: [me]", "basic_auth_users", "should be a mapping"),
         ("rate_limit: {interval: soon, burst: 1}", "rate_limit.interval", "not a length of time"),
         ("rate_limit: {interval: 1s}", "rate_limit", "burst must be at least 1"),
         ("basic_auth_users: {a: b", "line 1", "not YAML"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from fss_toolbox.sizing.placement import Amounts, MovablePart, PlacedTarget, Placement, placed
 
@@ -143,38 +143,49 @@ def test_a_large_fleet_gets_an_answer_in_seconds() -> None:
     assert all(share <= 0.8 + 1e-6 for share in shares(answer).values())
 
 
-def fewest(sources: list[list[int]], rooms: list[int]) -> int | None:
-    """The fewest moves of clients from full mount targets to others with these rooms, by trying all."""
-    clients = [(source, size) for source, sizes in enumerate(sources) for size in sizes]
-    excess = [sum(sizes) - 80 for sizes in sources]
+def fewest_moves(loads: Sequence[Sequence[int]], room: int) -> int | None:
+    """The fewest moves of clients after which no mount target has more than `room`, by trying all. None if none suffice."""
+    clients = [(source, size) for source, sizes in enumerate(loads) for size in sizes]
     for count in range(len(clients) + 1):
         for chosen in combinations(clients, count):
-            gone = [sum(size for source, size in chosen if source == number) for number in range(len(sources))]
-            if all(out >= over for out, over in zip(gone, excess, strict=True)) and any(
-                all(
-                    sum(size for (_, size), to in zip(chosen, where, strict=True) if to == number) <= room
-                    for number, room in enumerate(rooms)
-                )
-                for where in product(range(len(rooms)), repeat=count)
-            ):
-                return count
+            for where in product(range(len(loads)), repeat=count):
+                after = [sum(sizes) for sizes in loads]
+                for (source, size), to in zip(chosen, where, strict=True):
+                    after[source] -= size
+                    after[to] += size
+                if max(after) <= room:
+                    return count
     return None
 
 
-@given(
-    st.lists(st.lists(st.integers(5, 40), min_size=1, max_size=4), min_size=1, max_size=2),
-    st.lists(st.integers(0, 60), min_size=1, max_size=2),
-)
-@example([[5, 5, 36, 40], [5, 36, 40]], [36])
-def test_no_placement_of_clients_has_fewer_moves(sources: list[list[int]], rooms: list[int]) -> None:
-    full = [
-        target(f"s{at}", [("f", f"{at}-{n}", size) for n, size in enumerate(own)]) for at, own in enumerate(sources)
+@given(st.lists(st.lists(st.integers(5, 60), max_size=3), min_size=1, max_size=3), st.integers(0, 1))
+@example([[41, 40], [30, 25, 20]], 0)  # the second takes 40 and gives 30 to nobody
+@example([[53, 32], [21, 47]], 0)  # the second takes 32 and gives 21 for it
+@example([[20], [36, 48], [19, 50, 31]], 0)  # 31 goes to the second, which is too full before
+def test_no_placement_of_clients_has_fewer_moves_or_new_mount_targets(loads: list[list[int]], most_new: int) -> None:
+    assume(sum(map(len, loads)) <= 6)  # so many moves are all tried
+    targets = [
+        target(f"t{at}", [("f", f"{at}-{n}", size) for n, size in enumerate(own)], exports={"/f": "f"})
+        for at, own in enumerate(loads)
     ]
-    free = [target(f"t{at}", exports={"/f": "f"}, fixed=80 - room) for at, room in enumerate(rooms)]
-    wanted = fewest([own for own in sources if sum(own) > 80], rooms) if all(sum(own) > 80 for own in sources) else None
-    answer = placed([*full, *free], STANDARD, 0, 0.8)
-    if wanted is not None:
-        assert len(answer.moves) <= wanted, "fewer where a mount target that gave load takes some"
-        assert not answer.stuck
-    for each in answer.targets:
-        assert each.name in answer.stuck or (each.share or 0.0) <= 0.8 + 1e-6
+    answer = placed(targets, STANDARD, most_new, 0.8)
+    wanted = next(
+        ((new, moves) for new in range(most_new + 1) if (moves := fewest_moves([*loads, *[[]] * new], 80)) is not None),
+        None,
+    )
+    assert answer.is_fewest
+    assert (None if answer.stuck else (sum(each.is_new for each in answer.targets), len(answer.moves))) == wanted
+
+
+@given(st.lists(st.lists(st.integers(5, 60), max_size=6), min_size=1, max_size=5), st.integers(0, 2))
+def test_after_the_moves_each_mount_target_is_below_the_bound_or_stuck(loads: list[list[int]], most_new: int) -> None:
+    parts = [[("f", f"{at}-{n}", float(size)) for n, size in enumerate(own)] for at, own in enumerate(loads)]
+    answer = placed([target(f"t{at}", own) for at, own in enumerate(parts)], STANDARD, most_new, 0.8)
+    after = {f"t{at}": float(sum(sizes)) for at, sizes in enumerate(loads)}
+    for move in answer.moves:
+        amount = move.part.amounts.iops or 0.0
+        after[move.source] -= amount
+        after[move.target] = after.get(move.target, 0.0) + amount
+    assert all(load <= 80 for name, load in after.items() if name not in answer.stuck)
+    assert after == {each.name: each.load.iops for each in answer.targets if each.name in after}
+    assert len({move.part.client for move in answer.moves}) == len(answer.moves)

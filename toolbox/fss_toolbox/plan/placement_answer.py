@@ -65,9 +65,9 @@ def _who(move: Move) -> str:
 
 def _share_row(fleet: FleetPlacement, each: PlacedTarget) -> Row:
     before = 0.0 if each.is_new else fleet.before.get(each.name)
-    fullest = max(range(len(RESOURCES)), key=lambda at: each.shares[at] or 0.0)
     unknown = [RESOURCES[at] for at, share in enumerate(each.shares) if share is None]
-    judged = f"{RESOURCES[fullest]}, {' and '.join(unknown)} not known" if unknown else RESOURCES[fullest]
+    fullest = RESOURCES[each.fullest]
+    judged = f"{fullest}, {' and '.join(unknown)} not known" if unknown else fullest
     return Row(
         (_name(fleet, each.name), printed.percent(before), printed.percent(each.share), judged), colour(each.share)
     )
@@ -86,7 +86,7 @@ def sentences(fleet: FleetPlacement) -> Iterator[str]:
     if placement.moves:
         yield "each mount target counts in its busiest five minutes of the week, so the shares are at most these"
     if not placement.is_fewest:
-        yield "fewer moves may be enough: the fleet is too large to try every placement"
+        yield "fewer moves or fewer new mount targets may be enough: the fleet is too large to try every placement"
     new = [each.name for each in placement.targets if each.is_new]
     if new:
         allowed = STANDARD.default_service_limit

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Place the clients of file systems on mount targets, so that every known ceiling stays at or below a target.
+"""Place the clients of file systems on mount targets, so that the share of every known ceiling stays at or below a bound.
 
-First as few new mount targets as possible, then as few moves. The search tries every placement with few moves, and a large
-fleet ends it early: then each move takes the largest part that fits, and the moves may be more than the fewest.
+First as few new mount targets as possible, then as few moves. The search tries every placement with few moves, also those in which
+a mount target takes a part and gives another one for it. A large fleet ends the search early: then each move takes the largest part
+that fits, and the moves may be more than the fewest.
 
 A part of a load adds to a mount target what it takes from another one. Each mount target counts in its own busiest five
 minutes, so the shares of a placement are at most these.
@@ -16,9 +17,7 @@ from typing import Final, NamedTuple
 from fss_exporter.model.limits import ROUNDING
 
 _MOST_TRIES: Final = 50_000  # pairs of a part and a mount target that one search looks at, about a second of a CPU
-
 _MOVES_TRIED: Final = 6  # moves up to which every placement is tried. More take too long
-
 _LEAST_SHARE: Final = 0.01  # of a part that is divided
 
 
@@ -72,6 +71,11 @@ class PlacedTarget:
         return max((share for share in self.shares if share is not None), default=None)
 
     @property
+    def fullest(self) -> int:
+        """Place of the fullest ceiling in `RESOURCES`."""
+        return max(range(len(RESOURCES)), key=lambda at: self.shares[at] or 0.0)
+
+    @property
     def shares(self) -> tuple[float | None, ...]:
         """Share of each ceiling. None if the load or the ceiling is not known."""
         return tuple(
@@ -119,12 +123,12 @@ class Placement:
 
     moves: tuple[Move, ...]
     targets: tuple[PlacedTarget, ...]  # after the moves
-    is_fewest: bool = True  # whether fewer moves are known not to be enough
+    is_fewest: bool = True  # whether neither fewer new mount targets nor fewer moves are enough
     stuck: Mapping[str, str] = field(default_factory=dict)  # why a mount target stays above, by name
 
 
-def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, target: float) -> Placement:
-    """Return the placement of all zones, with at most `most_new` mount targets with the ceilings `new`.
+def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, most_share: float) -> Placement:
+    """Return the placement of all zones up to `most_share` of each ceiling, with at most `most_new` mount targets with the ceilings `new`.
 
     Mount targets that no move brings down are in `stuck`, and the others are placed.
     """
@@ -132,7 +136,7 @@ def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, target:
     for zone in sorted({each.zone for each in targets}):
         own = tuple(each for each in targets if each.zone == zone)
         used = sum(each.is_new for each in whole.targets)
-        answer = _placed_in_zone(own, new, range(used + 1, most_new + 1), target)
+        answer = _placed_in_zone(own, new, range(used + 1, most_new + 1), most_share)
         whole = Placement(
             whole.moves + answer.moves,
             whole.targets + answer.targets,
@@ -142,97 +146,124 @@ def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, target:
     return whole
 
 
-def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range, target: float) -> Placement:
-    stuck = {each.name: reason for each in own if (reason := _why_stuck(each, target))}
+def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range, most_share: float) -> Placement:
+    stuck = {each.name: reason for each in own if (reason := _why_stuck(each, most_share))}
+    is_fewest = True
     while True:
-        full = [each for each in own if each.name not in stuck and (each.share or 0.0) > target]
-        most = sum(math.ceil((each.share or 0.0) / target) + 1 for each in full)
-        least = _least_new(full, [each for each in own if each not in full], new, target)
+        full = [each for each in own if each.name not in stuck and (each.share or 0.0) > most_share]
+        most = sum(math.ceil((each.share or 0.0) / most_share) + 1 for each in full)
+        least = _least_new(full, [each for each in own if each not in full], new, most_share)
         for count in range(least, min(most, len(numbers)) + 1):
             added = tuple(
                 PlacedTarget(f"new-{n}", own[0].zone, new, _NOTHING, {}, is_new=True) for n in numbers[:count]
             )
-            if answer := _Search(target, frozenset(stuck)).answer(own + added):
-                return replace(answer, stuck=stuck)
+            search = _Search(most_share, frozenset(stuck))
+            answer = search.answer(own + added)
+            is_fewest = is_fewest and search.is_whole
+            if answer:
+                return replace(answer, stuck=stuck, is_fewest=is_fewest)
         fullest = max(full, key=lambda each: each.share or 0.0)
         stuck[fullest.name] = "no mount target of its network and availability domain has room for its clients"
 
 
-def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new: Amounts, target: float) -> int:
+def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new: Amounts, most_share: float) -> int:
     """Return new mount targets below which the load has no room, however it is placed."""
     least = 0
     for resource in range(len(RESOURCES)):
         room = sum(
-            max(0.0, target * (each.ceilings[resource] or 0.0) - (each.load[resource] or 0.0))
+            max(0.0, most_share * (each.ceilings[resource] or 0.0) - (each.load[resource] or 0.0))
             for each in others
             if None not in each.shares
         )
         excess = sum(
-            (each.load[resource] or 0.0) - target * ceiling
+            (each.load[resource] or 0.0) - most_share * ceiling
             for each in full
-            if (ceiling := each.ceilings[resource]) is not None and (each.load[resource] or 0.0) > target * ceiling
+            if (ceiling := each.ceilings[resource]) is not None and (each.load[resource] or 0.0) > most_share * ceiling
         )
         if ceiling_of_new := new[resource]:
-            least = max(least, math.ceil((excess - room) / (target * ceiling_of_new) - ROUNDING))
+            least = max(least, math.ceil((excess - room) / (most_share * ceiling_of_new) - ROUNDING))
     return least
 
 
-def _why_stuck(each: PlacedTarget, target: float) -> str:
+def _why_stuck(each: PlacedTarget, most_share: float) -> str:
     """Return why no moves bring a mount target down. Empty if some can, or if it is not too full."""
-    if (each.share or 0.0) <= target * (1 + ROUNDING):
+    if (each.share or 0.0) <= most_share * (1 + ROUNDING):
         return ""
-    rest = each.load
-    for part in each.parts:
-        rest = rest.plus(part.amounts, -1.0)
-    fixed = replace(each, load=rest).share or 0.0
-    if fixed > target * (1 + ROUNDING):
+    fixed = _emptied(each).share or 0.0
+    if fixed > most_share * (1 + ROUNDING):
         return f"{fixed:.0%} of a ceiling is load whose file system is not known"
     return ""
 
 
-class _Search:
-    """One search. `stuck` are the mount targets that may stay above the target."""
+def _emptied(each: PlacedTarget) -> PlacedTarget:
+    """Return the mount target without the load that can move."""
+    rest = each.load
+    for part in each.parts:
+        rest = rest.plus(part.amounts, -1.0)
+    return replace(each, load=rest)
 
-    def __init__(self, target: float, stuck: frozenset[str]) -> None:
-        self._target = target * (1 + ROUNDING)
+
+class _Search:
+    """One search. `stuck` are the mount targets that may stay above the bound.
+
+    Attributes:
+        is_whole: whether every placement with fewer moves than the answer was tried.
+    """
+
+    def __init__(self, most_share: float, stuck: frozenset[str]) -> None:
+        self._most_share = most_share * (1 + ROUNDING)
         self._stuck = stuck
         self._tries = 0
+        self._needs_more = False  # whether more moves than allowed could have been enough
+        self.is_whole = True
 
     def answer(self, targets: tuple[PlacedTarget, ...]) -> Placement | None:
         """Return the placement with the fewest moves, or one with few where the search is too long. None without any."""
-        least = self._least_moves(targets)
-        if least == math.inf:
+        if self._least_moves(targets) == math.inf:
             return None
-        straight = self._straight(targets)
-        if straight and len(straight[0]) == least:
-            return Placement(*straight)
-        # A divided part moves to several mount targets.
-        most = len(straight[0]) - 1 if straight else sum(len(each.parts) for each in targets) + len(targets)
-        self._tries = 0
-        for moves in range(int(least), min(most, _MOVES_TRIED) + 1):
-            found = self._moved(targets, moves)
-            if found is not None:
-                return Placement(*found)
-        is_whole = most <= _MOVES_TRIED and self._tries <= _MOST_TRIES
-        return Placement(*straight, is_fewest=is_whole) if straight else None
+        best = self._straight(targets)
+        for may_swap in (False, True):
+            best = self._with_fewer_moves(targets, best, may_swap=may_swap) or best
+        return best
 
-    def _moved(
-        self, targets: tuple[PlacedTarget, ...], left: int
-    ) -> tuple[tuple[Move, ...], tuple[PlacedTarget, ...]] | None:
-        """Return at most `left` moves and the mount targets after them. None if these do not suffice."""
-        full = self._fullest(targets)
-        if full is None:
-            return (), targets
-        if self._least_moves(targets) > left or self._tries > _MOST_TRIES:
-            return None
-        for move in self._candidates(full, targets):
-            found = self._moved(_after(targets, move), left - 1)
+    def _with_fewer_moves(
+        self, targets: tuple[PlacedTarget, ...], best: Placement | None, *, may_swap: bool
+    ) -> Placement | None:
+        """Return the placement with the fewest moves, if these are fewer than those of the best one. None without any."""
+        self._tries = 0
+        least = int(self._least_moves(targets))
+        for moves in range(least, len(best.moves) if best else _MOVES_TRIED + 2):
+            if moves > _MOVES_TRIED or self._tries > _MOST_TRIES:
+                self.is_whole = False
+                return None
+            self._needs_more = False
+            found = self._moved(targets, moves, may_swap=may_swap)
             if found is not None:
-                return (move, *found[0]), found[1]
+                return found
+            if not self._needs_more:
+                break
+        self.is_whole = self._tries <= _MOST_TRIES
         return None
 
-    def _straight(self, targets: tuple[PlacedTarget, ...]) -> tuple[tuple[Move, ...], tuple[PlacedTarget, ...]] | None:
-        """Return the moves of which each is the best of its moment."""
+    def _moved(self, targets: tuple[PlacedTarget, ...], left: int, *, may_swap: bool) -> Placement | None:
+        """Return a placement with at most `left` moves. None if these do not suffice."""
+        full = self._fullest(targets)
+        if full is None:
+            return Placement((), targets)
+        least = self._least_moves(targets)
+        if least > left:
+            self._needs_more = self._needs_more or least < math.inf
+            return None
+        if self._tries > _MOST_TRIES:
+            return None
+        for move in self._candidates(full, targets, may_swap=may_swap):
+            found = self._moved(_after(targets, move), left - 1, may_swap=may_swap)
+            if found is not None:
+                return Placement((move, *found.moves), found.targets)
+        return None
+
+    def _straight(self, targets: tuple[PlacedTarget, ...]) -> Placement | None:
+        """Return the moves of which each is the best of its moment. None if these do not suffice."""
         moves: list[Move] = []
         while full := self._fullest(targets):
             move = next(iter(self._candidates(full, targets)), None)
@@ -240,14 +271,14 @@ class _Search:
                 return None
             moves.append(move)
             targets = _after(targets, move)
-        return tuple(moves), targets
+        return Placement(tuple(moves), targets)
 
     def _fullest(self, targets: Sequence[PlacedTarget]) -> PlacedTarget | None:
         over = [each for each in targets if self._is_over(each)]
         return max(over, key=lambda each: each.share or 0.0, default=None)
 
     def _is_over(self, each: PlacedTarget) -> bool:
-        return each.name not in self._stuck and (each.share or 0.0) > self._target
+        return each.name not in self._stuck and (each.share or 0.0) > self._most_share
 
     def _least_moves(self, targets: Sequence[PlacedTarget]) -> float:
         """Return moves below which no placement is possible: the largest parts of each too full mount target."""
@@ -267,11 +298,13 @@ class _Search:
 
     def _excess(self, full: PlacedTarget, resource: int) -> float:
         load, ceiling = full.load[resource], full.ceilings[resource]
-        return 0.0 if load is None or ceiling is None else load - self._target * ceiling
+        return 0.0 if load is None or ceiling is None else load - self._most_share * ceiling
 
-    def _candidates(self, full: PlacedTarget, targets: Sequence[PlacedTarget]) -> Iterator[Move]:
-        """Yield moves off a mount target: first those that suffice alone, then those of the largest part."""
-        resource = max(range(len(RESOURCES)), key=lambda at: full.shares[at] or 0.0)
+    def _candidates(
+        self, full: PlacedTarget, targets: Sequence[PlacedTarget], *, may_swap: bool = False
+    ) -> Iterator[Move]:
+        """Yield moves off a mount target: first those that suffice alone, then those of the largest part, then swaps."""
+        resource = full.fullest
         excess = self._excess(full, resource)
         takers = [other for other in self._takers(targets) if other.name != full.name]
 
@@ -290,6 +323,9 @@ class _Search:
         yield from sorted(others, key=amount, reverse=True)
         for part in by_amount[len(large) :]:
             yield from sorted(self._moves(part, full, takers, resource), key=lambda move: move.needs_export)
+        if may_swap:
+            for part in by_amount:
+                yield from self._swaps(part, full, targets, resource)
 
     def _takers(self, targets: Sequence[PlacedTarget]) -> Iterator[PlacedTarget]:
         """Yield the mount targets that can take load, the emptiest first. Of empty new ones, which are alike, the first."""
@@ -303,27 +339,39 @@ class _Search:
     def _moves(
         self, part: MovablePart, full: PlacedTarget, takers: Sequence[PlacedTarget], resource: int
     ) -> Iterator[Move]:
+        """Yield the moves of a part to each mount target that has room for it, or for a share of it if it can be divided."""
+        amount = part.amounts[resource] or 0.0
         for other in takers:
             self._tries += 1
-            if move := self._move(part, full, other, resource):
-                yield move
+            room = self._room(part, other)
+            if amount and room >= (1.0 if part.client else _LEAST_SHARE):
+                share = 1.0 if part.client else self._divided(full, other, resource, amount, room)
+                yield from _to(part, share * part.remaining, full, other)
 
-    def _move(self, part: MovablePart, full: PlacedTarget, other: PlacedTarget, resource: int) -> Move | None:
-        amount, room = part.amounts[resource] or 0.0, min(self._rooms(part, other), default=0.0)
-        if not amount or room < (1.0 if part.client else _LEAST_SHARE):
-            return None
-        present = other.path_of(part.file_system)
-        path = present or other.free_path(full.path_of(part.file_system) or "/")
-        if path is None:
-            return None
-        share = 1.0 if part.client else self._divided(full, other, resource, amount, room)
-        share = part.remaining * share
-        return Move(part, share, full.name, other.name, path, needs_export=present is None)
+    def _swaps(
+        self, part: MovablePart, full: PlacedTarget, targets: Sequence[PlacedTarget], resource: int
+    ) -> Iterator[Move]:
+        """Yield the moves of a client to mount targets that have room only after they give parts of their own."""
+        if not part.client or not part.amounts[resource]:
+            return
+        for other in targets:
+            self._tries += 1
+            may_give = other.parts and other.name not in {full.name, *self._stuck}
+            if (
+                may_give
+                and None not in other.shares
+                and self._room(part, other) < 1 <= self._room(part, _emptied(other))
+            ):
+                yield from _to(part, 1.0, full, other)
 
-    def _rooms(self, part: MovablePart, other: PlacedTarget) -> Iterator[float]:
-        for amount, load, ceiling in zip(part.amounts, other.load, other.ceilings, strict=True):
-            if amount and load is not None and ceiling is not None:
-                yield (self._target * ceiling - load) / amount
+    def _room(self, part: MovablePart, other: PlacedTarget) -> float:
+        """Return how often a part fits into what a mount target has left."""
+        rooms = (
+            (self._most_share * ceiling - load) / amount
+            for amount, load, ceiling in zip(part.amounts, other.load, other.ceilings, strict=True)
+            if amount and load is not None and ceiling is not None
+        )
+        return min(rooms, default=0.0)
 
     def _divided(self, full: PlacedTarget, other: PlacedTarget, resource: int, amount: float, room: float) -> float:
         """Return the share of a part that makes both mount targets equally full, in whole per cent, within the room."""
@@ -332,6 +380,14 @@ class _Search:
         even = (load * other_ceiling - also * ceiling) / (ceiling + other_ceiling) / amount
         wanted = max(even, self._excess(full, resource) / amount)
         return min(1.0, math.ceil(wanted * 100) / 100, max(_LEAST_SHARE, math.floor(room * 100) / 100))
+
+
+def _to(part: MovablePart, share: float, full: PlacedTarget, other: PlacedTarget) -> Iterator[Move]:
+    """Yield the move of a share of a part. Nothing if its file system can have no export there."""
+    present = other.path_of(part.file_system)
+    path = present or other.free_path(full.path_of(part.file_system) or "/")
+    if path is not None:
+        yield Move(part, share, full.name, other.name, path, needs_export=present is None)
 
 
 def _after(targets: Sequence[PlacedTarget], move: Move) -> tuple[PlacedTarget, ...]:

@@ -84,6 +84,7 @@ class Scrapes:
 
     interval_s: int
     before: int  # minutes before the incident starts
+    begin: int = EPOCH  # epoch seconds of the first scrape
     series: dict[str, list[float | None]] = field(default_factory=dict)
     taken: int = 0
     rarely: set[str] = field(default_factory=set)  # targets whose series have gaps between two scrapes, and do not end
@@ -116,7 +117,7 @@ class Scrapes:
 
     def inputs(self) -> list[dict[str, str]]:
         """The series in the form of promtool. A series that ends is stale, as Prometheus marks it."""
-        first = EPOCH // self.interval_s
+        first = self.begin // self.interval_s
         rarely = tuple(f"{target}}}" for target in self.rarely)
         return [
             {"series": name, "values": f"_x{first} {self._written(values, '_' if name.endswith(rarely) else 'stale')}"}
@@ -242,9 +243,15 @@ class _Poller:
 
 def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
     """Run a site with the faults of an incident, and return all that Prometheus scrapes."""
-    start = EPOCH + site.before * 60
-    clock = Clock(float(EPOCH))
     scrapes = Scrapes(site.scraped, site.before)
+    scrape_into(scrapes, site, of_incident)
+    return scrapes
+
+
+def scrape_into(scrapes: Scrapes, site: Site, of_incident: Sequence[faults.Fault]) -> None:
+    """Run a site with the faults of an incident, and add what Prometheus scrapes from the begin of the scrapes on."""
+    start = scrapes.begin + site.before * 60
+    clock = Clock(float(scrapes.begin))
     regions = InMemoryRegions()
     with ExitStack() as undo:
         undo.enter_context(patch("fss_exporter.oci.client.session.read_environment_once", regions.connect))
@@ -252,7 +259,7 @@ def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
         hosts = _hosts(site, of_incident, clock, undo)
         pollers = _pollers(site, of_incident, clock, start, regions, undo)
         for second in range(0, (site.before + site.minutes) * 60 + 1, TICK_S // 2):
-            clock.now = float(EPOCH + second)
+            clock.now = float(scrapes.begin + second)
             minute = second / 60 - site.before
             if second % TICK_S == 0:
                 for host in hosts:
@@ -263,7 +270,6 @@ def scraped(site: Site, of_incident: Sequence[faults.Fault]) -> Scrapes:
                     poller.poll(minute)
             if second % site.scraped == 0:
                 _scrape([*hosts, *(poller for _, poller in pollers)], minute, scrapes)
-    return scrapes
 
 
 def _scrape(exporters: Sequence[Host | _Poller], minute: float, scrapes: Scrapes) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from prometheus_client.parser import text_string_to_metric_families
 from tests.clock import NOON
@@ -146,10 +147,15 @@ def _one(words: Mapping[str, str]) -> str:
 def page_of_client(name: str) -> str:
     """The status page of the first client in a situation, as HTML."""
     (situation,) = (situation for situation in SITUATIONS if situation.name == name)
-    before, now = _last_answers("client", scraped(situation.site, situation.faults))
-    assert before is not None
-    assert now is not None
-    return _html(before, now, situation.site.scraped)
+    page = status_page_of("client", scraped(situation.site, situation.faults))
+    assert page is not None
+    return page
+
+
+def status_page_of(who: Literal["poller", "client"], scrapes: Scrapes) -> str | None:
+    """The last status page of the poller or of the first client, as HTML. None if nobody answers."""
+    before, now = _last_answers(who, scrapes)
+    return None if before is None or now is None else _html(before, now, scrapes.interval_s)
 
 
 def _last_answers(who: str, scrapes: Scrapes) -> tuple[str | None, str | None]:

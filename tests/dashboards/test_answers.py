@@ -840,6 +840,37 @@ def test_the_subject_of_an_alert_is_what_people_call_it(tmp_path: Path, labels: 
     ask(tmp_path, series, [(f"count by (subject) ({expr})", [(f'{{subject="{subject}"}}', 1)])])
 
 
+def test_an_alert_about_five_parts_of_one_job_is_one_row_with_its_first_minute(tmp_path: Path) -> None:
+    since, subject, state = _expressions(_panel("fleet", "Firing alerts"))
+    (warnings,) = _expressions(_panel("fleet", "Warnings"))
+    series = {"fss_agents:count": "1x20"}
+    for at in range(5):
+        labels = f'alertname="FssCoverageIncomplete", job="fss", severity="warning", part="{at}"'
+        series |= {
+            f'ALERTS{{{labels}, alertstate="firing"}}': "1x20",
+            f"ALERTS_FOR_STATE{{{labels}}}": f"{60 * at}x20",
+        }
+
+    rows = [(f"sum({since})", [("{}", 20 * 60)]), (f"count({subject})", [("{}", 1)]), (state, [])]
+    ask(tmp_path, series, [*rows, (f"sum({warnings})", [("{}", 1)])])
+
+
+@pytest.mark.parametrize(("iops", "rows"), [(0, []), (5, [("{}", 1)])])
+def test_a_mount_target_without_load_has_no_top_operation(tmp_path: Path, iops: int, rows: list[Any]) -> None:
+    (operation,) = (
+        expr
+        for expr in _expressions(_panel("fleet", "Mount targets: how close, who, what now"))
+        if "_operation:" in expr
+    )
+    place = 'network="r", address="10.0.0.1"'
+    series = {
+        f'address:fss_mount_target:join{{{place}, {_OF_NAMED}, mount_target="mt-home"}}': "1x20",
+        f'address_operation:fss_client_estimated_iops:rate5m{{{place}, operation="ACCESS"}}': f"{iops}x20",
+    }
+
+    ask(tmp_path, series, [(f"count({operation})", rows)])
+
+
 @pytest.mark.parametrize(
     ("labels", "state"),
     [

@@ -40,12 +40,15 @@ _WAYS = (
     ("fss-exporter;-;-", "Fss.*"),
 )
 
+# What tells apart rows of one alert about one subject, which say the same to a person. With one row each the cause is not among the first.
+WHAT_OF_IT = "collector, part"
+
 _TO_RUNBOOK = "http://${runbook}/runbook#${__data.fields.alertname}"
 
 
 def _firing(selectors: tuple[str, ...]) -> str:
     firing = " or ".join(f'ALERTS{{{selector}, alertstate="firing"}}' for selector in selectors)
-    return f"({firing})" if len(selectors) > 1 else firing
+    return f"max without ({WHAT_OF_IT}) ({firing})"
 
 
 def _joined(expr: str, into: str, labels: Sequence[str]) -> str:
@@ -76,7 +79,7 @@ def with_subject(*selectors: str, names_of: str = "6h") -> str:
 def _since(selectors: tuple[str, ...]) -> str:
     """Seconds since an alert became active, of those that fire, with the dashboard of its subject."""
     active = " or ".join(f"ALERTS_FOR_STATE{{{selector}}}" for selector in selectors)
-    expr = f"time() - ({active}) and ignoring (alertstate) {_firing(selectors)}"
+    expr = f"time() - min without ({WHAT_OF_IT}) ({active}) and ignoring (alertstate) {_firing(selectors)}"
     expr = _joined(expr, "way", _ABOUT)
     for way, labels in _WAYS:
         expr = f'label_replace({expr}, "way", "{way}", "way", "{labels}")'

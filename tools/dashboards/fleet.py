@@ -1,6 +1,6 @@
 """fleet.json: which mount target, which ceiling, since when, which alert."""
 
-from tools.dashboards.alerts import firing_alerts
+from tools.dashboards.alerts import WHAT_OF_IT, firing_alerts
 from tools.dashboards.fleet_rows import ADDRESSES, AT_LEAST, FULLEST, LAST, MOUNT_TARGETS, STATED, by_address, each
 from tools.dashboards.fleet_services import SERVICES
 from tools.dashboards.frame import Section, dashboard, of_inventory
@@ -45,7 +45,7 @@ _ALERTS = 'alertname=~"Fss.+", severity=~"critical|warning", tenancy=~"$tenancy|
 
 def _firing(severity: str) -> str:
     alerts = f'ALERTS{{alertname=~"Fss.+", alertstate="firing", severity="{severity}", tenancy=~"$tenancy|", region=~"$region|"}}'
-    return counted(alerts, "fss_agents:count")  # a series wherever the rules run
+    return counted(f"group without ({WHAT_OF_IT}) ({alerts})", "fss_agents:count")  # a series wherever the rules run
 
 
 _FRESH = "mount_target:fss_utilisation:ratio"

@@ -142,7 +142,7 @@ MOUNT_TARGETS = table(
     Query(each(covered_before()), "covered"),
     Query(_TOP_CLIENT, "info"),
     Query(_NO_CLIENT, "info"),
-    Query(_first(_TOP_OPERATIONS, "operation"), "info"),
+    Query(f"{_first(_TOP_OPERATIONS, 'operation')} > 0", "info"),
     Query(each("mount_target:fss_mount_targets_needed:count"), "needed"),
     columns={
         "mount_target": Column("Mount target", url=TO_DASHBOARD, least=100),

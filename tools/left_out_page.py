@@ -17,7 +17,7 @@ def page() -> str:
         "something out has a metric and a word of `fss-exporter doctor`. It has an alert, or a reason for none. `make metrics` writes this page from",
         "[left_out.toml](../toolbox/fss_toolbox/doctor/left_out.toml), and a test plays each row until it bites.",
     ]
-    for of in ("poller", "agent"):
+    for of in ("poller", "agent", "both"):
         lines += [
             "",
             f"## {of.capitalize()}",

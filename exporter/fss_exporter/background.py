@@ -47,6 +47,8 @@ class Heartbeat:
     errors: int = 0  # rounds with an unexpected error since the start
     duration_seconds: float = 0.0  # time that the last finished round took
     is_off: bool = False  # whether the settings switch the work of the loop off, so that nothing succeeds or fails
+    # seconds by which the interval is longer than asked, because the rounds take much CPU. None for a loop without such a limit
+    slowed_seconds: float | None = None
 
     def is_stalled(self, now: float) -> bool:
         """Whether the loop has missed ten intervals at `now` (monotonic seconds)."""
@@ -106,6 +108,7 @@ class Worker:
         clock: monotonic seconds.
         wall_clock: Unix seconds.
         is_on: whether the settings ask for the work. Rounds without it do nothing, and are no success.
+        slowed: returns the seconds by which the interval is longer than asked. None if the interval has no limit of CPU.
     """
 
     def __init__(
@@ -118,17 +121,21 @@ class Worker:
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
         is_on: Callable[[], bool] = lambda: True,
+        slowed: Callable[[], float] | None = None,
     ) -> None:
         self.collector = collector = f"{collector}/{of}" if of else collector
         self._run_round = run_round
         self._interval = interval
         self._is_on = is_on
+        self._slowed = slowed
         self._is_stopping = False
         self._woken = Event()
         self._clock = clock
         self._wall_clock = wall_clock
         self._log_once = LogOnce(_log, clock=clock)
-        self._heartbeat = Heartbeat(collector, interval(), clock(), is_off=not is_on())
+        self._heartbeat = Heartbeat(
+            collector, interval(), clock(), is_off=not is_on(), slowed_seconds=None if slowed is None else slowed()
+        )
         self._thread = threading.Thread(target=self._loop, name=f"fss-{collector}", daemon=True)
 
     @property
@@ -199,6 +206,7 @@ class Worker:
             success=success,
             duration_seconds=now - began,
             is_off=False,
+            slowed_seconds=None if self._slowed is None else self._slowed(),
         )
 
     def _loop(self) -> None:

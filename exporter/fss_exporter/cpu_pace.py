@@ -33,3 +33,8 @@ class CpuPace:
         if len(self._cpu_s) < _COUNTED_ROUNDS:
             return self._interval_s
         return max(self._interval_s, sorted(self._cpu_s)[_COUNTED_ROUNDS // 2] / self._largest_share)
+
+    @property
+    def slowed_s(self) -> float:
+        """The seconds by which the interval is longer than asked. 0 if the rounds take less than their share."""
+        return self.interval_s - self._interval_s

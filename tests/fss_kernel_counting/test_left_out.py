@@ -17,7 +17,11 @@ from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.collector import Answer
 from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.nfs.records import MOST_OPERATIONS
+from fss_exporter.nfs.superblocks import NO_READING, Reading
+from fss_exporter.nfs.ticker import Ticker
 from fss_exporter.samples import Samples
+from fss_exporter.web.collecting import Collectors
 from fss_kernel_counting.processes.process_reader import ProcessReader
 from fss_kernel_counting.tracefs import OF_AGENT
 from fss_toolbox.doctor.findings import texts
@@ -40,12 +44,16 @@ class Agent:
         self.mount()
         self.start(**flags)
 
-    def mount(self, address: str = ADDRESS, damage: Callable[[str], str] = str, pid: str = "1") -> None:
+    def mount(
+        self, address: str = ADDRESS, damage: Callable[[str], str] = str, pid: str = "1", fstype: str = "nfs"
+    ) -> None:
         """Mount two exports of a server."""
         names = [(f"{address}:/{name}", f"/mnt/{name}") for name in "ab"]
-        stats = "".join(mountstats({"READ": 5}, device=device, mount_point=place) for device, place in names)
+        stats = "".join(
+            mountstats({"READ": 5}, device=device, mount_point=place, fstype=fstype) for device, place in names
+        )
         info = "".join(
-            mountinfo(superblock=f"0:{number}", device=device, mount_point=place, address=address)
+            mountinfo(superblock=f"0:{number}", device=device, mount_point=place, address=address, fstype=fstype)
             for number, (device, place) in enumerate(names, start=40)
         )
         write_procfs(self.procfs, damage(stats), info, pid=pid)
@@ -98,6 +106,58 @@ def broken_record(folder: Path) -> Played:
             agent.look()
 
     return agent.look, damage
+
+
+def many_operations(folder: Path) -> Played:
+    agent = Agent(folder)
+    further = "".join(f"\tFURTHER_{number}: 0 0 0 0 0 0 0 0 0\n" for number in range(MOST_OPERATIONS))
+
+    def grow() -> None:
+        agent.mount(damage=lambda text: text.replace("per-op statistics\n", f"per-op statistics\n{further}", 1))
+        for _ in range(4):
+            agent.look()
+
+    return agent.look, grow
+
+
+def slowed_loop(_: Path) -> Played:
+    cpu = [0.0, 0.0]  # seconds so far, and of each tick
+
+    def read() -> Reading:
+        cpu[0] += cpu[1]
+        return NO_READING
+
+    ticker = Ticker(read, 1.0, cpu_clock=lambda: cpu[0])
+
+    def look() -> Iterable[Metric]:
+        ticker.tick()
+        return Collectors({}, [ticker.loop]).collect()
+
+    def slow_down() -> None:
+        cpu[1] = 0.1
+        look()
+
+    return look, slow_down
+
+
+def unknown_network(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.start(network=None)
+
+
+def unknown_service(folder: Path) -> Played:
+    agent = Agent(folder)
+    return agent.look, lambda: agent.mount(fstype="nfs4")
+
+
+def invisible_calls(_: Path) -> Played:
+    host = Host(Mount(40), Mount(41, visible=False))
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.costs.families(Answer(addresses={ADDRESS}))
+
+    return look, lambda: host.call(41, "WRITE", 65_536)
 
 
 def unresolved_forwarder(folder: Path) -> Played:
@@ -166,12 +226,17 @@ PLAYS: dict[str, Callable[[Path], Played]] = {
     "own-mounts": own_mounts,
     "unread-mounts": unread_mounts,
     "broken-record": broken_record,
+    "many-operations": many_operations,
+    "slowed-loop": slowed_loop,
+    "unknown-network": unknown_network,
+    "unknown-service": unknown_service,
     "unresolved-forwarder": unresolved_forwarder,
     "p99-latency": p99_latency,
     "no-sizes": no_sizes,
     "failed-sizes": failed_sizes,
     "failed-durations": failed_durations,
     "process-part": process_part,
+    "invisible-calls": invisible_calls,
 }
 
 
@@ -186,6 +251,10 @@ ALERTS: dict[str, tuple[Callable[[Samples], bool], tuple[str, ...]]] = {
     "FssNfsRecordsSkipped": (
         lambda samples: any(count > 3 for count in samples.by("fss_nfs_records_skipped_total", "reason").values()),
         ("fss_nfs_records_skipped_total",),
+    ),
+    "FssNetworkUnknown": (
+        lambda samples: ("unknown",) in samples.by("fss_client_address_requests_total", "network"),
+        ("address:fss_clients:count",),
     ),
 }
 

@@ -27,6 +27,7 @@ from fss_exporter.web.collecting import Collectors, Source, Turns
 from fss_exporter.web.documents import Documents
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response
+from fss_exporter.web.refusals import Refusals
 from fss_exporter.web.scrapes import Scrapes
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def serve(
         protection = WebConfigReload(flags.web_config_file)
         components = (_watching(protection), *components)
     reload = Reloading([component.reload for component in components])
-    application = _application(components, reload, flags.telemetry_path)
+    refusals = Refusals()
+    application = _application(components, reload, refusals, flags.telemetry_path)
     if protection:
         application = protection.guard(application, open_paths=OPEN_PATHS)
     with ExitStack() as undo:
@@ -131,7 +133,7 @@ def serve(
         )
         tls = protection.tls if protection else no_tls
         urls = [url_of(bound, tls=tls() is not None) + flags.telemetry_path for bound in sockets]
-        server = HttpServer(sockets, application, tls=tls)
+        server = HttpServer(sockets, application, tls=tls, refusals=refusals)
         started: list[Component] = []
         undo.callback(_stop, started)
         for component in components:
@@ -166,12 +168,13 @@ def _watching(protection: "WebConfigReload") -> Component:
     return Component(loop.collector, None, start=loop.start, stop=loop.stop, loops=(loop,), reload=protection.reload)
 
 
-def registry_of(components: Sequence[Component], reload: Reloading) -> CollectorRegistry:
-    """Return the registry of a scrape: what the components collect, and this process."""
+def registry_of(components: Sequence[Component], reload: Reloading, refusals: Refusals) -> CollectorRegistry:
+    """Return the registry of a scrape: what the components collect, this process, and what its web server refuses."""
     registry = CollectorRegistry(support_collectors_without_names=True)  # a scrape with `name[]` asks all
     registry.register(_collectors({component.name: component.source for component in components}, components, reload))
     for collector in (
         PROCESS_COLLECTOR,
+        refusals,
         *(collector for component in components for collector in component.further_collectors),
     ):
         registry.register(collector)
@@ -184,7 +187,9 @@ def _collectors(sources: Mapping[str, Source | None], components: Sequence[Compo
     return Collectors(present, loops, last_reload=lambda: reload.is_successful)
 
 
-def _application(components: Sequence[Component], reload: Reloading, telemetry_path: str) -> Application:
+def _application(
+    components: Sequence[Component], reload: Reloading, refusals: Refusals, telemetry_path: str
+) -> Application:
     loops = [loop for component in components for loop in component.loops]
     turns = Turns()
     documents = Documents()
@@ -193,7 +198,7 @@ def _application(components: Sequence[Component], reload: Reloading, telemetry_p
     )
     return build(
         telemetry_path=telemetry_path,
-        scrapes=Scrapes(registry_of(components, reload), turns),
+        scrapes=Scrapes(registry_of(components, reload, refusals), turns),
         page=_page(lambda: turns.collect(of_page), telemetry_path),
         documents=dict.fromkeys(documents.paths, documents.response),
         waiting_for=lambda: tuple(missing for component in components if (missing := component.waits_for())),

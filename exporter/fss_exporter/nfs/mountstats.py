@@ -8,7 +8,6 @@ damaged record costs only the record, and the parser keeps the reason.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import islice
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
@@ -121,7 +120,9 @@ def _record(device: str, text: str) -> NfsRecord:
             transports.append(_transport(value.split()))
         else:
             fields.setdefault(name, value)
-    operations = _whole_table(table) or dict(islice(_operations(table), MOST_OPERATIONS))
+    operations = _whole_table(table) or dict(_operations(table))
+    if len(operations) > MOST_OPERATIONS:
+        raise RecordError("too_many_operations", f"{device} has {len(operations)} operations")
     if not {READ, WRITE} <= operations.keys():
         raise RecordError("truncated", f"{device} has no per-op statistics of READ and WRITE")
     events = _numbers("events", fields.get("events", ""))

@@ -69,7 +69,12 @@ class Ticker:
         self._log_once = LogOnce(_LOG)
         self._first_round = threading.Event()
         self.loop = Worker(
-            "nfs", self._round, interval=lambda: self.wanted_interval_s, clock=clock, wall_clock=wall_clock
+            "nfs",
+            self._round,
+            interval=lambda: self.wanted_interval_s,
+            clock=clock,
+            wall_clock=wall_clock,
+            slowed=lambda: self._pace.slowed_s,
         )
 
     def start(self) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import FssError, SourceError
-from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.messages import Application, Request, Response, refusal, text
 from fss_exporter.web.one_at_a_time import OneAtATime, TooLong
 
 _LOG = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Router:
         try:
             return route.handler(request)
         except TooLong:
-            return text(503, "this takes too long. Ask again", ("Retry-After", "1"))
+            return refusal("this takes too long. Ask again")
 
 
 def build(

@@ -153,3 +153,6 @@ def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Metric]:
     times = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
     last = ((labels, timestamp) for labels, timestamp in times if timestamp is not None)
     yield family("fss_collector_last_success_timestamp_seconds", last)
+    slowed = [((beat.collector,), beat.slowed_seconds) for beat in beats if beat.slowed_seconds is not None]
+    if slowed:
+        yield family("fss_collector_slowed_seconds", slowed)

@@ -23,6 +23,7 @@ import h11
 from fss_exporter.background import Event
 from fss_exporter.log_once import LogOnce
 from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.refusals import Refusals
 
 if TYPE_CHECKING:
     import ssl
@@ -74,7 +75,15 @@ def no_tls() -> "ServerTls | None":
 
 
 class HttpServer:
-    """Serve an application on sockets that listen. `tls` returns the TLS of a new connection, None for plain HTTP."""
+    """Serve an application on sockets that listen.
+
+    Args:
+        sockets: where to listen.
+        application: answers requests.
+        tls: returns the TLS of a new connection, None for plain HTTP.
+        limits: limits on the clients.
+        refusals: counts the clients that meet a limit.
+    """
 
     def __init__(
         self,
@@ -83,12 +92,14 @@ class HttpServer:
         *,
         tls: Callable[[], "ServerTls | None"] = no_tls,
         limits: ServerLimits | None = None,
+        refusals: Refusals | None = None,
     ) -> None:
+        self.refusals = refusals or Refusals()
         self.limits = limits or ServerLimits().within_descriptors()
         self.application = application
         self.tls = tls
         self.log_once = LogOnce(_LOG)
-        self.connections = _Connections(self.limits, self.log_once)
+        self.connections = _Connections(self.limits, self.log_once, self.refusals)
         self._sockets = sockets
 
     def run(self, stop: Event) -> None:
@@ -119,6 +130,7 @@ class HttpServer:
         except (BlockingIOError, ConnectionError):
             return
         except OSError as error:  # the process has no further descriptor or no memory
+            self.refusals.add()
             self.log_once.failed("accept", f"a connection cannot be accepted: {error}")
             self.connections.close_longest_wait()
             time.sleep(0.01)  # the kernel keeps the connection, and poll would return at once
@@ -128,15 +140,17 @@ class HttpServer:
         try:
             _thread.start_new_thread(connection.serve, ())  # `Thread.start` would wait until the thread runs
         except RuntimeError as error:  # the system allows no further thread
+            self.refusals.add()
             self.log_once.failed("thread", f"a connection has no thread: {error}")
             connection.end()
             self.connections.close_longest_wait()
 
 
 class _Connections:
-    def __init__(self, limits: ServerLimits, log_once: LogOnce) -> None:
+    def __init__(self, limits: ServerLimits, log_once: LogOnce, refusals: Refusals) -> None:
         self._limits = limits
         self._log_once = log_once
+        self._refusals = refusals
         self._lock = threading.Lock()
         # Both are in the order in which the connections began to wait for their clients. A sending one is in both.
         self._waiting: dict[_Connection, None] = {}
@@ -154,6 +168,7 @@ class _Connections:
             if len(self._open) > self._limits.connections:
                 # Without one that waits for its client all prepare an answer, and the new one must go.
                 loser = next(iter(self._waiting), connection)
+                self._refusals.add()
                 self._log_once.failed(
                     "crowded", f"too many connections: closing one of {loser.client}, which waits longest"
                 )
@@ -195,6 +210,7 @@ class _Connections:
             while self._is_too_much():
                 # Of the largest, the first is the one that takes its body for the longest time.
                 largest = max(self._sending, key=lambda sender: len(self._sending[sender]))
+                self._refusals.add()
                 self._log_once.failed("unsent", f"{largest.client} does not take its response: closing the connection")
                 self._close(largest)
         try:
@@ -362,6 +378,8 @@ class _Connection:
                 kind, message = f"application {type(error).__name__}", f"{request.method} {request.path} failed"
                 self._server.log_once.failed(kind, message, level=logging.ERROR, error=error)
                 response = text(500, "internal error. The exporter's log says more")
+        if response.is_refusal:
+            self._server.refusals.add()
         self._send(response, is_head=request.method == "HEAD")
 
     def _send(self, response: Response, *, is_head: bool) -> None:

@@ -2,7 +2,7 @@
 """A request and a response between server and application."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
@@ -27,6 +27,7 @@ class Response:
     body: bytes
     content_type: str = TEXT
     headers: tuple[tuple[str, str], ...] = ()
+    is_refusal: bool = False  # whether too many requests wait, so that this one has no answer
 
 
 Application = Callable[[Request], Response]  # called in the thread of the connection. Several threads call at a time
@@ -35,3 +36,8 @@ Application = Callable[[Request], Response]  # called in the thread of the conne
 def text(status: int, message: str, *headers: tuple[str, str]) -> Response:
     """Return a response of one line with a newline."""
     return Response(status, f"{message}\n".encode(), headers=headers)
+
+
+def refusal(message: str) -> Response:
+    """Return the response to a request that is one too many."""
+    return replace(text(503, message, ("Retry-After", "1")), is_refusal=True)

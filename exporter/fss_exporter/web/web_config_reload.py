@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fss_exporter.background import Worker
 from fss_exporter.errors import ConfigError
-from fss_exporter.web.messages import Application, Request, Response, text
+from fss_exporter.web.messages import Application, Request, Response, refusal, text
 from fss_exporter.web.one_at_a_time import TooLong
 from fss_exporter.web.passwords import Passwords
 from fss_exporter.web.tls import ServerTls, secure
@@ -99,7 +99,7 @@ class WebConfigReload:
         try:
             is_user = not users or self._passwords.check(users, request.headers.get("authorization", ""))
         except TooLong:
-            return text(503, "too many passwords wait for their check. Ask again", ("Retry-After", "1"))
+            return refusal("too many passwords wait for their check. Ask again")
         if not is_user:
             challenge = ("WWW-Authenticate", 'Basic realm="fss-exporter", charset="UTF-8"')
             return text(401, "user and password, please", challenge)

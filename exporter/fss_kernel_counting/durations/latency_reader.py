@@ -124,7 +124,7 @@ class LatencyReader:
             counted="durations of requests are counted",
             otherwise="durations of requests are not counted",
         )
-        self.loop = Worker("nfs_latency", self._round, interval=self._interval_s)
+        self.loop = Worker("nfs_latency", self._round, interval=self._interval_s, slowed=lambda: self._pace.slowed_s)
 
     def stop(self) -> None:
         """Stop the loop and remove the triggers."""

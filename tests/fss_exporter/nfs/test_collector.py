@@ -174,7 +174,7 @@ def test_a_record_with_more_operations_than_any_kernel_has_costs_itself_and_no_s
     )
     ticker = _ticked(join(parse_mountstats(odd), parse_mountinfo(mountinfo())))
 
-    assert families(NfsCollector(ticker))["fss_nfs_records_skipped"] == [({"reason": "truncated"}, 1)]
+    assert families(NfsCollector(ticker))["fss_nfs_records_skipped"] == [({"reason": "too_many_operations"}, 1)]
 
 
 def test_unreadable_errors_and_locks_are_absent_and_not_zero() -> None:

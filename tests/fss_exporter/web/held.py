@@ -10,6 +10,7 @@ from fss_exporter.catalogue.prepared import Held
 from fss_exporter.cli.runtime import Component, registry_of
 from fss_exporter.web.application import Reloading
 from fss_exporter.web.collecting import Turns
+from fss_exporter.web.refusals import Refusals
 from fss_exporter.web.scrapes import Scrapes
 
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
@@ -18,7 +19,7 @@ OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 def held(components: Sequence[Component]) -> CollectorRegistry:
     """A registry whose collections are all one collection of the parts."""
     registry = CollectorRegistry(support_collectors_without_names=True)
-    registry.register(Held(list(registry_of(components, Reloading(())).collect())))
+    registry.register(Held(list(registry_of(components, Reloading(()), Refusals()).collect())))
     return registry
 
 

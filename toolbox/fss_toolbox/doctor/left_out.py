@@ -14,7 +14,15 @@ from fss_toolbox.doctor.findings import Finding, finding_of
 # Findings that doctor has without the table.
 _SAID_ANYWAY: Final = frozenset(
     f"exporter.{case}"
-    for case in ("failed-loop", "other-namespace", "sees-less", "idle-table", "left-out", "idle-part")
+    for case in (
+        "failed-loop",
+        "other-namespace",
+        "sees-less",
+        "idle-table",
+        "left-out",
+        "idle-part",
+        "unknown-network",
+    )
 )
 
 
@@ -23,10 +31,10 @@ class LeftOut:
     """One row of `left_out.toml`, whose beginning says what stands in it."""
 
     name: str
-    of: Literal["poller", "agent"]
+    of: Literal["poller", "agent", "both"]
     limit: str
     metric: str
-    bites: Literal["above 0", "0"]
+    bites: Literal["above 0", "0", "present"]
     subject: tuple[str, ...]
     doctor: str
     alert: str = ""
@@ -37,7 +45,7 @@ class LeftOut:
         """Yield subject, labels and value of each sample that bites."""
         for labels, value in samples.all(self.metric):
             is_asked_for = all(labels.get(name) == wanted for name, wanted in self.where.items())
-            if is_asked_for and (value > 0) is (self.bites == "above 0"):
+            if is_asked_for and (self.bites == "present" or (value > 0) is (self.bites == "above 0")):
                 yield " ".join(labels[name] for name in self.subject), labels, value
 
 
@@ -52,7 +60,10 @@ def rows() -> tuple[LeftOut, ...]:
 
 def check_left_out(samples: Samples) -> Iterator[Finding]:
     """Yield a finding for each row of the table that bites, by the metrics of an exporter."""
-    for row in rows():
-        if row.doctor not in _SAID_ANYWAY:
-            for subject, labels, value in row.bitten(samples):
-                yield finding_of(row.doctor, subject, **{**labels, "count": value})
+    findings = (
+        finding_of(row.doctor, subject, **{**labels, "count": value})
+        for row in rows()
+        if row.doctor not in _SAID_ANYWAY
+        for subject, labels, value in row.bitten(samples)
+    )
+    yield from dict.fromkeys(findings)  # several samples, as of the mounts of an address, can say the same

@@ -40,6 +40,20 @@ def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:
     assert "ListCompartments in eu-frankfurt-1: no answer" in answer.err
 
 
+def test_an_account_whose_compartments_are_hidden_asks_for_the_ocid_of_one(
+    region: Region, account_flags: Flags
+) -> None:
+    region.add_fault("deny:ListCompartments")
+    answer = ask("discover", *account_flags)
+    assert answer.code == 1
+    assert (
+        "no mount target could be listed. A policy on one compartment is enough with --oci.compartment OCID"
+        in answer.err
+    )
+    batch = next(compartment.id for compartment in small().compartments if compartment.name == "batch")
+    assert ask("discover", *account_flags, "--oci.compartment", batch).code == 0
+
+
 def test_a_missing_permission_names_its_statement(region: Region, account_flags: Flags) -> None:
     region.add_fault("deny:ListMountTargets")
     answer = ask("discover", *account_flags, "--oci.compartment", "batch")

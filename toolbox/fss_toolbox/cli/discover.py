@@ -69,7 +69,9 @@ def discover(flags: DiscoverFlags) -> int:
     for failure in dict.fromkeys(failures):
         tables.note(f"incomplete: {failure}")
     if failures and not mount_targets:
-        raise SourceError("no mount target could be listed")
+        is_hidden = any("ListCompartments" in failure and "NotAuthorizedOrNotFound" in failure for failure in failures)
+        hint = ". A policy on one compartment is enough with --oci.compartment OCID" if is_hidden else ""
+        raise SourceError(f"no mount target could be listed{hint}")
     if flags.output == "table":
         _show(mount_targets)
     elif flags.output == "json":

@@ -53,8 +53,10 @@ class CompartmentLookup:
             self._ask_names(wanted)
             names = {ocid: self._names.get(ocid, ocid) for ocid in wanted}
             return (self._with_those_below(names) if in_subtree else names), []
-        listed = self._ask(("ListCompartments",), self._client.compartments, Listing(()) if wanted else None)
-        return CompartmentTree(tenancy_id, listed.records).choose(wanted, in_subtree=in_subtree)
+        no_answer = Listing(())
+        listed = self._ask(("ListCompartments",), self._client.compartments, no_answer if wanted else None)
+        tree = CompartmentTree(tenancy_id, listed.records)
+        return tree.choose(wanted, in_subtree=in_subtree, is_listed=listed is not no_answer)
 
     def _with_those_below(self, names: Mapping[str, str]) -> Mapping[str, str]:
         """Return the compartments and those below, level by level, because OCI lists a whole subtree only of the tenancy."""

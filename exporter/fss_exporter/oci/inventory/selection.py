@@ -65,8 +65,12 @@ class CompartmentTree:
             self._names[compartment.id] = compartment.name
             self._parents[compartment.id] = compartment.parent_id
 
-    def choose(self, wanted: Iterable[str], *, in_subtree: bool = False) -> tuple[Mapping[str, str], list[str]]:
+    def choose(
+        self, wanted: Iterable[str], *, in_subtree: bool = False, is_listed: bool = True
+    ) -> tuple[Mapping[str, str], list[str]]:
         """Return the wanted compartments (OCIDs, names or paths such as `storage:batch`, none for all), and perhaps those below them.
+
+        Without a listing of the tenancy (`is_listed`) no name is known, and none is wrong.
 
         Return names by OCID, the OCID for an unknown name, and a line for each compartment that cannot be made out.
         """
@@ -80,6 +84,10 @@ class CompartmentTree:
                 paths = ", ".join(sorted(map(self._path, meant)))
                 mistakes.append(
                     f"oci.compartments: {len(meant)} compartments are called {name!r}: {paths}. Give the path or the OCID"
+                )
+            elif not is_listed:
+                mistakes.append(
+                    f"oci.compartments: {name!r} cannot be looked up, because ListCompartments has failed. Give the OCID"
                 )
             else:
                 mistakes.append(

@@ -104,8 +104,8 @@ dashboard-check: .venv/dev ## draw every dashboard over recorded answers and jud
 	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
 	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
 
-advisories: .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
-	@.venv-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/poller.txt $(ARGS)
+advisories: .venv/bin/python .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
+	@$(BIN)/python tools/advisories.py .venv-audit/bin/pip-audit requirements/poller.txt requirements/top.txt
 
 ##@ Write what is generated
 

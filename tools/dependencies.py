@@ -31,8 +31,8 @@ Packages named `with-python` hold [files of Debian](#packages-with-a-python-of-t
 
 {copyleft}
 
-`make advisories` looks up each locked version in the advisory database of PyPI with pip-audit, over the network. It fails if a version is not in the
-database.
+`make advisories` looks up each locked version in the advisory database of PyPI with pip-audit, over the network. It says COULD NOT
+ASK, and fails, if the database has no answer for a version.
 
 {tables}
 

@@ -1,18 +1,15 @@
-"""What panels answer over series of a test, evaluated by promtool: a source that is missing is neither 0 nor green."""
+"""Figures of panels: a source that is missing is neither 0 nor green, and what two scrapes say counts once."""
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import promql_parser
 import pytest
 from tests.artefacts.promql import substituted
-from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel, variables
-from tests.artefacts.test_rules import ALERTS, names
-from tests.rules.pack import RULES, Rule, promtool, rules_of
-from tools.dashboards.alerts import firing_alerts
+from tests.artefacts.shipped_dashboards import EVERY_PANEL, PANELS, Panel
+from tests.dashboards.asked import CHOSEN, RECORDED, STALE, ask, computed, expressions, expressions_with, panel_of
+from tests.rules.pack import RULES, rules_of
 from tools.dashboards.panels import NO_POLLER
 from tools.dashboards.words import STATE_WORDS
 
@@ -21,67 +18,14 @@ from fss_exporter.model.service_table import GB
 from fss_exporter.model.state import State
 from fss_toolbox.plan.comparison import shipped_prices
 
-_AT = "20m"
-_RECORDED = {
-    rule.name: rule.expr
-    for path in (RULES / "load.yml", RULES / "service_level.yml", RULES / "panels.yml")
-    for rule in rules_of(path)
-    if not rule.is_alert
-}
-
-
-def _computed(expr: str, name: str) -> str:
-    """An expression with a rule in place of the series that it records."""
-    return re.sub(rf"{name}(?![\w:{{])", lambda _: f"({_RECORDED[name]})", expr)
-
-
-# Variables of the dashboard of one mount target. All other variables have the value All.
-_OF_2016 = "ocidv1:tenancy:oc1:phx:1450000000000:aaaabbbbcccc"
-_CHOSEN = {"mount_target": "ocid1.mt", "mount_address": "10.0.0.1"}
-
 _DEAD, _ALIVE = "1x5 _x15", "1x20"
 _UP, _DOWN = "1x20", "1x5 0x15"
-_STALE = "100x5 stale"
-
-
-def _panel(file: str, title: str) -> Panel:
-    (panel_of_title,) = (panel for panel in PANELS if (panel.file, panel.title) == (f"{file}.json", title))
-    return panel_of_title
-
-
-def _expressions(panel: Panel) -> list[str]:
-    return [substituted(expr, _CHOSEN) for _, expr, _ in panel.queries()]
-
-
-def _expressions_with(file: str, title: str, chosen: Mapping[str, str]) -> list[str]:
-    """The expressions of a panel where the reader chose this."""
-    return [substituted(expr, chosen) for _, expr, _ in _panel(file, title).queries()]
-
-
-def ask(folder: Path, series: Mapping[str, str], expected: Sequence[tuple[str, Sequence[tuple[str, float]]]]) -> None:
-    """Fail where an expression has other samples than expected, after these series came once a minute."""
-    asked = [
-        {
-            "expr": expr,
-            "eval_time": _AT,
-            "exp_samples": [{"labels": labels, "value": value} for labels, value in samples],
-        }
-        for expr, samples in expected
-    ]
-    inputs = [{"series": name, "values": values} for name, values in series.items()]
-    test: dict[str, Any] = {"interval": "1m", "input_series": inputs, "promql_expr_test": asked}
-    document = folder / "test.yml"
-    document.write_text(json.dumps({"tests": [test]}), encoding="utf-8")
-    content, said = promtool("test", "rules", document)
-    assert content, said
-
-
 _OF_CONSTANTS = {"info", "allowed", "paid"}  # columns of the table of shapes that need no series
 
 
 def test_no_panel_answers_anything_without_data(tmp_path: Path) -> None:
     asked = [
-        substituted(expr, _CHOSEN)
+        substituted(expr, CHOSEN)
         for panel in PANELS
         for _, expr, name in panel.queries()
         if not (panel.title == "Which shape carries this load" and name in _OF_CONSTANTS)
@@ -186,7 +130,7 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
         "exporter",
         "Data age",
         "grows in a region whose poller is dead",
-        {_AGE % "dead": _STALE, _POLL % "dead": "0x5 stale", _AGE % "live": "70x20", _POLL % "live": "0+60x20"},
+        {_AGE % "dead": STALE, _POLL % "dead": "0x5 stale", _AGE % "live": "70x20", _POLL % "live": "0+60x20"},
         [("{}", 1200)],
     ),
     (
@@ -314,9 +258,9 @@ _CASES: Sequence[tuple[str, str, str, Mapping[str, str], Sequence[tuple[str, flo
 def test_a_number(
     tmp_path: Path, file: str, title: str, series: Mapping[str, str], expected: Sequence[tuple[str, float]]
 ) -> None:
-    expr, *_ = _expressions(_panel(file, title))
+    expr, *_ = expressions(panel_of(file, title))
 
-    ask(tmp_path, series, [(_computed(expr, "mount_target:fss_utilisation:fullest"), expected)])
+    ask(tmp_path, series, [(computed(expr, "mount_target:fss_utilisation:fullest"), expected)])
 
 
 @pytest.mark.parametrize(
@@ -326,20 +270,20 @@ def test_a_number(
 def test_a_collector_stalls_when_its_alert_says_so(
     tmp_path: Path, collector: str, expected: Sequence[tuple[str, float]]
 ) -> None:
-    *_, age = _expressions(_panel("exporter", "Collectors that fail or stall"))
+    *_, age = expressions(panel_of("exporter", "Collectors that fail or stall"))
 
     ask(tmp_path, {_COLLECTOR % collector: "0x20"}, [(age, expected)])
     ask(tmp_path, {_COLLECTOR % collector: "600x20"}, [(age, [])])
 
 
 def test_a_region_whose_poller_is_dead_stays_in_the_table_of_polls(tmp_path: Path) -> None:
-    age, *_ = _expressions(_panel("exporter", "Polls of each region"))
+    age, *_ = expressions(panel_of("exporter", "Polls of each region"))
 
     ask(tmp_path, {_POLL % "r": "0x5 stale"}, [(age, [('{region="r"}', 1200)])])
 
 
 def test_a_poller_that_two_jobs_scrape_has_one_budget(tmp_path: Path) -> None:
-    (used,) = _expressions(_panel("exporter", "API budget in use"))
+    (used,) = expressions(panel_of("exporter", "API budget in use"))
     series = {f'fss_oci_api_budget_requests_per_second{{job="{job}", instance="p"}}': "10x20" for job in "ab"} | {
         f'fss_oci_api_requests_total{{job="{job}", instance="p", region="r", outcome="ok"}}': "0+300x20" for job in "ab"
     }
@@ -347,93 +291,10 @@ def test_a_poller_that_two_jobs_scrape_has_one_budget(tmp_path: Path) -> None:
     ask(tmp_path, series, [(used, [('{instance="p"}', 0.5)])])
 
 
-def _links(rule: Rule) -> Iterator[tuple[dict[str, str], str, str, str]]:
-    """Labels of an alert with dashboard, variable and value of its link. Twice, where servers that are no mount target have one."""
-    url = rule.annotations["dashboard_url"]
-    labels = {label: f"a-{label}" for label in names().series(promql_parser.parse(rule.expr)).labels}
-    labels |= {"alertname": rule.name, "severity": rule.labels["severity"]}
-    choice = re.fullmatch(r"\{\{ if \$labels\.mount_target_id \}\}(.+)\{\{ else \}\}(.+)\{\{ end \}\}", url)
-    without = {key: value for key, value in labels.items() if key != "mount_target_id"}
-    for own, link in ((labels, choice[1]), (without, choice[2])) if choice else ((labels, url),):
-        uid, variable, value = re.fullmatch(
-            r"/d/([\w-]+)(?:\?(?:.+&)?var-(\w+)=\{\{ \$labels\.(\w+) \}\})?", link
-        ).groups()  # type: ignore[union-attr]  # fails well
-        name = value or next((name for name in ("region", "job") if name in own), "")
-        yield own, uid, variable or name or "-", own.get(name, "-")
-
-
-def test_a_click_on_an_alert_leads_where_the_alert_itself_links_to(tmp_path: Path) -> None:
-    expr = substituted(firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body["targets"][0]["expr"])
-
-    for rule in ALERTS:
-        for own, uid, variable, value in _links(rule):
-            labels = ", ".join(f'{key}="{value}"' for key, value in own.items())
-            series = {f'ALERTS{{{labels}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{labels}}}": "0x20"}
-            link = f'{{alertname="{rule.name}", chosen="{value}", dashboard="{uid}", variable="{variable}"}}'
-            ask(tmp_path, series, [(f"count by (alertname, dashboard, variable, chosen) ({expr})", [(link, 1)])])
-
-
-_ALERT = {
-    'ALERTS{alertname="FssExporterDown", severity="warning", alertstate="firing"}': "1x20",
-    'ALERTS_FOR_STATE{alertname="FssExporterDown", severity="warning"}': "0x20",
-}
-
-
-@pytest.mark.parametrize(
-    ("file", "title"), [("mount-target", "Alerts of this mount target"), ("clients", "Alerts of clients")]
-)
-def test_a_dashboard_without_anything_to_choose_shows_no_other_alerts(tmp_path: Path, file: str, title: str) -> None:
-    nothing = {"mount_target": "", "mount_address": "", "address": "()"}
-
-    ask(tmp_path, _ALERT, [(substituted(expr, nothing), []) for _, expr, _ in _panel(file, title).queries()])
-
-
-def test_an_alert_without_labels_has_a_subject_to_click(tmp_path: Path) -> None:
-    _, expr, _ = _expressions(_panel("fleet", "Firing alerts"))
-
-    ask(tmp_path, _ALERT, [(f"count by (subject) ({expr})", [('{subject="all"}', 1)])])
-
-
-def test_the_most_severe_alert_comes_first() -> None:
-    body = firing_alerts("Alerts", "", 'alertname=~"Fss.+"').body
-
-    assert sorted({rule.labels["severity"] for rule in ALERTS}) == ["critical", "warning"]
-    assert body["options"]["sortBy"] == [{"desc": False, "displayName": "Severity"}]
-
-
-def test_a_tenancy_without_a_name_is_shown_by_the_tail_of_its_ocid() -> None:
-    patterns = [
-        mapping["options"]["pattern"]
-        for panel in PANELS
-        for override in panel.body["fieldConfig"]["overrides"]
-        if panel.body["type"] == "table" and override["matcher"]["options"] == "tenancy"
-        for entry in override["properties"]
-        if entry["id"] == "mappings"
-        for mapping in entry["value"]
-        if mapping["type"] == "regex"
-    ]
-
-    assert len(patterns) == 4
-    for ocid in ("ocid1.tenancy.oc1..aaaabbbbcccc", _OF_2016):
-        assert {re.sub(pattern[1:-1], r"\1", ocid) for pattern in patterns} == {"bbcccc"}
-
-
-@pytest.mark.parametrize(
-    ("tenancy", "text"),
-    [("acme", "acme"), ("ocid1.tenancy.oc1..aaaabbbbcccc", "bbcccc"), (_OF_2016, "bbcccc"), ("o", "o")],
-)
-def test_the_menu_of_tenancies_has_names_or_else_tails_of_ocids(tenancy: str, text: str) -> None:
-    pattern = variables("fleet.json")["tenancy"]["regex"].strip("/").replace("(?<", "(?P<")
-    chosen = re.search(pattern, f'{{tenancy="{tenancy}"}} 1 1700000000000')
-
-    assert chosen is not None
-    assert chosen.groupdict() == {"text": text, "value": tenancy}
-
-
 @pytest.mark.parametrize(("file", "title"), [("fleet", "Slowest"), ("fleet", "Data age"), ("exporter", "Data age")])
 def test_a_figure_of_oci_reads_no_poller_where_agents_are_alone(tmp_path: Path, file: str, title: str) -> None:
-    panel = _panel(file, title)
-    exprs = _expressions(panel)
+    panel = panel_of(file, title)
+    exprs = expressions(panel)
     texts = [
         mapping["options"][str(NO_POLLER)]["text"]
         for mapping in panel.body["fieldConfig"]["defaults"]["mappings"]
@@ -441,7 +302,7 @@ def test_a_figure_of_oci_reads_no_poller_where_agents_are_alone(tmp_path: Path, 
     ]
 
     ask(tmp_path, {_INFO % ("fss", "a"): _ALIVE}, [(f"sum({' or '.join(exprs)})", [("{}", NO_POLLER)])])
-    ask(tmp_path, {_INFO % ("fss", "a"): _ALIVE, _POLL % "r": _STALE}, [(exprs[-1], [])])
+    ask(tmp_path, {_INFO % ("fss", "a"): _ALIVE, _POLL % "r": STALE}, [(exprs[-1], [])])
     assert texts == ["no poller"]
 
 
@@ -458,34 +319,9 @@ def test_the_rows_of_every_table_have_an_order() -> None:
 
 
 def test_a_client_in_a_worse_state_comes_before_one_that_costs_more() -> None:
-    sorted_by = _panel("clients", "Top clients now").body["options"]["sortBy"]
+    sorted_by = panel_of("clients", "Top clients now").body["options"]["sortBy"]
 
     assert sorted_by == [{"desc": True, "displayName": "State"}, {"desc": True, "displayName": "Estimated IOPS"}]
-
-
-def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
-    networks, addresses = (
-        variables("clients.json")[name]["query"]["query"].removeprefix("query_result(").removesuffix(")")
-        for name in ("network", "address")
-    )
-    series = {
-        'address:fss_mount_target:join{network="r1", region="r1", address="10.0.0.1", mount_target="mt-1"}': "1x20",
-        'address:fss_mount_target:join{network="r2", region="r2", address="10.0.0.2", mount_target="mt-2"}': "1x20",
-        'address:fss_client_estimated_iops:rate5m{network="r1", address="10.0.0.1"}': "5x20",
-        'address:fss_client_estimated_iops:rate5m{network="r2", address="10.0.0.2"}': "5x20",
-        'address:fss_clients:count{network="dc", address="10.0.0.3"}': "5x20",
-    }
-    chosen = {"region": "r1", "network": "(r1|dc)"}
-    of_r1 = [('{address="10.0.0.1", mount_target="mt-1"}', 1), ('{address="10.0.0.3"}', 1)]
-
-    ask(
-        tmp_path,
-        series,
-        [
-            (substituted(networks, chosen), [('{network="r1"}', 1), ('{network="dc"}', 1)]),
-            (substituted(addresses, chosen), of_r1),
-        ],
-    )
 
 
 _CEILINGS = "shape_resource:fss_ceiling:limit"
@@ -532,16 +368,16 @@ def _growing(**weeks: tuple[float, float]) -> dict[str, str]:
 def test_the_day_on_which_a_shape_is_full_follows_the_recorded_weeks(
     tmp_path: Path, weeks: dict[str, tuple[float, float]], shapes: dict[str, float]
 ) -> None:
-    panel = _panel("mount-target", "Which shape carries this load")
-    (full_on,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "full")
+    panel = panel_of("mount-target", "Which shape carries this load")
+    (full_on,) = (substituted(expr, CHOSEN) for _, expr, name in panel.queries() if name == "full")
     wanted = [(f'{{shape="{shape}"}}', 1000 * (1200 + 86400 * days)) for shape, days in shapes.items()]
 
-    ask(tmp_path, _growing(**weeks), [(_computed(full_on, _CEILINGS), wanted)])
+    ask(tmp_path, _growing(**weeks), [(computed(full_on, _CEILINGS), wanted)])
 
 
 def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: Path) -> None:
-    panel = _panel("mount-target", "Which shape carries this load")
-    (price,) = (substituted(expr, _CHOSEN) for _, expr, name in panel.queries() if name == "usd")
+    panel = panel_of("mount-target", "Which shape carries this load")
+    (price,) = (substituted(expr, CHOSEN) for _, expr, name in panel.queries() if name == "usd")
     needed = {"standard": 2}
     prices = {
         shape.name: needed.get(shape.name, 1) * shape.entitlement_bytes / GB * shipped_prices()[shape.name].usd_per_gb
@@ -551,41 +387,8 @@ def test_the_price_of_a_shape_is_its_entitlement_by_the_price_of_a_gb(tmp_path: 
     ask(
         tmp_path,
         _growing(),
-        [(_computed(price, _CEILINGS), [(f'{{shape="{shape}"}}', usd) for shape, usd in prices.items()])],
+        [(computed(price, _CEILINGS), [(f'{{shape="{shape}"}}', usd) for shape, usd in prices.items()])],
     )
-
-
-def test_of_two_tenancies_in_one_region_the_chosen_one_is_shown_and_a_series_without_tenancy_while_all_are_chosen(
-    tmp_path: Path,
-) -> None:
-    of_region = 'region="r", mount_target_id="%s", mount_target="%s"'
-    series = {}
-    for tenancy in ("acme", "beta", ""):
-        labels = of_region % (f"mt-{tenancy}", f"mt-{tenancy}") + (f', tenancy="{tenancy}"' if tenancy else "")
-        series[f"mount_target:fss_mount_target:info{{{labels}}}"] = "1x20"
-    offered = (
-        variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
-    )
-
-    def rows(*names: str) -> list[tuple[str, float]]:
-        return [(f'{{mount_target="mt-{name}", mount_target_id="mt-{name}"}}', 1.0) for name in names]
-
-    asked = [
-        (substituted(offered, {"tenancy": "beta"}), rows("beta")),
-        (substituted(offered, {"tenancy": "acme"}), rows("acme")),
-        (substituted(offered), rows("acme", "beta", "")),
-    ]
-    ask(tmp_path, series, asked)
-
-
-def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
-    offered = (
-        variables("mount-target.json")["mount_target"]["query"]["query"].removeprefix("query_result(").removesuffix(")")
-    )
-    row = 'region="r", mount_target="mt", mount_target_id="1", address="10.0.0.1"'
-    series = {f"fss_mount_target_info{{{row}}}": _STALE, f"mount_target:fss_mount_target:info{{{row}}}": "1x20"}
-
-    ask(tmp_path, series, [(substituted(offered), [('{mount_target="mt", mount_target_id="1"}', 1)])])
 
 
 _TABLE = "Mount targets: how close, who, what now"
@@ -593,17 +396,17 @@ _TABLE = "Mount targets: how close, who, what now"
 
 def _column(name: str, title: str = _TABLE) -> str:
     """The query of the fleet whose value or label is a column."""
-    panel = _panel("fleet", title)
+    panel = panel_of("fleet", title)
     (expr,) = (
         expr
         for _, expr, legend in panel.queries()
         if legend == name or (legend == "info" and f'"{name}", "$1"' in expr)
     )
-    return substituted(expr, _CHOSEN)
+    return substituted(expr, CHOSEN)
 
 
 def test_the_worst_state_comes_first_then_the_fullest_ceiling_then_what_clients_prove(tmp_path: Path) -> None:
-    rank, *_ = _expressions(_panel("fleet", _TABLE))
+    rank, *_ = expressions(panel_of("fleet", _TABLE))
     series = _row("calm") | _row("near") | _row("nearer") | _row("slow")
     for name, state in (("calm", State.FINE), ("near", State.NEAR), ("nearer", State.NEAR), ("slow", State.SLOW)):
         series[f'mount_target:fss_state:worst{{region="r", mount_target_id="{name}", mount_target="{name}"}}'] = (
@@ -630,8 +433,8 @@ _SERVICE = {
 
 
 def test_agents_alone_show_the_state_of_an_address_and_its_stated_ceiling(tmp_path: Path) -> None:
-    rank, ways, state, *_ = _expressions(_panel("fleet", _TABLE))
-    known = [substituted(expr) for _, expr, _ in _panel("fleet", _TABLE).queries() if "at least" in expr]
+    rank, ways, state, *_ = expressions(panel_of("fleet", _TABLE))
+    known = [substituted(expr) for _, expr, _ in panel_of("fleet", _TABLE).queries() if "at least" in expr]
     led = '{chosen="10.0.0.9", dashboard="fss-clients", variable="address"}'
 
     ask(
@@ -656,11 +459,11 @@ def test_clients_alone_prove_no_address_fine(tmp_path: Path, by_clients: State, 
         'fss_client_warning_ratio{network="n", address="10.0.0.9", instance="host-1"}': "0.8x20",
     }
 
-    ask(tmp_path, series, [(_RECORDED["address:fss_state:worst"], [('{network="n", address="10.0.0.9"}', state)])])
+    ask(tmp_path, series, [(RECORDED["address:fss_state:worst"], [('{network="n", address="10.0.0.9"}', state)])])
 
 
 def test_beside_mount_targets_that_a_poller_knows_another_service_is_no_mount_target(tmp_path: Path) -> None:
-    rank, *_ = _expressions(_panel("fleet", _TABLE))
+    rank, *_ = expressions(panel_of("fleet", _TABLE))
 
     ask(
         tmp_path,
@@ -687,104 +490,6 @@ def test_coverage_is_no_less_where_oci_does_not_tell_the_load(tmp_path: Path) ->
     ask(tmp_path, series | _share("last", "m", 0.5), [(_column("covered"), [])])
 
 
-_SAME_NAME = 'fss_mount_target_info{job="p", instance="p", tenancy="%s", region="%s", mount_target_id="%d", mount_target="%s", address="10.0.0.%d"}'
-
-
-def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
-    tail = _OF_2016
-    places = [
-        ("acme", "r1", "home", "home, r1"),
-        ("acme", "r2", "home", "home, acme"),
-        (tail, "r2", "home", "home, bbcccc"),
-        ("acme", "r1", "twin", "twin, 10.0.0.3"),
-        ("acme", "r1", "twin", "twin, 10.0.0.4"),
-        ("acme", "r1", "alone", "alone"),
-    ]
-    series = {
-        _SAME_NAME % (tenancy, region, at, name, at): "1x20" for at, (tenancy, region, name, _) in enumerate(places)
-    }
-    series |= {
-        f'fss_oci_poll_timestamp_seconds{{job="p", instance="p", tenancy="{tenancy}", region="{region}"}}': "0+60x20"
-        for tenancy, region, _, _ in places
-    }
-    listed = _computed(_RECORDED["mount_target:fss_mount_target:info"], "mount_target:fss_mount_target:last")
-    named = [(f'{{mount_target="{name}"}}', 1) for *_, name in places]
-
-    ask(tmp_path, series, [(f"count by (mount_target) ({listed})", named)])
-
-
-@pytest.mark.parametrize(
-    ("series", "key", "label"),
-    [
-        ("fss_file_system_info", "file_system_id", "file_system"),
-        ("fss_export_info", "file_system_id", "file_system"),
-        ("fss_replication_info", "replication_id", "replication"),
-        ("fss_service_resource_info", "resource_id", "resource"),
-    ],
-)
-def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_place_behind_it(
-    tmp_path: Path, series: str, key: str, label: str
-) -> None:
-    tail = _OF_2016
-    places = [
-        ("acme", "r1", "home", "home, r1"),
-        ("acme", "r2", "home", "home, acme"),
-        (tail, "r2", "home", "home, bbcccc"),
-        ("acme", "r1", "twin", "twin, 000004"),
-        ("acme", "r1", "twin", "twin, 000005"),
-        ("acme", "r1", "alone", "alone"),
-    ]
-    rows = {
-        f'{series}{{instance="{pod}", tenancy="{tenancy}", region="{region}", {key}="ocid1.x..{at + 1:06}", {label}="{name}"}}': "1x20"
-        for pod in "ab"
-        for at, (tenancy, region, name, _) in enumerate(places)
-    }
-    rows['fss_file_system_info{file_system_id="ocid1.f", file_system="other"}'] = "1x20"
-    rows['fss_replication_info{replication_id="ocid1.r", replication="other"}'] = "1x20"  # another kind of thing
-    listed = _computed(_RECORDED["resource:fss_name:info"], "resource:fss_name:last")
-    named = [(f'{{name="{name}"}}', 1) for *_, name in places]
-
-    ask(tmp_path, rows, [(f"count by (name) ({listed})", [*named, ('{name="other"}', 2)])])
-
-
-def test_the_rows_of_the_table_of_file_systems_are_file_systems(tmp_path: Path) -> None:
-    rows, *_ = _expressions(_panel("file-systems", "File systems: load, size and growth"))
-    names = (
-        'file_system_id="f", name="homes"',
-        'replication_id="r", name="to-zurich"',
-        'resource_id="l", name="scratch"',
-    )
-
-    ask(
-        tmp_path,
-        {f"resource:fss_name:info{{{labels}}}": "1x20" for labels in names},
-        [(rows, [(f"{{{names[0]}}}", 1)])],
-    )
-
-
-@pytest.mark.parametrize(
-    ("file", "title", "series", "legend"),
-    [
-        ("file-systems", "Imbalance", 'file_system:fss_utilisation_imbalance:ratio{file_system_id="f"}', "homes"),
-        (
-            "file-systems",
-            "Exports and their mount targets",
-            'fss_export_info{file_system_id="f", export="/e"}',
-            "homes",
-        ),
-        ("fleet", "Lustre: top $top", 'service:fss_utilisation:ratio{service="lustre", resource_id="l"}', "scratch"),
-    ],
-)
-def test_a_name_is_found_among_those_of_all_kinds_of_resources(
-    tmp_path: Path, file: str, title: str, series: str, legend: str
-) -> None:
-    (expr,) = _expressions(_panel(file, title))
-    names = {"file_system_id": ("f", "homes"), "replication_id": ("r", "to-zurich"), "resource_id": ("l", "scratch")}
-    rows = {f'resource:fss_name:info{{{key}="{ocid}", name="{name}"}}': "1x20" for key, (ocid, name) in names.items()}
-
-    ask(tmp_path, rows | {series: "1x20"}, [(f"count by (name) ({expr})", [(f'{{name="{legend}"}}', 1)])])
-
-
 def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> None:
     client = _column("client")
     row = 'address="10.0.0.1", network="%s", region="%s", mount_target_id="%s", mount_target="mt"'
@@ -807,90 +512,16 @@ def test_two_networks_with_one_address_are_two_mount_targets(tmp_path: Path) -> 
     )
 
 
-_OF_CLIENT = 'network="r", address="10.0.0.1", instance="host-1"'
-_OF_NAMED = 'region="r", mount_target_id="1"'
-
-
-@pytest.mark.parametrize(
-    ("labels", "subject"),
-    [
-        ('alertname="FssReplicationBehind", region="r", replication_id="1"', "to-zurich"),
-        ('alertname="FssReplicationBehind", region="r", replication_id="2"', "r"),
-        ('alertname="FssMountTargetSlow", region="r", mount_target_id="1", address="10.0.0.1"', "mt-home"),
-        (f'alertname="FssClientStalled", {_OF_CLIENT}', "host-1 10.0.0.1"),
-        (f'alertname="FssClientStalled", {_OF_CLIENT}, {_OF_NAMED}', "host-1 mt-home"),
-        ('alertname="FssClientNetworkHigh", instance="host-1"', "host-1"),
-        ('alertname="FssAddressUtilisationHigh", network="r", address="10.0.0.2"', "10.0.0.2"),
-        ('alertname="FssAgentsMissing", job="agents"', "agents"),
-        ('alertname="FssCollectorFailing", job="agents", instance="host-1", collector="nfs"', "host-1"),
-        ('alertname="FssOciDataLate", region="r", tenancy="acme"', "r acme"),
-        ('alertname="FssOciDataLate", region="r", tenancy="ocid1.tenancy.oc1..aaaabbbbcccc"', "r bbcccc"),
-        (f'alertname="FssOciDataLate", region="r", tenancy="{_OF_2016}"', "r bbcccc"),
-        ('alertname="FssExporterDown"', "all"),
-    ],
-)
-def test_the_subject_of_an_alert_is_what_people_call_it(tmp_path: Path, labels: str, subject: str) -> None:
-    _, expr, _ = _expressions(_panel("fleet", "Firing alerts"))
-    series = {
-        f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
-        'resource:fss_name:info{region="r", replication_id="1", name="to-zurich"}': "1x20",
-        f'mount_target:fss_mount_target:info{{{_OF_NAMED}, mount_target="mt-home"}}': "1x20",
-    }
-
-    ask(tmp_path, series, [(f"count by (subject) ({expr})", [(f'{{subject="{subject}"}}', 1)])])
-
-
-def test_an_alert_about_five_parts_of_one_job_is_one_row_with_its_first_minute(tmp_path: Path) -> None:
-    since, subject, state = _expressions(_panel("fleet", "Firing alerts"))
-    (warnings,) = _expressions(_panel("fleet", "Warnings"))
-    series = {"fss_agents:count": "1x20"}
-    for at in range(5):
-        labels = f'alertname="FssCoverageIncomplete", job="fss", severity="warning", part="{at}"'
-        series |= {
-            f'ALERTS{{{labels}, alertstate="firing"}}': "1x20",
-            f"ALERTS_FOR_STATE{{{labels}}}": f"{60 * at}x20",
-        }
-
-    rows = [(f"sum({since})", [("{}", 20 * 60)]), (f"count({subject})", [("{}", 1)]), (state, [])]
-    ask(tmp_path, series, [*rows, (f"sum({warnings})", [("{}", 1)])])
-
-
 @pytest.mark.parametrize(("iops", "rows"), [(0, []), (5, [("{}", 1)])])
 def test_a_mount_target_without_load_has_no_top_operation(tmp_path: Path, iops: int, rows: list[Any]) -> None:
-    (operation,) = (
-        expr
-        for expr in _expressions(_panel("fleet", "Mount targets: how close, who, what now"))
-        if "_operation:" in expr
-    )
+    (operation,) = (expr for expr in expressions(panel_of("fleet", _TABLE)) if "_operation:" in expr)
     place = 'network="r", address="10.0.0.1"'
     series = {
-        f'address:fss_mount_target:join{{{place}, {_OF_NAMED}, mount_target="mt-home"}}': "1x20",
+        f'address:fss_mount_target:join{{{place}, region="r", mount_target_id="1", mount_target="mt-home"}}': "1x20",
         f'address_operation:fss_client_estimated_iops:rate5m{{{place}, operation="ACCESS"}}': f"{iops}x20",
     }
 
     ask(tmp_path, series, [(f"count({operation})", rows)])
-
-
-@pytest.mark.parametrize(
-    ("labels", "state"),
-    [
-        ('alertname="FssMountTargetSlow", region="r", mount_target_id="1", address="10.0.0.1"', State.NOT_KNOWN),
-        (f'alertname="FssClientStalled", {_OF_CLIENT}, {_OF_NAMED}', State.HANGING),
-        ('alertname="FssMountTargetDown", network="r", address="10.0.0.1"', State.FAILING),
-        ('alertname="FssAgentsMissing", job="agents"', None),
-    ],
-)
-def test_an_alert_shows_the_state_of_what_it_is_about(tmp_path: Path, labels: str, state: State | None) -> None:
-    *_, expr = _expressions(_panel("fleet", "Firing alerts"))
-    series = {
-        f'ALERTS{{{labels}, severity="warning", alertstate="firing"}}': "1x20",
-        f'mount_target:fss_state:worst{{{_OF_NAMED}, mount_target="mt-home"}}': f"{State.NOT_KNOWN}x20",
-        'address:fss_state:worst{network="r", address="10.0.0.1"}': f"{State.FAILING}x20",
-        f'fss_client_address_state{{job="a", {_OF_CLIENT}}}': f"{State.HANGING}x20",
-        'fss_client_address_state{job="a", network="r", address="10.0.0.1", instance="host-2"}': "0x20",
-    }
-
-    ask(tmp_path, series, [(f"sum({expr})", [] if state is None else [("{}", state)])])
 
 
 def test_every_state_has_the_word_of_the_model() -> None:
@@ -899,16 +530,8 @@ def test_every_state_has_the_word_of_the_model() -> None:
     }
 
 
-def test_a_client_that_is_chosen_hides_no_other_client_whose_name_goes_on(tmp_path: Path) -> None:
-    _, operations = _expressions_with("clients", "Operations by cost", {"client": "(batch-1|batch-10)"})
-    counter = 'fss_client_operations_total{network="n", address="10.0.0.1", instance="%s", operation="GETATTR"}'
-    series = {counter % name: "0+60x20" for name in ("batch-1", "batch-10", "batch-100")}
-
-    ask(tmp_path, series, [(operations, [('{operation="GETATTR"}', 2)])])
-
-
 def test_while_all_clients_are_chosen_no_panel_reads_their_counters(tmp_path: Path) -> None:
-    _, operations = _expressions_with("clients", "Operations by cost", {})
+    _, operations = expressions_with("clients", "Operations by cost", {})
     counter = 'fss_client_operations_total{network="n", address="10.0.0.1", instance="a", operation="GETATTR"}'
 
     ask(tmp_path, {counter: "0+60x20"}, [(operations, [])])
@@ -916,7 +539,7 @@ def test_while_all_clients_are_chosen_no_panel_reads_their_counters(tmp_path: Pa
 
 @pytest.mark.parametrize("title", ["Operations by cost", "Cost by class, chosen clients", "Top mounts now"])
 def test_a_client_that_two_jobs_scrape_costs_once(tmp_path: Path, title: str) -> None:
-    first, *_ = _expressions_with("clients", title, {"client": "a"})
+    first, *_ = expressions_with("clients", title, {"client": "a"})
     labels = 'network="n", address="10.0.0.1", instance="a", server="s", export="/e"'
     series = {'fss_operation_io_operations{operation="GETATTR"}': "1x20"}
     for job in "ab":
@@ -936,7 +559,7 @@ def test_a_client_that_two_jobs_scrape_costs_once(tmp_path: Path, title: str) ->
     ],
 )
 def test_what_two_pollers_in_two_pods_say_of_a_file_system_counts_once(tmp_path: Path, file: str, title: str) -> None:
-    _, reads, *_ = _expressions(_panel(file, title))
+    _, reads, *_ = expressions(panel_of(file, title))
     labels = 'region="r", mount_target_id="ocid1.mt", file_system_id="f", file_system="f", size="0B_to_8KiB"'
     series = {
         f'fss_file_system_read_requests_per_second{{job="p", instance="{pod}", pod="{pod}", {labels}}}': "7x20"
@@ -960,7 +583,7 @@ def test_what_two_pollers_in_two_pods_say_is_recorded_once(tmp_path: Path) -> No
 
 
 def test_the_first_mount_targets_are_those_of_the_chosen_compartment(tmp_path: Path) -> None:
-    (busiest,) = _expressions_with("fleet", "Fullest mount targets: top $top", {"compartment": "small"})
+    (busiest,) = expressions_with("fleet", "Fullest mount targets: top $top", {"compartment": "small"})
     series = {}
     for at in range(11):
         compartment, labels = (
@@ -974,54 +597,9 @@ def test_the_first_mount_targets_are_those_of_the_chosen_compartment(tmp_path: P
     ask(tmp_path, series, [(busiest, [(shown, 0)])])
 
 
-@pytest.mark.parametrize(("column", "name"), [("week", "ratio"), ("needed", ""), ("forecast", "forecast14d")])
-def test_a_mount_target_that_was_renamed_has_one_row(tmp_path: Path, column: str, name: str) -> None:
-    (expr,) = (
-        substituted(expr.replace("offset 1w", "offset 5m"))
-        for panel in PANELS
-        for _, expr, legend in panel.queries()
-        if panel.file == "fleet.json" and panel.body["type"] == "table" and legend == column
-    )
-    recorded = f"mount_target:fss_utilisation:{name}" if name else "mount_target:fss_mount_targets_needed:count"
-    labels = 'region="r", mount_target_id="m", mount_target="%s"'
-    series = {
-        f"mount_target:fss_mount_target:info{{{labels % 'new'}}}": "1x20",
-        f'{recorded}{{{labels % "old"}, resource="iops"}}': "2x20",
-    }
-
-    ask(tmp_path, series, [(expr, [('{mount_target="new", mount_target_id="m", region="r"}', 2)])])
-
-
 def test_a_mount_target_without_an_address_has_no_budget_of_another_one(tmp_path: Path) -> None:
     series = {'slo:fss_error_budget_left:ratio{mount_target_id="other", objective="latency", source="oci"}': "0.1x20"}
     chosen = {"mount_target": "ocid1.mt", "mount_address": "", "mount_network": ""}
-    left, *_ = _expressions_with("mount-target", "Objectives and their budgets", chosen)
+    left, *_ = expressions_with("mount-target", "Objectives and their budgets", chosen)
 
     ask(tmp_path, series, [(left, [])])
-
-
-def test_a_link_to_a_client_names_its_network_because_two_networks_can_have_one_address() -> None:
-    links = {
-        link
-        for panel in PANELS
-        for link in re.findall(r'"(/d/fss-clients\?[^"]*var-client=[^"]*)"', json.dumps(panel.body))
-    }
-
-    assert len(links) == 2
-    assert all("var-network=${__data.fields.of_network}" in link for link in links)
-
-
-@pytest.mark.parametrize(
-    ("file", "title", "alert", "chosen"),
-    [
-        ("clients", "Alerts of clients", 'alertname="FssClientNetworkHigh", instance="host-1"', {"client": "host-1"}),
-        ("file-systems", "Alerts of file systems", 'alertname="FssOciPollerDown", region="r", instance="p"', {}),
-    ],
-)
-def test_an_alert_that_makes_the_rest_of_a_dashboard_doubtful_is_among_its_alerts(
-    tmp_path: Path, file: str, title: str, alert: str, chosen: Mapping[str, str]
-) -> None:
-    expr, *_ = _expressions_with(file, title, chosen)
-    series = {f'ALERTS{{{alert}, alertstate="firing"}}': "1x20", f"ALERTS_FOR_STATE{{{alert}}}": "0x20"}
-
-    ask(tmp_path, series, [(f"count({expr})", [("{}", 1)])])

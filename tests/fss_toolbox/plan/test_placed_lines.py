@@ -12,12 +12,13 @@ import yaml
 from tests.processes import require
 
 from fss_toolbox.hcl import quoted
-from fss_toolbox.plan.fleet_placement import FleetPlacement, MovingMount
+from fss_toolbox.plan.fleet_placement import FleetPlacement, Home, MovingMount
 from fss_toolbox.plan.placed_lines import fstab_lines, persistent_volumes, terraform
 from fss_toolbox.sizing.placement import Amounts, MovablePart, PlacedTarget, placed
 
 STANDARD = Amounts(100.0, 100.0, 100.0)
 ZONE = ("vcn", "AD-1")
+ELSEWHERE = Home("AD-2", "eu-frankfurt-1", "storage")
 
 # Arguments by block, with those that are required. Source: website/docs/r/file_storage_mount_target.html.markdown,
 # r/file_storage_export and d/file_storage_mount_targets of oracle/terraform-provider-oci, read 2026-11-28.
@@ -54,6 +55,7 @@ def fleet(
     mounts: Sequence[MovingMount] = (),
     addresses: dict[str, str] | None = None,
     domain: str = "AD-1",
+    other_home: Home = ELSEWHERE,
 ) -> FleetPlacement:
     """A full mount target with two clients of a file system, of which the first moves, and another one with unnamed clients."""
     zone = ("vcn", domain)
@@ -70,6 +72,10 @@ def fleet(
         names={"ocid1.fs.a": name, "ocid1.fs.b": name},
         ids={"10.0.0.1": "ocid1.mt.a", "10.0.0.2": "ocid1.mt.b", "10.0.0.3": "ocid1.mt.c"},
         addresses={"10.0.0.1": "10.0.0.1", "10.0.0.2": "10.0.0.2", "10.0.0.3": "10.0.0.3"} | (addresses or {}),
+        homes={
+            "10.0.0.1": Home(domain, "eu-frankfurt-1", "storage"),
+            **dict.fromkeys(("10.0.0.2", "10.0.0.3"), other_home),
+        },
         mounts=mounts,
         left_out=(),
         most=None,
@@ -181,6 +187,29 @@ def test_terraform_has_only_documented_arguments_and_each_required_one() -> None
         "oci_file_storage_mount_targets",
     }
     assert "export_options" in found["oci_file_storage_export"]
+
+
+def test_each_compartment_and_region_of_the_mount_targets_has_its_own_variable_and_provider() -> None:
+    alike = terraform(fleet())
+    assert alike.count('variable "compartment_id') == 1
+    assert "of the compartment storage" in alike
+    assert "provider" not in alike
+    text = terraform(fleet(other_home=Home("AD-2", "eu-zurich-1", 'batch"${x}')))
+    new, present = (
+        re.search(rf"^{kind} .*?^}}$", text, re.MULTILINE | re.DOTALL)
+        for kind in ('resource "oci_file_storage_mount_target"', 'data "oci_file_storage_mount_targets"')
+    )
+    assert new
+    assert present
+    assert {"provider            = oci.in_eu_frankfurt_1", "compartment_id      = var.compartment_id_2"} <= set(
+        map(str.strip, new[0].split("\n"))
+    )
+    assert {"provider            = oci.in_eu_zurich_1", "compartment_id      = var.compartment_id_1"} <= set(
+        map(str.strip, present[0].split("\n"))
+    )
+    assert quoted('of the compartment batch"${x}') in text
+    assert text.count('provider "oci" {') == 2
+    assert text.count("  provider       = oci.in_") == 2, "of both exports"
 
 
 def test_nothing_new_needs_no_terraform() -> None:

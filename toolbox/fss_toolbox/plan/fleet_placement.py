@@ -37,6 +37,15 @@ class MovingMount:
 
 
 @dataclass(frozen=True, slots=True)
+class Home:
+    """Where a mount target is. A text is empty if it is not known."""
+
+    domain: str = ""  # availability domain
+    region: str = ""
+    compartment: str = ""  # name, or the OCID of a compartment whose name may not be read
+
+
+@dataclass(frozen=True, slots=True)
 class FleetPlacement:
     """A placement with the names that people and programs need for it."""
 
@@ -45,6 +54,7 @@ class FleetPlacement:
     names: Mapping[str, str]  # display names of mount targets by name in the placement, and of file systems by OCID
     ids: Mapping[str, str]  # OCIDs of the mount targets that exist, by name in the placement
     addresses: Mapping[str, str]  # of the mount targets that exist, and of new ones where stated
+    homes: Mapping[str, Home]  # of the mount targets that exist
     mounts: Sequence[MovingMount]  # of the clients that move
     left_out: Sequence[str]  # names of mount targets whose whole load is not known
     most: int | None  # most mount targets that may be there. None without a bound
@@ -52,6 +62,11 @@ class FleetPlacement:
     def target_named(self, name: str) -> PlacedTarget:
         """Return a mount target after the moves."""
         return next(each for each in self.placement.targets if each.name == name)
+
+    def home_of(self, name: str) -> Home:
+        """Return where a mount target is. A new one belongs to the first mount target that gives load to it."""
+        first = next((move.source for move in self.placement.moves if move.target == name), name)
+        return self.homes.get(name) or self.homes.get(first) or Home()
 
 
 def fleet_placement(
@@ -76,10 +91,10 @@ def fleet_placement(
             "--place needs the whole load of mount targets, and Prometheus has the load of scraped clients alone. Scrape a poller"
         )
     fleet = fleet_of(prometheus, whole)
-    domains = _domains(prometheus)
+    homes_by_id = _homes(prometheus)
+    homes = {name: homes_by_id.get(load.mount_target_id, Home()) for name, (load, _) in whole.items()}
     targets = [
-        _placed_target(each, whole[each.place][0], fleet.mounts, domains.get(whole[each.place][0].mount_target_id, ""))
-        for each in fleet.targets
+        _placed_target(each, whole[each.place][0], fleet.mounts, homes[each.place].domain) for each in fleet.targets
     ]
     most_new = len(targets) if most is None else most - len(loads)
     found = placed(targets, Amounts(*_three(new)), most_new, target)
@@ -92,6 +107,7 @@ def fleet_placement(
         | {ocid: name for each in fleet.targets for ocid, name in each.names.items()},
         ids={name: load.mount_target_id for name, (load, _) in whole.items()},
         addresses={name: load.place.address for name, (load, _) in whole.items() if load.place} | stated,
+        homes=homes,
         mounts=list(_client_mounts(prometheus, whole, fleet.targets, found.moves)),
         left_out=left_out,
         most=most,
@@ -102,11 +118,12 @@ def _three(limits: Limits) -> tuple[float | None, float | None, float | None]:
     return limits.iops, limits.read_bytes_per_second, limits.write_bytes_per_second
 
 
-def _domains(prometheus: Prometheus) -> dict[str, str]:
-    """Return the availability domain of each mount target by OCID."""
-    query = "group by (mount_target_id, availability_domain) (last_over_time(fss_mount_target_info[7d]))"
+def _homes(prometheus: Prometheus) -> dict[str, Home]:
+    """Return where each mount target is by OCID."""
+    labels_of_home = ("availability_domain", "region", "compartment")
+    query = f"group by (mount_target_id, {', '.join(labels_of_home)}) (last_over_time(fss_mount_target_info[7d]))"
     return {
-        ocid_of(labels): labels.get("availability_domain", "") for labels, _ in prometheus.at(query, prometheus.now)
+        ocid_of(labels): Home(*texts(labels, *labels_of_home)) for labels, _ in prometheus.at(query, prometheus.now)
     }
 
 

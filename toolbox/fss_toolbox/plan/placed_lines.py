@@ -8,7 +8,7 @@ Names come from outside, so each form escapes them. Sources: the documents of `o
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import yaml
@@ -128,24 +128,61 @@ def _volume(name: str, fleet: FleetPlacement, move: Move, options: Sequence[str]
 
 
 def terraform(fleet: FleetPlacement) -> str:
-    """Return new mount targets and exports, with variables for what Prometheus does not have. Empty if nothing is new."""
+    """Return new mount targets and exports, with variables for what Prometheus does not have. Empty if nothing is new.
+
+    Where mount targets of several compartments, networks or regions take part, each has a variable or a provider of its own.
+    """
     new = [each for each in fleet.placement.targets if each.is_new]
     exports = [move for move in fleet.placement.moves if move.needs_export]
     present = sorted({move.target for move in exports} - {each.name for each in new})
-    variables = {"compartment_id": "of the mount targets"} if new or present else {}
-    variables |= {"subnet_id": "of the new mount targets"} if new else {}
+    homes = {name: fleet.home_of(name) for name in (*(each.name for each in new), *present)}
+    compartments = _numbered("compartment_id", (home.compartment for home in homes.values()))
+    subnets = _numbered("subnet_id", (each.zone[0] for each in new))
+    variables = {
+        name: f"of the compartment {compartment}" if compartment else "of the compartment of the mount targets"
+        for compartment, name in compartments.items()
+    }
+    variables |= {name: f"of the new mount targets in the network {network}" for network, name in subnets.items()}
     variables |= {"client_cidr": "of the clients that may mount the new exports"} if exports else {}
     blocks = [
         _block(f"variable {quoted(name)}", {"type": "string", "description": quoted(text)})
         for name, text in variables.items()
     ]
-    blocks += [_new_mount_target(fleet, each) for each in new]
+    regions = sorted({home.region for home in homes.values()})
+    common: dict[str, dict[str, str]] = {
+        name: {
+            **({"provider": f"oci.{_alias(home.region)}"} if len(regions) > 1 else {}),
+            "compartment_id": f"var.{compartments[home.compartment]}",
+        }
+        for name, home in homes.items()
+    }
+    if len(regions) > 1:
+        blocks += [_provider(region) for region in regions]
+    blocks += [_new_mount_target(fleet, each, common[each.name], subnets[each.zone[0]]) for each in new]
     labels = {each.name: each.name.replace("-", "_") for each in new}
     for number, name in enumerate(present, 1):
         labels[name] = f"present_{number}"
-        blocks.append(_present_mount_target(fleet, name, labels[name]))
-    blocks += [_export(fleet, move, labels, number) for number, move in enumerate(exports, 1)]
+        blocks.append(_present_mount_target(fleet, name, common[name], labels[name]))
+    blocks += [
+        _export(fleet, move, common[move.target], labels[move.target], number) for number, move in enumerate(exports, 1)
+    ]
     return "\n".join(blocks)
+
+
+def _numbered(variable: str, values: Iterable[str]) -> dict[str, str]:
+    """Return the name of a variable for each value: the plain name for a single value, else with a number."""
+    several = sorted(set(values))
+    if len(several) == 1:
+        return {several[0]: variable}
+    return {value: f"{variable}_{number}" for number, value in enumerate(several, 1)}
+
+
+def _alias(region: str) -> str:
+    return "_".join(("in", *_NOT_A_NAME.sub(" ", region.lower()).split()))
+
+
+def _provider(region: str) -> str:
+    return _block('provider "oci"', {"alias": quoted(_alias(region)), "region": quoted(region)})
 
 
 def _block(head: str, values: dict[str, str], inner: str = "") -> str:
@@ -153,11 +190,11 @@ def _block(head: str, values: dict[str, str], inner: str = "") -> str:
     return "\n".join([*lines, *(["", inner] if inner else []), "}"]) + "\n"
 
 
-def _new_mount_target(fleet: FleetPlacement, new: PlacedTarget) -> str:
+def _new_mount_target(fleet: FleetPlacement, new: PlacedTarget, common: Mapping[str, str], subnet: str) -> str:
     values = {
+        **common,
         "availability_domain": quoted(new.zone[1]),
-        "compartment_id": "var.compartment_id",
-        "subnet_id": "var.subnet_id",
+        "subnet_id": f"var.{subnet}",
         "display_name": quoted(new.name),
     }
     if new.name in fleet.addresses:
@@ -165,24 +202,24 @@ def _new_mount_target(fleet: FleetPlacement, new: PlacedTarget) -> str:
     return _block(f'resource "oci_file_storage_mount_target" "{new.name.replace("-", "_")}"', values)
 
 
-def _present_mount_target(fleet: FleetPlacement, name: str, label: str) -> str:
+def _present_mount_target(fleet: FleetPlacement, name: str, common: Mapping[str, str], label: str) -> str:
     values = {
+        **common,
         "availability_domain": quoted(fleet.target_named(name).zone[1]),
-        "compartment_id": "var.compartment_id",
         "id": quoted(fleet.ids[name]),
     }
     return _block(f'data "oci_file_storage_mount_targets" "{label}"', values)
 
 
-def _export(fleet: FleetPlacement, move: Move, labels: dict[str, str], number: int) -> str:
+def _export(fleet: FleetPlacement, move: Move, common: Mapping[str, str], label: str, number: int) -> str:
     is_new = fleet.target_named(move.target).is_new
-    label = labels[move.target]
     of = (
         f"oci_file_storage_mount_target.{label}"
         if is_new
         else (f"data.oci_file_storage_mount_targets.{label}.mount_targets[0]")
     )
     values = {
+        **{name: value for name, value in common.items() if name == "provider"},
         "export_set_id": f"{of}.export_set_id",
         "file_system_id": quoted(move.part.file_system),
         "path": quoted(move.path),

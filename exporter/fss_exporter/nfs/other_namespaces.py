@@ -5,7 +5,8 @@ The kernel shows mounts and counters by mount namespace. A process of the other 
 namespace (`/proc/PID/ns/mnt`) needs CAP_SYS_PTRACE, which an agent does not have. But everyone may read `mountinfo`, and
 root may read `mountstats` of the processes of root. A mount has a number of its own, so the first line of `mountinfo` tells namespaces apart.
 
-A superblock whose counters no process shows to this user is present and not read.
+A superblock whose counters no process shows to this user is present and not read. One without any mount, whose files are still
+open after `umount -l`, is detached: sysfs lists it since Linux 6.5, and no file has its counters.
 
 A search finds a mount up to a minute after its birth. A mount that is younger than the last search and was in no reading
 since has not been counted, so all its calls count from zero.
@@ -71,6 +72,10 @@ class EveryNamespace:
         self._read_since: frozenset[str] = frozenset()  # `major:minor` of the superblocks since the last search
         self._others: dict[str, Procfs] = {}  # readers of processes, by number
         self._hidden: dict[str, Procfs] = {}  # readers of processes whose counters belong to another user
+        self._without_mount: frozenset[str] = (
+            frozenset()
+        )  # `major:minor` of superblocks without a mount at the last search
+        self._detached = 0  # of these, superblocks that had none at the search before either
 
     def read(self) -> Reading:
         """Read the present state of the client.
@@ -106,6 +111,7 @@ class EveryNamespace:
                 del self._hidden[number]
                 self._is_due = True
         self._read_since |= {superblock.number for superblock in reading.superblocks}
+        reading = replace(reading, detached=self._detached) if self._detached else reading
         return _unread_for(reading, unread_s, read_before) if unread_s else reading
 
     def _wants_search(self, now: float) -> bool:
@@ -120,7 +126,10 @@ class EveryNamespace:
         others: dict[str, Procfs] = {}
         hidden: dict[str, Procfs] = {}
         covered, unreadable = of_host, []
-        for namespace in _namespaces(self._host.root).values():
+        mounted_on_host, namespaces = _namespaces(self._host.root)
+        mounted = mounted_on_host.union(*(namespace.superblocks for namespace in namespaces.values()))
+        self._note_detached(_listed(self._host.sysfs) - mounted)
+        for namespace in namespaces.values():
             if namespace.superblocks <= covered:
                 continue
             number = next((number for number in namespace.processes if self._may_read(number)), None)
@@ -137,6 +146,11 @@ class EveryNamespace:
         self._others, self._hidden, self._is_due = others, hidden, False
         self._search_s = self._cpu_clock() - began
 
+    def _note_detached(self, without_mount: frozenset[str]) -> None:
+        """Note the superblocks that sysfs lists and no namespace has. One of them may just be on its way out, so two searches must say so."""
+        self._detached = len(self._without_mount & without_mount)
+        self._without_mount = without_mount
+
     def _may_read(self, number: str) -> bool:
         """Whether the kernel shows the counters of a process to this user."""
         try:
@@ -146,10 +160,19 @@ class EveryNamespace:
         return True
 
 
-def _namespaces(root: Path) -> Mapping[bytes, _Namespace]:
-    """Return the mount namespaces that have an NFS mount, without the host's, by the first line of their mountinfo."""
+def _listed(sysfs: Path) -> frozenset[str]:
+    """Return the `major:minor` of the superblocks that sysfs lists. Empty before Linux 6.5, and in another network namespace."""
+    try:
+        names = os.listdir(sysfs / "fs" / "nfs")  # noqa: PTH208  # as below
+    except OSError:
+        return frozenset()
+    return frozenset(name for name in names if ":" in name)
+
+
+def _namespaces(root: Path) -> tuple[frozenset[str], Mapping[bytes, _Namespace]]:
+    """Return the superblocks of the host, and the other mount namespaces with NFS by the first line of their mountinfo."""
     found: dict[bytes, _Namespace] = {}
-    host, _ = _look(root / HOST_PID, {})
+    host, of_host = _look(root / HOST_PID, {})
     without: dict[bytes, None] = {host: None}
     for name in os.listdir(root):  # noqa: PTH208  # a Path for each of thousands of processes takes twice the time
         if not name.isdecimal():
@@ -161,7 +184,7 @@ def _namespaces(root: Path) -> Mapping[bytes, _Namespace]:
             found[first_line] = _Namespace(superblocks, [name])
         else:
             without[first_line] = None
-    return found
+    return of_host, found
 
 
 def _look(folder: Path, seen_lines: Collection[bytes]) -> tuple[bytes, frozenset[str]]:

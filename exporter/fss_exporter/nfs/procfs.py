@@ -73,7 +73,7 @@ class Procfs:
         sysfs: Path = Path("/sys"),
     ) -> None:
         self.texts: RawTexts | None = None
-        self.root, self._pid = root, pid
+        self.root, self.sysfs, self._pid = root, sysfs, pid
         self._address_map, self._services = address_map, services
         self.wanted = wanted
         self._keep_texts = keep_texts

@@ -45,12 +45,16 @@ class Reading:
     unresolved: frozenset[str]  # forwarder addresses without an entry in the address map
     filtered: int = 0  # number of mounts that the operator's filters leave out
     left_out: int = 0  # number of superblocks above the supported number
+    detached: int = (
+        0  # number of superblocks in use without a mount, as after `umount -l`, where the kernel lists superblocks
+    )
     is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
 
     @property
     def unread(self) -> int:
         """The number of NFS superblocks whose counters are not in `superblocks`."""
-        return len(self.present - {superblock.number for superblock in self.superblocks}) + self.left_out
+        unread = self.present - {superblock.number for superblock in self.superblocks}
+        return len(unread) + self.left_out + self.detached
 
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())  # a client without mounts

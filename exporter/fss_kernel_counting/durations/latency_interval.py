@@ -7,7 +7,7 @@ so the ranges of all looks must share a number. A look without traffic gives a r
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 
 from fss_exporter.model.operations import class_of
@@ -121,11 +121,16 @@ class CallAgreement:
         self._by_owner: dict[Owner, _OwnerCalls] = {}
 
     def check(
-        self, owners: Owners, counted: Mapping[Owner, ByProcedure], readings: tuple[Reading, Reading]
+        self,
+        owners: Owners,
+        counted: Mapping[Owner, ByProcedure],
+        readings: tuple[Reading, Reading],
+        born: Collection[str] = (),
     ) -> frozenset[Owner]:
         """Check one interval. Return the owners for which tables and mountstats disagree.
 
-        An owner with changed mounts or clients starts again, because mountstats lost the earlier calls. `counted` are calls of the
+        An owner with changed mounts or clients starts again, because mountstats lost the earlier calls. So does one with a client
+        that was `born` in the interval: its mount can have taken every number of the mount before. `counted` are calls of the
         tables. `readings` are of mountstats, just before and just after the tables.
         """
         numbered = tuple(
@@ -137,15 +142,17 @@ class CallAgreement:
                 _calls([records[number].operations for number in numbers if number in records]) for records in numbered
             )
             old = self._by_owner.get(owner)
-            now = _OwnerCalls(clients.get(owner, frozenset()), numbers, before)
-            if old and (old.clients, old.superblocks) == (now.clients, numbers) and _went_on(old.last, before):
+            now = calls[owner] = _OwnerCalls(clients.get(owner, frozenset()), numbers, before)
+            if not _went_on(before, after):  # the mount was made anew between the two readings
+                continue
+            is_same = old and (old.clients, old.superblocks) == (now.clients, numbers) and now.clients.isdisjoint(born)
+            if old and is_same and _went_on(old.last, before):
                 now.counted, now.ranges = old.counted, old.ranges
                 now.counted.update(counted.get(owner, {}))
             if not now.holds(before, after):
                 failed.add(owner)
-                now = _OwnerCalls(now.clients, numbers, before)
+                now = calls[owner] = _OwnerCalls(now.clients, numbers, before)
                 now.holds(before, after)
-            calls[owner] = now
         self._by_owner = calls
         return frozenset(failed)
 

@@ -186,7 +186,7 @@ class LatencyReader:
         previous, self._owners = self._owners, self._owners_now(session, after)
         interval = attributed(with_earlier(requests, self._hidden, born), previous, self._owners, born)
         self._hidden = interval.hidden
-        failed = self._agreement.check(self._owners, interval.calls, (reading, after))
+        failed = self._agreement.check(self._owners, interval.calls, (reading, after), born)
         present = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
         paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & present
         checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & present)

@@ -25,7 +25,9 @@ class Host:
         self.made: list[str] = []  # processes that got a reader
         self.process(1, "host", 40)
         cpu_clock = (self.cpu_s * half for half in cycle((0, 1)))
-        self.reader = EveryNamespace(Procfs(root), self._of_process, lambda: self.now, lambda: next(cpu_clock))
+        self.reader = EveryNamespace(
+            Procfs(root, sysfs=root / "sys"), self._of_process, lambda: self.now, lambda: next(cpu_clock)
+        )
 
     def _of_process(self, number: str) -> Procfs:
         self.made.append(number)
@@ -264,3 +266,32 @@ def test_without_the_hosts_files_a_reading_fails_as_before(host: Host) -> None:
 
     with pytest.raises(SourceError):
         host.reader.read()
+
+
+# -- superblocks without any mount
+
+
+def test_a_mount_that_was_detached_with_an_open_file_is_expected_and_not_seen(host: Host) -> None:
+    host.process(70, "container", 50)
+    for number in (40, 50, 60):
+        (host.root / f"sys/fs/nfs/0:{number}").mkdir(parents=True)
+    (host.root / "sys/fs/nfs/net").mkdir()
+    unread = []
+    for _ in range(3):
+        unread.append(host.reader.read().unread)
+        host.now += SEARCH_SECONDS
+    (host.root / "sys/fs/nfs/0:60").rmdir()
+    unread.append(host.reader.read().unread)
+
+    # One search may meet a mount on its way out.
+    assert unread == [0, 1, 1, 0]
+
+
+def test_a_mount_that_a_filter_leaves_out_is_not_detached(host: Host) -> None:
+    (host.root / "sys/fs/nfs/0:40").mkdir(parents=True)
+    filtered = Procfs(host.root, wanted=MountFilter(exclude="/mnt/40"), sysfs=host.root / "sys")
+    reader = EveryNamespace(filtered, lambda number: Procfs(host.root, number), lambda: host.now)
+    reader.read()
+    host.now += SEARCH_SECONDS
+
+    assert reader.read().detached == 0

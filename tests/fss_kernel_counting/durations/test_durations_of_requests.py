@@ -291,6 +291,27 @@ def test_a_client_number_that_was_given_again_costs_both_addresses_the_interval(
     assert host.failed == {"client_reused": 2}
 
 
+def test_a_mount_that_comes_and_goes_with_the_numbers_of_the_one_before_pauses_no_mount_of_its_server(
+    tmp_path: Path,
+) -> None:
+    lasting, short = Mount(40), Mount(41)
+    host = ready(tmp_path, lasting, short)
+    for mount in (lasting, short):
+        host.link(mount.number, mount)
+    host.tick()
+    expected = 0
+    for calls in (3, 5, 5, 8):  # of each life, so that its counters do not tell it from the one before
+        host.call(Call(41, short))  # the last of the earlier life, which only the tables have
+        short.operations.clear()
+        host.born(41)
+        host.calls(*[Call(41, short)] * calls, Call(40, lasting))
+        host.tick()
+        expected += calls + 2
+
+        assert host.requests().finished.calls == expected
+    assert not host.failed
+
+
 def test_a_number_of_a_client_that_was_gone_long_ago_is_no_doubt(tmp_path: Path) -> None:
     here, there = Mount(40), Mount(41, THERE)
     host = ready(tmp_path, here, there)

@@ -52,6 +52,7 @@ class CloudError(SourceError):
     """
 
     outcome = "error"
+    lacks_permission = False  # whether a policy statement may be missing
 
     def __init__(self, message: str, *, operation: str, status: int | None = None, request_id: str = "") -> None:
         self.operation = operation
@@ -75,12 +76,14 @@ class NotAuthorized(CloudError):
     """403 or 404: OCI answers 404 for "no permission" and for "does not exist" alike."""
 
     outcome = "not_authorized"
+    lacks_permission = True
 
 
 class CredentialsRefused(NotAuthorized):
     """401: OCI does not accept the key, the token or the clock of the signature."""
 
     outcome = "credentials_refused"
+    lacks_permission = False
 
 
 class Unreachable(CloudError):

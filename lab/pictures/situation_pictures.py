@@ -34,6 +34,7 @@ BUILT = ROOT / "build" / "situation-pictures"
 _DASHBOARDS = {"fss-fleet", "fss-mount-target", "fss-clients"}
 _TERMINAL = (140, 24)  # columns and lines
 _PAGE = (1120, 700)  # pixels
+_SETTLES_S = 3.0  # until the screen of `top` is laid out again with its reasons, or has asked for the clients
 _LOOKS = 600  # at the screen of `top` until it has lines
 
 
@@ -104,9 +105,10 @@ class _Pictures:
         screen = TopScreen(source)
         async with screen.run_test(size=_TERMINAL) as pilot:
             await _until_drawn(screen, pilot)
+            await pilot.pause(_SETTLES_S)
             self._screen(screen, "top")
             await pilot.press("enter", "2")
-            await pilot.pause(2.0)
+            await pilot.pause(_SETTLES_S)
             self._screen(screen, "top-clients")
 
     def _screen(self, screen: TopScreen, name: str) -> None:

@@ -15,7 +15,7 @@ from tests.clock import NOON
 from tests.rules.faults import Answer, Failing, Fault, Hang, PollerDown, Published, Slow, Work
 from tests.rules.notifications import notifications
 from tests.rules.runner import judged, labels_of
-from tests.rules.site import Scrapes, Site, scraped
+from tests.rules.site import Scrapes, Site, scrape_into, scraped
 
 from fss_exporter.client_scrape import Scraped, scrape_of
 from fss_exporter.model.state import State
@@ -147,7 +147,9 @@ def _one(words: Mapping[str, str]) -> str:
 def page_of_client(name: str) -> str:
     """The status page of the first client in a situation, as HTML."""
     (situation,) = (situation for situation in SITUATIONS if situation.name == name)
-    page = status_page_of("client", scraped(situation.site, situation.faults))
+    scrapes = Scrapes(situation.site.scraped, situation.site.before, NOON)
+    scrape_into(scrapes, situation.site, situation.faults)
+    page = status_page_of("client", scrapes)
     assert page is not None
     return page
 
@@ -155,7 +157,8 @@ def page_of_client(name: str) -> str:
 def status_page_of(who: Literal["poller", "client"], scrapes: Scrapes) -> str | None:
     """The last status page of the poller or of the first client, as HTML. None if nobody answers."""
     before, now = _last_answers(who, scrapes)
-    return None if before is None or now is None else _html(before, now, scrapes.interval_s)
+    end = scrapes.begin + (scrapes.taken - 1) * scrapes.interval_s
+    return None if before is None or now is None else _html(before, now, scrapes.interval_s, end)
 
 
 def _last_answers(who: str, scrapes: Scrapes) -> tuple[str | None, str | None]:
@@ -178,15 +181,15 @@ def _of_one_subject(words: Sequence[str]) -> str:
     return words[0] if len(set(words)) == 1 else f"words: {words}"
 
 
-def _html(before: str, now: str, seconds: float) -> str:
-    at = datetime.fromtimestamp(NOON, UTC)
+def _html(before: str, now: str, seconds: float, end: float) -> str:
+    at = datetime.fromtimestamp(end, UTC)
     _, look = status_page(text_string_to_metric_families(before), now=at, at=0.0, earlier=TimedScrape(-1.0, Scraped()))
     page, _ = status_page(text_string_to_metric_families(now), now=at, at=seconds, earlier=look)
     return render(page)
 
 
 def _page(before: str, now: str, seconds: float) -> str:
-    return _of_one_subject(re.findall(rf">({_WORDS})</strong>", _html(before, now, seconds)))
+    return _of_one_subject(re.findall(rf">({_WORDS})</strong>", _html(before, now, seconds, NOON)))
 
 
 def _top(before: str, now: str, seconds: float) -> str:

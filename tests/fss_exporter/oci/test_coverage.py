@@ -50,6 +50,13 @@ def test_a_missing_permission_is_named_and_what_it_hides_is_missing(
     assert less(world) == missing(world) == set()
 
 
+def test_refused_credentials_are_no_missing_permission(world: World) -> None:
+    world.region.add_fault("401:")
+    world.poll()
+    assert missing(world) == set()
+    assert "permissions" not in less(world)
+
+
 def test_one_metric_that_fails_is_one_metric_less(world: World) -> None:
     world.region.add_fault("500:SummarizeMetricsData,match=MountTargetConnections")
     world.poll()

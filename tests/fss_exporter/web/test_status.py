@@ -227,7 +227,12 @@ def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None
 def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
     region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     listings = ("ListExports", "ListFileSystems", "ListMountTargets", "ListReplications", "ListVolumes")
-    calls = (*((name, "503", 2.0) for name in listings), ("GetPrivateIp", "429", 1.0), ("ListVolumes", "404", 1.0))
+    calls = (
+        *((name, "503", 2.0) for name in listings),
+        ("GetPrivateIp", "429", 1.0),
+        ("ListVolumes", "404", 1.0),
+        ("GetVolume", "401", 1.0),
+    )
     page = page_of(
         *(
             ("fss_oci_failed_calls", region | {"operation": operation, "reason": reason}, number)
@@ -238,6 +243,7 @@ def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
     assert page.problems == (
         "1 listing failed in eu-frankfurt-1: 404 (ListVolumes).",
         "10 listings failed in eu-frankfurt-1: 503 (ListExports, ListFileSystems, ListMountTargets and 2 more).",
+        "1 lookup failed in eu-frankfurt-1: 401 (GetVolume). OCI refuses the credentials.",
         "1 lookup failed in eu-frankfurt-1: 429 (GetPrivateIp).",
         "34 metric queries failed in eu-frankfurt-1: 503 (SummarizeMetricsData).",
     )

@@ -283,13 +283,40 @@ def test_a_fleet_is_judged_by_what_is_known_now(
     assert usage.state is state
 
 
+@for_each(
+    "state, at, said",
+    [
+        (State.HANGING, 0.0, "web-1:10949 at mt-a: hanging, no reply for 45 s (docs/runbook.md#fssclientstalled)"),
+        (State.SLOW, 2.0, "web-1:10949 and 1 other client at mt-a: slow"),
+        (State.SLOW, 3.0, ""),
+        (State.NEAR, 0.0, ""),
+    ],
+)
+def test_clients_that_are_worse_off_than_their_mount_target_are_named(
+    monkeypatch: pytest.MonkeyPatch, state: State, at: float, said: str
+) -> None:
+    subject = "requests without a reply" if state is State.HANGING else "latency"
+    of = {**HERE_IN_FLEET, "state": state.word, "subject": subject, "detail": "", "instance": "web-1:10949"}
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "address_state:fss_clients:count": [({**HERE_IN_FLEET, "state": "slow"}, 2.0)],
+            "topk by": [(of, 9.0 if state is State.HANGING else 1.5)],
+        }
+        | figures_of_oci(70.0, 4_500.0)
+        | {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, at)]},
+    )
+    remarks = source.look().remarks
+    assert (said in str(remarks)) if said else remarks == (), remarks
+
+
 def test_a_silent_poller_is_named_by_its_region(monkeypatch: pytest.MonkeyPatch) -> None:
     source, _ = fleet(monkeypatch, figures_of_oci(120.0, 0.0))
     assert source.look().remarks == ()
     silent = [({"region": region}, 1.0) for region in ("us-ashburn-1", "eu-frankfurt-1")]
     source, _ = fleet(monkeypatch, figures_of_oci(120.0, 0.0) | {"group by (region)": silent})
     assert source.look().remarks == (
-        "no poller of eu-frankfurt-1, us-ashburn-1 is scraped now: its last figures are shown",
+        "no poller of eu-frankfurt-1, us-ashburn-1 is scraped now: its last figures are shown (docs/runbook.md#fssocipollerdown)",
     )
 
 
@@ -428,6 +455,33 @@ def test_a_fleet_shows_the_state_that_the_rules_record_with_the_reason_of_its_si
     (target,) = source.look().targets
     assert target.state.state is state
     assert said in sentence(target.state)
+
+
+def test_a_state_that_oci_and_clients_tell_alike_names_what_both_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_oci = {
+        "mount_target_id": "a",
+        "state": "slow",
+        "subject": "latency",
+        "detail": "metadata",
+        "file_system": "fs-a",
+    }
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "address:fss_state:clients": [(HERE_IN_FLEET, 3.0)],
+            "address_state:fss_clients:count": [({**HERE_IN_FLEET, "state": "slow"}, 4.0)],
+            "topk by": [({**SLOW_BY_CLIENTS, "instance": "web-1:10949"}, 1.5)],
+            "fss_mount_target_state_age_seconds": [({"mount_target_id": "a"}, 300.0)],
+            "fss_mount_target_state_evidence": [(of_oci, 6.0)],
+            "(fss_mount_target_state)": [({"mount_target_id": "a"}, 3.0)],
+        }
+        | figures_of_oci(70.0, 4_500.0)
+        | {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, 3.0)]},
+    )
+    (target,) = source.look().targets
+    assert sentence(target.state).startswith(
+        "slow for 5 min: latency of metadata at 600 % of the objective, fs-a, web-1:10949 and 3 other clients ("
+    )
 
 
 @for_each(

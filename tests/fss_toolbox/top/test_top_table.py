@@ -103,7 +103,7 @@ def test_a_source_that_is_silent_has_no_verdict() -> None:
     assert "measured, 111 s" in lines(table)[0]
     failed = Shown(Picture((old.row,)), failure="HTTP 503")
     said = [line.text for line in headline("a page", failed, (old,), ViewState(), 41.0, is_silent=True)]
-    assert said == ["a page", "1 mount targets, nothing is known of now", "no figures for 41 s: HTTP 503"]
+    assert said == ["a page", "1 mount target, nothing is known of now", "no figures for 41 s: HTTP 503"]
     above_parts = subtitle(old, ViewState(target="x"), PARTS, is_silent=True)
     assert {line.style for line in above_parts} <= {GREY, "bold", ""}
 

@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
@@ -54,9 +55,10 @@ class FleetStates:
         for (network, address, instance, *of), ratio in ask(_CLIENTS_EVIDENCE, *place, "instance", *_EVIDENCE).items():
             labels = dict(zip(_EVIDENCE, of, strict=True))
             others = numbers.get((network, address, labels["state"]), 1) - 1
-            who = f"{instance} and {others} other clients" if others > 0 else instance
+            who = f"{instance} and {others} other client{'s' * (others > 1)}" if others > 0 else instance
             if evidence := evidence_of(labels, ratio, FigureSource.CLIENTS, who):
                 reasons[network, address, labels["state"]].append(evidence)
+        self._reasons = reasons
         self._clients = {
             key: _now(State(int(value)), ages.get(key), reasons[(*key, State(int(value)).word)])
             for key, value in by_clients.items()
@@ -67,7 +69,7 @@ class FleetStates:
     def of(self, target: str, place: NetworkAddress) -> StateNow:
         """Return the state of a mount target (OCID, empty for an address that only clients know) at a place.
 
-        Reason and length are those of the side that gives the state, of OCI if both do.
+        Reason and length are those of the side that gives the state. If both do they are of OCI, with the clients that agree.
         """
         if not target:
             return self._addresses.get(place, NOT_KNOWN)
@@ -75,7 +77,14 @@ class FleetStates:
         if state is None:
             return NOT_KNOWN
         agreeing = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
-        return next(iter(agreeing), StateNow(state))
+        return _with_clients(*agreeing) if len(agreeing) == 2 else next(iter(agreeing), StateNow(state))
+
+    def worst_clients(self, place: NetworkAddress, than: State) -> tuple[State, Evidence] | None:
+        """Return the worst state of single clients at a place, with its reason. None unless it is slow or worse, and worse than this."""
+        for state in (State.HANGING, State.FAILING, State.SLOW):
+            if state > than and (reasons := self._reasons.get((*place, state.word))):
+                return state, reasons[0]
+        return None
 
     def _of_addresses(self, ask: Ask) -> Mapping[tuple[str, ...], StateNow]:
         place = ("network", "address")
@@ -93,6 +102,15 @@ class FleetStates:
             else:
                 states[key] = StateNow(state)
         return states
+
+
+def _with_clients(oci: StateNow, clients: StateNow) -> StateNow:
+    """Return the state that OCI tells, with the clients that feel the same behind what OCI names."""
+    if not (oci.reasons and clients.reasons):
+        return oci
+    first, *others = oci.reasons
+    who = ", ".join(filter(None, (first.who, clients.reasons[0].who)))
+    return replace(oci, reasons=(replace(first, who=who), *others))
 
 
 def _near(share: float, resource: str) -> Evidence:

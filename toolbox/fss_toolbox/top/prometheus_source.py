@@ -6,7 +6,7 @@ only clients know is a line too, against the ceilings of its service or of the s
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,6 +15,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
+from fss_exporter.model.state import State
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
 from fss_exporter.web.status.mount_target_rows import GAUGES, LATENCIES, LIMITS, QUANTITIES, Ages, latency_usage
@@ -69,6 +70,8 @@ _GAUGES: Final = {gauge: (quantity, metric.lower(), source) for quantity, gauge,
 _MINUTES: Final = f'max by (__name__, tenancy, region, mount_target_id) ({{__name__=~"{"|".join(_GAUGES)}"}})'
 _MINUTE_AGES: Final = "min by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds)"
 _NO_STATES: Final = "no states: this Prometheus does not evaluate the rules, see docs/install.md"
+_MOST_CLIENTS: Final = 3  # so many mount targets are named whose clients are worse off
+_RUNBOOK_OF_CLIENT: Final = {State.HANGING: "stalled", State.FAILING: "errors", State.SLOW: "slow"}
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
 
@@ -130,8 +133,21 @@ class PrometheusSource:
         self._places = {
             key_of(row): NetworkAddress(line.network, row.address) for row, line in zip(targets, lines, strict=True)
         }
-        remarks = self._remarks(targets, has_poller=bool(listed))
+        remarks = (*self._of_single_clients(targets, states), *self._remarks(targets, has_poller=bool(listed)))
         return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
+
+    def _of_single_clients(self, targets: Iterable[MountTargetRow], states: FleetStates) -> Iterator[str]:
+        """Yield a line for each of the first mount targets some of whose clients are worse off than it is."""
+        found = [
+            (*worst, row.shown_name)
+            for row in targets
+            if (worst := states.worst_clients(self._places[key_of(row)], row.state.state))
+        ]
+        found.sort(key=lambda one: (-one[0], one[2]))
+        for state, reason, name in found[:_MOST_CLIENTS]:
+            yield f"{reason.who} at {name}: {state.word}, {reason.text} (docs/runbook.md#fssclient{_RUNBOOK_OF_CLIENT[state]})"
+        if len(found) > _MOST_CLIENTS:
+            yield f"and clients of {len(found) - _MOST_CLIENTS} more mount targets that are worse off than the mount target"
 
     def _without_ceilings(
         self, limits: Mapping[Quantity, Mapping[tuple[str, ...], float]], ages: Ages
@@ -161,7 +177,13 @@ class PrometheusSource:
         """Return what the reader should know of the pollers."""
         if has_poller:
             silent = ", ".join(region for (region,) in sorted(self._by(_SILENT, "region")))
-            remarks = (f"no poller of {silent} is scraped now: its last figures are shown",) if silent else ()
+            remarks = (
+                (
+                    f"no poller of {silent} is scraped now: its last figures are shown (docs/runbook.md#fssocipollerdown)",
+                )
+                if silent
+                else ()
+            )
             return (*remarks, *failed_polls(region for (region,) in self._by(_FAILED, "region")))
         if targets:
             shape = self._judge.shape

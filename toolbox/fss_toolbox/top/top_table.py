@@ -400,7 +400,7 @@ def headline(
         lines.append(Cell(shown.failure or "reading ...", "red" if shown.failure else GREY))
         return lines
     if is_silent:
-        lines.append(Cell(f"{len(targets)} mount targets, nothing is known of now", GREY))
+        lines.append(Cell(f"{_counted(targets)}, nothing is known of now", GREY))
     else:
         lines += [_verdict(targets, is_starting=picture.is_starting), *(() if state.target else _reasons(targets))]
     if shown.failure:
@@ -424,9 +424,11 @@ def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:
     counts = Counter(target.state.state for target in targets)
     text = ", ".join(f"{counts[state]} {state.word}" for state in sorted(counts, reverse=True))
     worst = max(counts, default=State.NOT_KNOWN)
-    return Cell(
-        f"{len(targets)} mount targets: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst]
-    )
+    return Cell(f"{_counted(targets)}: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst])
+
+
+def _counted(targets: Sequence[ShownTarget]) -> str:
+    return f"{len(targets)} mount target{'' if len(targets) == 1 else 's'}"
 
 
 def subtitle(

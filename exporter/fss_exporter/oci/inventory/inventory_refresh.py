@@ -285,7 +285,7 @@ class InventoryRefresh:
         """Note a failed call without which monitoring works. `loss` says what is missing."""
         if not is_expected:
             self._round.optional.add(operation)
-        if isinstance(error, NotAuthorized):
+        if error.lacks_permission:
             self._round.refused.add(operation)
         self._report_optional(operation, error)
         if loss not in self._losses:
@@ -364,8 +364,8 @@ class InventoryRefresh:
         succeeded[operation] = succeeded.get(operation, True) and error is None
         if isinstance(error, CloudError):
             self._round.failed_calls[operation, error.reason] += 1
-        if isinstance(error, NotAuthorized):
-            self._round.refused.add(operation)
+            if error.lacks_permission:
+                self._round.refused.add(operation)
         self._report(operation, error)
 
     def _look_up_addresses(

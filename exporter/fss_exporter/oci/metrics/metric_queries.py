@@ -280,7 +280,7 @@ class MetricQueries:
                 if isinstance(error, TooMuchData) or (selects and error.status == 400):
                     raise
                 self.failures.report(metric.name, error)
-                self.is_refused = self.is_refused or isinstance(error, NotAuthorized)
+                self.is_refused = self.is_refused or error.lacks_permission
                 self._unanswered = self._unanswered + 1 if isinstance(error, Unreachable) else 0
                 answer = replace(answer, success=False)
                 continue

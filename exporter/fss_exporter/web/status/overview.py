@@ -185,6 +185,7 @@ def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
 
 
 _QUERY = "SummarizeMetricsData"
+_REFUSED = "401"
 _NAMED = 3  # so many operations with the same failure are named
 
 
@@ -201,4 +202,5 @@ def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
         plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
         names = sorted(operations)
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({', '.join(names[:_NAMED])}{more})."
+        refused = " OCI refuses the credentials." if reason == _REFUSED else ""
+        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({', '.join(names[:_NAMED])}{more}).{refused}"

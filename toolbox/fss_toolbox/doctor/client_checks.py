@@ -12,7 +12,7 @@ from fss_exporter.nfs.records import is_tcp, whole_number
 from fss_exporter.nfs.superblocks import Superblock
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts
 from fss_toolbox.doctor.findings import Finding, finding_of
-from fss_toolbox.sizing.capacity import FAR_SECONDS, OTHER_REGION_SECONDS, distance_advice
+from fss_toolbox.sizing.capacity import FAR_SECONDS, distance
 
 _LARGEST_TRANSFER: Final = 1 << 20
 _SHORTEST_SOFT_TIMEOUT: Final = 300  # deciseconds
@@ -213,11 +213,10 @@ def _own_network(facts: ClientFacts, limits: Limits) -> Iterator[Finding]:
 
 
 def _distance(subject: str, seconds: float) -> Finding:
-    if seconds <= FAR_SECONDS:
+    far = distance(seconds)
+    if far is None:
         return finding_of("round-trip.near", subject, ms=seconds * _MS)
-    where = "another region" if seconds > OTHER_REGION_SECONDS else "another availability domain"
-    advice = distance_advice(seconds)
-    return finding_of("round-trip.far", subject, ms=seconds * _MS, where=where, advice=advice, far_ms=FAR_SECONDS * _MS)
+    return finding_of("round-trip.far", subject, ms=seconds * _MS, far_ms=FAR_SECONDS * _MS, **far._asdict())
 
 
 def _window(subject: str, seconds: float, connections: int, facts: ClientFacts, limits: Limits) -> Iterator[Finding]:

@@ -142,12 +142,10 @@ def _latency(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[st
     if answer.binds is not None and answer.binds.resource == capacity.LATENCY:
         yield PARALLEL_TOOLS
     rtt = scenario.clients.network_rtt_seconds
-    advice = capacity.distance_advice(rtt) if rtt else ""
-    if rtt and advice:
-        where = "another region" if rtt > capacity.OTHER_REGION_SECONDS else "another availability domain"
+    if rtt and (far := capacity.distance(rtt)):
         yield (
-            f"a round trip of {printed.milliseconds(rtt)} ms is {where}: one request at a time completes at most"
-            f" {printed.number(1 / rtt)} a second. White paper: {advice}"
+            f"a round trip of {printed.milliseconds(rtt)} ms is {far.where}: one request at a time completes at most"
+            f" {printed.number(1 / rtt)} a second. White paper: {far.advice}"
         )
 
 

@@ -183,8 +183,8 @@ def _sentences(case: ServiceCase) -> Iterator[str]:
     kind, rtt = case.choice.kind, case.clients.network_rtt_seconds
     if kind is not None and kind.remark:
         yield f"{kind.name}: {kind.remark}"
-    if rtt and capacity.distance_advice(rtt):
-        yield f"a round trip of {printed.milliseconds(rtt)} ms: {capacity.distance_advice(rtt)}"
+    if rtt and (far := capacity.distance(rtt)):
+        yield f"a round trip of {printed.milliseconds(rtt)} ms: {far.advice}"
     yield from (f"client rule: {rule}" for rule in case.choice.service.client_rules)
 
 

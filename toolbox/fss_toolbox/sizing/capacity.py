@@ -12,7 +12,7 @@ flight take two rounds of one latency each. Formulas and worked examples: docs/c
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from fss_exporter.model.limits import ROUNDING, Limits
 from fss_exporter.model.traffic import Traffic
@@ -196,16 +196,24 @@ def job_seconds(use: Use, operations: float, clients: ClientHosts) -> float | No
 FAR_SECONDS: Final = 0.002
 
 # A longer round trip means that client and mount target are in different regions. Assumption, November 2026.
-OTHER_REGION_SECONDS: Final = 0.010
+_OTHER_REGION_SECONDS: Final = 0.010
 
 
-def distance_advice(round_trip_seconds: float) -> str:
-    """Return the advice of the white paper (version 2.0, August 2023) for this distance. Empty for a short distance."""
-    if round_trip_seconds > OTHER_REGION_SECONDS:
-        return (
+class Distance(NamedTuple):
+    """Where a mount target is that is far from its client, and the advice of the white paper (version 2.0, August 2023) for it."""
+
+    where: str
+    advice: str
+
+
+def distance(round_trip_seconds: float) -> Distance | None:
+    """Return where the mount target is. None for a short distance."""
+    if round_trip_seconds > _OTHER_REGION_SECONDS:
+        return Distance(
+            "another region",
             "do not mount across regions: run the program on an instance near the data. For a migration, copy between an instance"
-            " in each region (instance streaming, fpsync)"
+            " in each region (instance streaming, fpsync)",
         )
     if round_trip_seconds > FAR_SECONDS:
-        return "keep clients and mount target in the same availability domain"
-    return ""
+        return Distance("another availability domain", "keep clients and mount target in the same availability domain")
+    return None

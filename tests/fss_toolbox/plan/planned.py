@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.prompt import RECORDINGS, ask
+
+NOW = 1_790_000_000  # of stand-ins for Prometheus
 
 MIXED = (RECORDINGS / "k_mixed/before.txt", RECORDINGS / "k_mixed/after.txt")
 
@@ -43,3 +45,25 @@ def by_part(answer: Callable[[str], str]) -> Callable[[str], str]:
         return json.dumps({"status": "success", "data": {"result": result}})
 
     return answer_of_all
+
+
+Series = tuple[
+    Mapping[str, str], str | Sequence[tuple[float, str]]
+]  # labels, and the value now or the samples of a range
+
+
+def answering(series: Callable[[str, bool], Iterable[Series]]) -> Callable[[str], str]:
+    """A Prometheus that answers with these series. `series` gets each query, and whether the query is of a range."""
+
+    def answer(path: str) -> str:
+        is_range = "query_range" in path
+        (query,) = parse_qs(urlsplit(path).query)["query"]
+        result = [
+            {"metric": labels, "values": [(NOW, found)] if isinstance(found, str) else found}
+            if is_range
+            else {"metric": labels, "value": (NOW, found)}
+            for labels, found in series(query, is_range)
+        ]
+        return json.dumps({"status": "success", "data": {"result": result}})
+
+    return by_part(answer)

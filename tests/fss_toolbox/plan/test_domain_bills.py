@@ -1,8 +1,8 @@
 """The bill of an availability domain, from what a poller exports."""
 
-import json
-from collections.abc import Mapping
-from urllib.parse import parse_qs, urlsplit
+from collections.abc import Iterator, Mapping
+
+from tests.fss_toolbox.plan.planned import Series, answering
 
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.plan.domain_bills import with_bills
@@ -11,25 +11,21 @@ from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.sizing.domain_bill import DomainBill
 
 REGION = {"tenancy": "t", "region": "eu-frankfurt-1"}
-NOW = 1_790_000_000
 
 
 def prometheus(stored: Mapping[str, float], shapes: Mapping[tuple[str, str], str]) -> Prometheus:
     """A server with stored bytes by availability domain, and mount targets by OCID and domain with their shape."""
 
-    def answer(path: str) -> str:
-        query = parse_qs(urlsplit(path).query)["query"][0]
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
         if "metered_bytes" in query:
-            rows = [(REGION | {"availability_domain": domain}, value) for domain, value in stored.items()]
+            for domain, value in stored.items():
+                yield REGION | {"availability_domain": domain}, str(value)
         else:
-            rows = [
-                (REGION | {"availability_domain": domain, "mount_target_id": ocid, "shape": shape}, 1.0)
-                for (ocid, domain), shape in shapes.items()
-            ]
-        result = [{"metric": labels, "value": [NOW, str(value)]} for labels, value in rows]
-        return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}})
+            for (ocid, domain), shape in shapes.items():
+                yield REGION | {"availability_domain": domain, "mount_target_id": ocid, "shape": shape}, "1"
 
-    return Prometheus(answer)
+    return Prometheus(server)
 
 
 def load(ocid: str) -> Load:

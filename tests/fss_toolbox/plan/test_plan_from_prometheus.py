@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import SimpleNamespace
-from urllib.parse import parse_qs, unquote_plus, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests import processes
-from tests.fss_toolbox.plan.planned import by_part
+from tests.fss_toolbox.plan.planned import NOW, Series, answering, by_part
 from tests.json_schema import problems, schema_of
 from tests.prompt import Answer, ask
 
@@ -29,8 +29,12 @@ from fss_toolbox.plan.mount_target_answer import size_lines
 from fss_toolbox.plan.mount_target_history import LimitsOf, of_mount_targets, with_amount
 from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets, without_load
 
-NOW = 1_790_000_000
 QUIET, BUSY = NOW - 3 * 86400, NOW - 2 * 86400
+
+
+@pytest.fixture(autouse=True)
+def _at_the_end_of_the_week(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
 
 
 @pytest.fixture(scope="module")
@@ -293,22 +297,20 @@ def test_a_load_costs_what_its_agents_had_measured_at_its_own_moment() -> None:
     """On the quiet day a REMOVE cost 7. On the busy day agents disagree, and the newest measurement counts."""
     measured = {QUIET: (("7", "2026-11-01"),), BUSY: (("9.5", "2026-11-22"), ("5", "2026-10-01"))}
 
-    def answered(path: str) -> str:
-        (query,) = parse_qs(urlsplit(path).query)["query"]
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
         (moment,) = (moment for moment in measured if f"@ {moment}" in query)
-        result = []
+        of_class = {"service": "oci-fss", "class": "metadata_write"}
         if "fss_cost_model_info" in query:
-            costs = [{"operation": "REMOVE", "io_operations": cost, "date": day} for cost, day in measured[moment]]
-            result = [{"metric": labels, "value": [NOW, "1"]} for labels in costs]
+            for cost, day in measured[moment]:
+                yield {"operation": "REMOVE", "io_operations": cost, "date": day}, "1"
         elif "fss_client_operations_total" in query:
-            labels = {"service": "oci-fss", "class": "metadata_write", "operation": "REMOVE"}
-            result = [{"metric": labels, "value": [NOW, "100"]}]
+            yield of_class | {"operation": "REMOVE"}, "100"
         elif "fss_client_estimated_io_operations_total" in query:
-            result = [{"metric": {"service": "oci-fss", "class": "metadata_write"}, "value": [NOW, "800"]}]
-        return json.dumps({"status": "success", "data": {"result": result}})
+            yield of_class, "800"
 
     subjects = [ClientsMoment(NetworkAddress("eu-1", "10.0.0.1"), moment) for moment in measured]
-    traffic = client_traffic(prometheus.Prometheus(by_part(answered), NOW), subjects)
+    traffic = client_traffic(prometheus.Prometheus(server, NOW), subjects)
     costs = [traffic[subject].operations["REMOVE"].iops for subject in subjects]
     assert costs == [Bounds.exact(700.0), Bounds.exact(950.0)]
 
@@ -351,7 +353,7 @@ def test_a_week_without_metrics_is_a_failure(week: processes.Prometheus) -> None
         SourceError, match=r"no fss_client_ and no fss_mount_target_ metrics of the last week with address 10\.9\.9\.9"
     ):
         busiest(asked(week), of_shape, "10.9.9.9", NOW)
-    answer = ask("plan", "--prometheus", week.url)
+    answer = ask("plan", "--prometheus", week.url, "--address", "10.9.9.9")
     assert answer.code == 1
     assert "Are the clients, or is a poller, scraped?" in answer.err
 
@@ -438,33 +440,26 @@ def test_the_moment_of_most_connections_counts_where_connections_are_nearest_to_
         "connections": {NOW - 600: 90_000, NOW: 100},
     }
 
-    def answered(path: str) -> str:
-        (query,) = parse_qs(urlsplit(path).query)["query"]
-        values = [list(week[name].items()) for name in week if f"(fss_mount_target_{name}[5m])" in query]
-        series = [{"metric": {"mount_target_id": "ocid1.a"}, "values": own} for own in values if "query_range" in path]
-        return json.dumps({"status": "success", "data": {"result": series}})
+    @answering
+    def server(query: str, is_range: bool) -> Iterator[Series]:
+        for name, own in week.items():
+            if is_range and f"(fss_mount_target_{name}[5m])" in query:
+                yield {"mount_target_id": "ocid1.a"}, [(moment, str(value)) for moment, value in own.items()]
 
-    (load,) = busiest(by_part(answered), of_shape, None, NOW).values()
+    (load,) = busiest(server, of_shape, None, NOW).values()
     assert load.moment == NOW - 600
     assert load.connections == 90_000
     assert load.traffic.iops == Bounds.exact(10_000)
 
 
-@by_part
-def of_two(path: str) -> str:
+@answering
+def of_two(query: str, _: bool) -> Iterator[Series]:
     """A Prometheus with two mount targets of one address, and two volumes of one name. The first of each is busy."""
-    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
-    labels: list[dict[str, str]] = []
-    if "fss_mount_target" in query:
-        labels = [{"mount_target_id": f"ocid1.{letter}", "address": "10.0.0.5"} for letter in "ab"]
-    elif "fss_service" in query:
-        labels = [{"resource_id": f"ocid1.{letter}", "resource": "data"} for letter in "ab"]
-    series = [
-        {"metric": names, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
-        for names, value in zip(labels, ("40000", "10"), strict=False)
-        if "fss_client" not in query
-    ]
-    return json.dumps({"status": "success", "data": {"result": series}})
+    for letter, value in (("a", "40000"), ("b", "10")):
+        if "fss_mount_target" in query and "fss_client" not in query:
+            yield {"mount_target_id": f"ocid1.{letter}", "address": "10.0.0.5"}, value
+        elif "fss_service" in query:
+            yield {"resource_id": f"ocid1.{letter}", "resource": "data"}, value
 
 
 @pytest.mark.parametrize("address", [None, "10.0.0.5"])
@@ -479,17 +474,13 @@ def test_volumes_with_equal_names_are_planned_each(named: str | None) -> None:
     assert {name: load.traffic.read_bytes for name, load in loads.items()} == {"data": 40_000, "ocid1.b": 10}
 
 
-@by_part
-def of_another_network(path: str) -> str:
+@answering
+def of_another_network(query: str, is_range: bool) -> Iterator[Series]:
     """A Prometheus with a mount target, and an agent that does not know its network and mounts an equal address."""
-    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
-    labels = {}
     if "fss_mount_target" in query and "limit" not in query:
-        labels = {"mount_target_id": "ocid1.a", "network": "eu-1", "address": "10.0.0.5"}
+        yield {"mount_target_id": "ocid1.a", "network": "eu-1", "address": "10.0.0.5"}, "40000"
     elif "fss_client" in query and is_range:
-        labels = {"network": "unknown", "address": "10.0.0.5"}
-    series = {"metric": labels, **({"values": [[NOW, "40000"]]} if is_range else {"value": [NOW, "40000"]})}
-    return json.dumps({"status": "success", "data": {"result": [series] if labels else []}})
+        yield {"network": "unknown", "address": "10.0.0.5"}, "40000"
 
 
 def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_their_address() -> None:
@@ -500,19 +491,15 @@ def test_clients_of_an_unknown_network_do_not_stand_in_for_a_mount_target_with_t
     }
 
 
-@by_part
-def of_a_mount_target_without_figures(path: str) -> str:
+@answering
+def of_a_mount_target_without_figures(query: str, is_range: bool) -> Iterator[Series]:
     """A Prometheus whose poller knows a mount target, of which OCI publishes nothing, and whose clients are scraped."""
-    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
-    labels = {"address": "10.0.0.5"}
     values = {"fss_mount_target_read_bytes_per_second_limit": "2.5e9", "_limit": "", "fss_mount_target_info": "1"}
     value = next((value for name, value in values.items() if name in query), "")
     if value:
-        labels |= {"mount_target_id": "ocid1.a", "shape": "hpmt-20"}
+        yield {"address": "10.0.0.5", "mount_target_id": "ocid1.a", "shape": "hpmt-20"}, value
     elif "fss_client" in query and is_range:
-        value = "40000"
-    series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
-    return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+        yield {"address": "10.0.0.5"}, "40000"
 
 
 def test_the_clients_of_a_mount_target_without_figures_are_judged_by_its_shape_and_ceilings() -> None:
@@ -523,13 +510,12 @@ def test_the_clients_of_a_mount_target_without_figures_are_judged_by_its_shape_a
     assert without_load(recorded.values(), [load]) == [], "it has a load"
 
 
-def renamed(path: str) -> str:
+@answering
+def renamed(query: str, is_range: bool) -> Iterator[Series]:
     """A Prometheus with a volume that was busy until its change of name, and idle afterwards."""
-    query = parse_qs(urlsplit(path).query)["query"][0]
-    week = {"old": [[NOW - 600, "40000"], [NOW - 300, "30000"]], "new": [[NOW, "10"]]}
-    series = [{"metric": {"resource_id": "ocid1.a", "resource": name}, "values": week[name]} for name in ("new", "old")]
-    whole = series if "_per_second{" in query and "query_range" in path else []
-    return json.dumps({"status": "success", "data": {"result": whole}})
+    if is_range and "_per_second{" in query:
+        yield {"resource_id": "ocid1.a", "resource": "new"}, "10"
+        yield {"resource_id": "ocid1.a", "resource": "old"}, [(NOW - 600, "40000"), (NOW - 300, "30000")]
 
 
 @pytest.mark.parametrize("named", [None, "new", "old", "ocid1.a"])
@@ -542,11 +528,11 @@ def test_a_renamed_volume_is_judged_by_its_whole_week(named: str | None) -> None
 def test_clients_whose_operations_do_not_explain_the_load_are_not_said_to_be_absent(iops: str | None) -> None:
     """A Prometheus with bytes written to a mount target, and clients that only read there."""
 
-    def answered(path: str) -> str:
-        query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
         mount = {"mount_target_id": "ocid1.a", "address": "10.0.0.5"}
         of_client = {"service": "oci-fss", "class": "read", "operation": "READ"}
-        figures = {
+        figures: dict[str, tuple[dict[str, str], str | None]] = {
             "_limit": (mount, None),
             "fss_mount_target_iops": (mount, iops),
             "fss_mount_target_read_bytes_per_second": (mount, "5"),
@@ -557,10 +543,10 @@ def test_clients_whose_operations_do_not_explain_the_load_are_not_said_to_be_abs
             "fss_client_estimated_io_operations_total": (of_client, "20"),
         }
         labels, value = next((figure for name, figure in figures.items() if name in query), ({}, None))
-        series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
-        return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+        if value:
+            yield labels, value
 
-    load = busiest(by_part(answered), of_shape, None, NOW)["10.0.0.5"]
+    load = busiest(server, of_shape, None, NOW)["10.0.0.5"]
     assert load.traffic.written_bytes == 40_000
     assert not load.is_split
     assert "No client" not in load.remark
@@ -573,15 +559,12 @@ def test_all_loads_of_an_address_are_shown(monkeypatch: pytest.MonkeyPatch) -> N
     assert [plan["address"] for plan in json.loads(answer.out)["plans"]] == ["10.0.0.5", "ocid1.b"]
 
 
-def at_prompt(week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch, *flags: str) -> Answer:
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+def at_prompt(week: processes.Prometheus, *flags: str) -> Answer:
     return ask("plan", "--prometheus", week.url, "--address", "10.0.0.3", *flags)
 
 
-def test_what_a_poller_sees_is_planned_by_its_shape(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = at_prompt(week, monkeypatch)
+def test_what_a_poller_sees_is_planned_by_its_shape(week: processes.Prometheus) -> None:
+    answer = at_prompt(week)
     assert answer.code == 0, answer.err
     assert "IOPS of all clients as OCI measured them. No client of this mount target is scraped" in answer.out
     assert "Against one mount target of shape hpmt-20" in answer.out
@@ -590,9 +573,9 @@ def test_what_a_poller_sees_is_planned_by_its_shape(
     assert "connections      40.0 connections" in answer.out
 
 
-def of_a_new_shape(path: str) -> str:
+@answering
+def of_a_new_shape(query: str, _: bool) -> Iterator[Series]:
     """A Prometheus with a mount target of a shape that this version does not know, which reads 15 of at most 20 GB/s."""
-    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
     figures = {
         "fss_mount_target_read_bytes_per_second_limit": "2e10",
         "_limit": None,
@@ -602,9 +585,8 @@ def of_a_new_shape(path: str) -> str:
         "fss_mount_target_info": "1",
     }
     value = next((value for name, value in figures.items() if name in query), None)
-    labels = {"mount_target_id": "ocid1.a", "address": "10.0.0.5", "shape": "hpmt-160"}
-    series = {"metric": labels, **({"values": [[NOW, value]]} if is_range else {"value": [NOW, value]})}
-    return json.dumps({"status": "success", "data": {"result": [series] if value else []}})
+    if value:
+        yield {"mount_target_id": "ocid1.a", "address": "10.0.0.5", "shape": "hpmt-160"}, value
 
 
 @pytest.mark.parametrize(
@@ -613,18 +595,14 @@ def of_a_new_shape(path: str) -> str:
 def test_a_shape_that_is_not_known_is_planned_by_its_own_ceilings(
     flags: tuple[str, ...], shape: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "get", lambda url, *_: by_part(of_a_new_shape)(url))
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+    monkeypatch.setattr(command, "get", lambda url, *_: of_a_new_shape(url))
     (plan,) = ask("plan", "--prometheus", "http://p", *flags, "--output", "json").document["plans"]
     assert (plan["shape"], plan["mount_targets"]) == (shape, count)
     assert not any("service limit of shape standard" in sentence for sentence in plan["sentences"])
     assert {use["resource"]: use["limit"] for use in plan["mount_target"]}["IOPS"] is None
 
 
-def test_a_mount_target_without_figures_is_not_left_out_silently(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+def test_a_mount_target_without_figures_is_not_left_out_silently(week: processes.Prometheus) -> None:
     answer = ask("plan", "--prometheus", week.url)
     assert answer.code == 0
     note = "left out, because Prometheus has neither bandwidth nor clients of the last week: new\n"
@@ -638,10 +616,9 @@ def test_an_answer_from_a_part_of_the_stores_is_not_taken_for_the_whole(
     """Thanos answers with what it has, and warns."""
 
     def answered(url: str, *_: object) -> str:
-        return json.dumps(json.loads(by_part(of_two)(url)) | {"warnings": ["No StoreAPIs matched", "store eu\x1b[31m"]})
+        return json.dumps(json.loads(of_two(url)) | {"warnings": ["No StoreAPIs matched", "store eu\x1b[31m"]})
 
     monkeypatch.setattr(command, "get", answered)
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
     answer = ask("plan", "--prometheus", "http://p", *service)
     assert answer.code == 0, answer.err
     assert answer.err.count("note: Prometheus warns: No StoreAPIs matched") == 1
@@ -659,13 +636,14 @@ def test_warnings_of_another_form_are_a_failure(warnings: object) -> None:
 def test_a_ceiling_that_no_mount_target_has_is_noted_and_costs_itself_alone(ceiling: str) -> None:
     values = {"info": "1", "iops_limit": ceiling, "connections_limit": "500"}
 
-    def answer(path: str) -> str:
-        asked = [value for name, value in values.items() if f"(fss_mount_target_{name}[7d]" in unquote_plus(path)]
-        result = [{"metric": {"mount_target_id": "ocid1.a"}, "value": [NOW, value]} for value in asked]
-        return json.dumps({"status": "success", "data": {"result": result}})
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
+        for name, value in values.items():
+            if f"(fss_mount_target_{name}[7d]" in query:
+                yield {"mount_target_id": "ocid1.a"}, value
 
     notes: list[str] = []
-    recorded = recorded_mount_targets(prometheus.Prometheus(answer, NOW, notes.append))
+    recorded = recorded_mount_targets(prometheus.Prometheus(server, NOW, notes.append))
     assert recorded["ocid1.a"].limits == Limits(connections=500.0)
     assert notes == [
         f"fss_mount_target_iops_limit of ocid1.a is {ceiling} and left out: no mount target has less than 1"
@@ -684,10 +662,7 @@ def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
         )
 
 
-def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(week: processes.Prometheus) -> None:
     flags = ("plan", "--prometheus", week.url, "--output", "json", "--address")
 
     def ceilings(address: str) -> dict[str, float | None]:
@@ -703,10 +678,7 @@ def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(
     assert ceilings("10.0.0.3")["IOPS"] is None, "no document has a figure for hpmt-20"
 
 
-def test_an_observed_ceiling_stands_beside_the_one_that_the_answer_is_computed_with(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+def test_an_observed_ceiling_stands_beside_the_one_that_the_answer_is_computed_with(week: processes.Prometheus) -> None:
     out = " ".join(ask("plan", "--prometheus", week.url, "--address", "10.0.0.6").out.split())
     assert "observed ceiling of IOPS: 43,000 IOPS, where the load stood still. Computed with 60,000 IOPS" in out
     other = ask("plan", "--prometheus", week.url, "--address", "10.0.0.3").out
@@ -715,18 +687,16 @@ def test_an_observed_ceiling_stands_beside_the_one_that_the_answer_is_computed_w
 
 @pytest.mark.parametrize("flags", [("--bytes", "1TB"), ("--latency", "2ms", "--concurrency", "8")])
 def test_operations_that_oci_does_not_publish_are_not_shown_as_none(
-    flags: tuple[str, ...], week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
+    flags: tuple[str, ...], week: processes.Prometheus
 ) -> None:
-    out = " ".join(at_prompt(week, monkeypatch, *flags).out.split())
+    out = " ".join(at_prompt(week, *flags).out.split())
     assert "IOPS" in out
     assert " 0 operations/s" not in out
     assert "latency x concurrency 0 " not in out
 
 
-def test_a_shape_that_is_asked_for_replaces_the_one_it_has(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = at_prompt(week, monkeypatch, "--shape", "standard", "--output", "json", "--what-if", "shape=hpmt-40")
+def test_a_shape_that_is_asked_for_replaces_the_one_it_has(week: processes.Prometheus) -> None:
+    answer = at_prompt(week, "--shape", "standard", "--output", "json", "--what-if", "shape=hpmt-40")
     (only,) = answer.document["plans"]
     assert (only["shape"], only["mount_targets"]) == ("standard", 3)
     assert (only["operations"], only["iops"]["point"]) == (None, 30_000)
@@ -734,10 +704,7 @@ def test_a_shape_that_is_asked_for_replaces_the_one_it_has(
     assert only["what_if"][0]["mount_targets"] == 1
 
 
-def test_the_ranked_list_has_a_figure_for_each_change(
-    week: processes.Prometheus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prometheus, "time", SimpleNamespace(time=lambda: NOW))
+def test_the_ranked_list_has_a_figure_for_each_change(week: processes.Prometheus) -> None:
     flags = ("plan", "--prometheus", week.url, "--address", "10.0.0.1", "--advice")
     answer = ask(*flags, "--output", "json")
 
@@ -748,22 +715,16 @@ def test_the_ranked_list_has_a_figure_for_each_change(
     assert "no load is known against a ceiling" in " ".join(ask(*flags, "--shape", "none").out.split())
 
 
-def of_two_file_systems(path: str, of_the_second: str) -> str:
+def of_two_file_systems(query: str, _: bool, of_the_second: str) -> Iterator[Series]:
     """A Prometheus with a busy and a quiet mount target. Each exports a file system with the name data."""
-    query, is_range = parse_qs(urlsplit(path).query)["query"][0], "query_range" in path
     values = {"ocid1.a": ("10.0.0.5", "ocid1.fs-a", "45000"), "ocid1.b": ("10.0.0.6", of_the_second, "5000")}
-    result = []
     for target, (address, file_system, iops) in values.items():
         labels = {"mount_target_id": target, "mount_target": target, "address": address}
         is_figure = "fss_mount_target" in query and "limit" not in query
         if is_figure or ("fss_export_info" in query and address in query):
-            labels |= {"export": "/data", "file_system": "data", "file_system_id": file_system}
+            yield labels | {"export": "/data", "file_system": "data", "file_system_id": file_system}, iops
         elif "fss_file_system_metadata" in query and target in query:
-            labels |= {"operation": "GETATTR", "file_system_id": file_system}
-        else:
-            continue
-        result.append({"metric": labels, **({"values": [[NOW, iops]]} if is_range else {"value": [NOW, iops]})})
-    return json.dumps({"status": "success", "data": {"result": result}})
+            yield labels | {"operation": "GETATTR", "file_system_id": file_system}, iops
 
 
 @pytest.mark.parametrize(
@@ -772,9 +733,8 @@ def of_two_file_systems(path: str, of_the_second: str) -> str:
 def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     of_the_second: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        command, "get", lambda url, *_: by_part(partial(of_two_file_systems, of_the_second=of_the_second))(url)
-    )
+    server = answering(partial(of_two_file_systems, of_the_second=of_the_second))
+    monkeypatch.setattr(command, "get", lambda url, *_: server(url))
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     moves = [change for change in advice if change["kind"] == "move"]
     assert [change["saves_iops"] for change in moves] == saves
@@ -798,24 +758,19 @@ def test_what_can_move_follows_from_the_sizes_of_requests_to_each_file_system() 
     }
     exports = {"10.0.0.5": ("ocid1.a", ("ocid1.shared", "ocid1.own")), "10.0.0.6": ("ocid1.b", ("ocid1.shared",))}
 
-    def answered(path: str) -> str:
-        (query,) = parse_qs(urlsplit(path).query)["query"]
-        result = []
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
         for address, (target, file_systems) in exports.items():
             if "fss_export_info" in query and address in query:
-                labels = {"mount_target_id": target, "mount_target": target}
-                result += [labels | {"export": f"/{ocid}", "file_system_id": ocid} for ocid in file_systems]
-        series: list[tuple[dict[str, str], float]] = [(labels, 1.0) for labels in result]
-        if "ocid1.a" in query:
-            series += [
-                ({"file_system_id": ocid, "operation" if name.startswith("meta") else "size": part}, rate)
-                for ocid, own in figures.items()
-                for name, rates in own.items()
-                if f"fss_file_system_{name}_per_second" in query
-                for part, rate in rates.items()
-            ]
-        answer = [{"metric": labels, "value": [NOW, str(value)]} for labels, value in series]
-        return json.dumps({"status": "success", "data": {"result": answer}})
+                for ocid in file_systems:
+                    labels = {"mount_target_id": target, "mount_target": target}
+                    yield labels | {"export": f"/{ocid}", "file_system_id": ocid}, "1"
+        for ocid, own in figures.items():
+            for name, rates in own.items():
+                if "ocid1.a" in query and f"fss_file_system_{name}_per_second" in query:
+                    label = "operation" if name.startswith("meta") else "size"
+                    for part, rate in rates.items():
+                        yield {"file_system_id": ocid, label: part}, str(rate)
 
     loads = {
         address: (
@@ -825,7 +780,7 @@ def test_what_can_move_follows_from_the_sizes_of_requests_to_each_file_system() 
         for address, iops in (("10.0.0.5", 45_000.0), ("10.0.0.6", 5_000.0))
         for place in (NetworkAddress("eu-1", address),)
     }
-    _, move = fleet_advice(prometheus.Prometheus(by_part(answered), NOW), loads, {})
+    _, move = fleet_advice(prometheus.Prometheus(server, NOW), loads, {})
     assert move.saves_iops == pytest.approx(45_000 * 300 / 3_900)
 
 
@@ -843,26 +798,24 @@ def test_what_can_move_follows_from_the_sizes_of_requests_to_each_file_system() 
 def test_mounts_of_one_export_with_different_options_get_no_advice_about_them(
     rsizes: tuple[str, ...], kinds: list[str]
 ) -> None:
-    figures = {
+    figures: dict[str, tuple[dict[str, str], int]] = {
         "fss_client_operations_total": ({"class": "read", "operation": "READ"}, 32_000),
         "fss_client_estimated_io": ({"class": "read"}, 64_000),
         "fss_client_read_bytes": ({}, 32_000 << 15),
     }
 
-    def answered(path: str) -> str:
-        (query,) = parse_qs(urlsplit(path).query)["query"]
+    @answering
+    def server(query: str, _: bool) -> Iterator[Series]:
         mount = {"instance": "c1", "export": "/a", "service": "oci-fss"}
-        result = [
-            {"metric": mount | labels, "value": [NOW, str(value)]}
-            for name, (labels, value) in figures.items()
-            if name in query
-        ]
+        for name, (labels, value) in figures.items():
+            if name in query:
+                yield mount | labels, str(value)
         if "fss_client_mount_info" in query:
-            result = [{"metric": mount | {"rsize": rsize, "wsize": "1048576"}, "value": [NOW, "1"]} for rsize in rsizes]
-        return json.dumps({"status": "success", "data": {"result": result}})
+            for rsize in rsizes:
+                yield mount | {"rsize": rsize, "wsize": "1048576"}, "1"
 
     load = Load("x", Traffic(), place=NetworkAddress("eu-1", "10.0.0.1"), moment=NOW)
-    advice = fleet_advice(prometheus.Prometheus(by_part(answered)), {"10.0.0.1": (load, Limits())}, {})
+    advice = fleet_advice(prometheus.Prometheus(server), {"10.0.0.1": (load, Limits())}, {})
     assert [change.kind for change in advice] == kinds
 
 

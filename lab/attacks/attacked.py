@@ -12,7 +12,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -107,7 +107,7 @@ def attack(
     """Run one attack for that long, scrape every 0.1 s meanwhile, and end the server under attack unless `end` is False."""
     # While passwords are guessed, each scrape brings a password that the server has not checked before.
     with closing(Scraper(target, USERS if attacker in GUESSES else 1)) as scraper:
-        scraper.scrape()
+        _until_answered(server, scraper.scrape)  # it may still be busy with the attack before
         Path(f"/proc/{server.pid}/clear_refs").write_text("5")  # forget the highest memory so far (proc(5))
         outcome = Outcome(peak_mib(server.pid))
         attacking = multiprocessing.get_context("fork").Process(target=attacker, args=(target,), daemon=True)
@@ -128,6 +128,17 @@ def attack(
             attacking.kill()
             attacking.join()
     return outcome
+
+
+def _until_answered(server: "subprocess.Popen[bytes]", scrape: Callable[[], None]) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            return scrape()
+        except (OSError, HTTPException):
+            if time.monotonic() > deadline or server.poll() is not None:
+                raise
+            time.sleep(0.05)
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> float:
@@ -151,8 +162,8 @@ def peak_mib(pid: int) -> float:
 
 
 @contextmanager
-def _before_others() -> Iterator[None]:
-    """Run this thread, and the processes that it starts, before other processes. Only root may."""
+def before_others() -> Iterator[None]:
+    """Run this thread, and the threads and processes that it starts, before other processes. Only root may."""
     usual = os.getpriority(os.PRIO_PROCESS, 0)
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _PRIORITY)
@@ -167,20 +178,12 @@ def serving(command: str, target: Target) -> Iterator["subprocess.Popen[bytes]"]
     """A server that answers scrapes."""
     words = shlex.split(command.format(port=target.port))
     with (
-        _before_others(),
+        before_others(),
         subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as server,
     ):
         try:
-            deadline = time.monotonic() + 60
-            while True:
-                try:
-                    with closing(Scraper(target)) as probe:
-                        probe.scrape()
-                    break
-                except (OSError, HTTPException):
-                    if time.monotonic() > deadline or server.poll() is not None:
-                        raise
-                    time.sleep(0.05)
+            with closing(Scraper(target)) as probe:
+                _until_answered(server, probe.scrape)
             yield server
         finally:
             with suppress(ProcessLookupError):

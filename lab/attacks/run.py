@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lab.attacks.attacked import Outcome, attack, serving
+from lab.attacks.attacked import Outcome, attack, before_others, serving
 from lab.attacks.attackers import ATTACKS, LARGE_ATTACKS, TLS_ATTACKS, Attacker, Target
 from lab.attacks.secured import secure
 from lab.benches.bench_agent import ROOT, Host
@@ -65,7 +65,7 @@ def run(title: str, command: str, target: Target, attackers: Sequence[Attacker],
 def run_poller(mount_targets: int, attackers: Sequence[Attacker], seconds: float) -> None:
     """Print one row for each attack on one poller, between its polls."""
     table = Table(*HEADINGS, title=f"poller, {mount_targets} mount targets", box=MARKDOWN)
-    with tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, 4)) as region:
+    with before_others(), tempfile.TemporaryDirectory() as folder, Region(large(mount_targets, 4)) as region:
         polling = start(region, Path(folder))
         try:
             for _ in range(2):

@@ -18,8 +18,8 @@ scrape_configs:
       - targets: ["{target}"]
 """
 
-# Series whose values rest while the counters of the kernel rest.
-OF_MOUNTS = '__name__=~"fss_client_.+", __name__!="fss_client_peak_estimated_iops"'
+# Series whose values rest while the counters of the kernel rest. Those of an address count its seconds, and a collector sends some seconds at once.
+OF_MOUNTS = '__name__=~"fss_client_.+", __name__!~"fss_client_(peak_estimated_iops|address_seconds_total|address_state_age_seconds)"'
 
 
 def documented(section: str) -> str:

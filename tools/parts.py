@@ -208,7 +208,7 @@ def main(arguments: Sequence[str]) -> bool:
             return True
         case ["judge", file, at, *without]:
             missing = judge(rows_of(Path(file)), at, without)
-            print("\n".join(missing) or f"every part is ok at {at}")
+            print("\n".join(missing) or f"every {'other part' if without else 'part'} is ok at {at}")
             return not missing
     refuse(__doc__ or "")
 

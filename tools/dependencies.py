@@ -8,6 +8,7 @@ import re
 from email.message import Message
 from importlib import import_module
 from importlib.metadata import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import cast
@@ -38,8 +39,8 @@ ASK, and fails, if the database has no answer for a version.
 
 ## Copies inside the OCI SDK
 
-The distribution `oci` of the poller holds copies of other projects, which its metadata and a bill of materials do not name. A scanner that looks for
-distributions does not find them, so an advisory for one of them is fixed by a release of the SDK.
+The distribution `oci` of the poller holds copies of other projects, which its metadata do not name. The bills of materials of a release do. A scanner
+that looks for distributions does not find them, and an advisory for one of them is fixed by a release of the SDK.
 
 | project | version | licence |
 |---|---|---|
@@ -86,6 +87,8 @@ OF_SDK = {
     "sseclient": "MIT",
 }
 
+UNKNOWN = "unknown"  # in place of the version of a copy that states none
+
 # Heading of a table by the first lock file that has its distributions.
 _TABLES = {
     "agent": "Agent, poller and `fss-exporter top`",
@@ -119,10 +122,18 @@ def locked(name: str) -> dict[str, str]:
 
 
 def copies() -> dict[str, str]:
-    """Version by project of each copy inside the OCI SDK."""
-    names = sorted(module.name for module in iter_modules(oci._vendor.__path__))  # noqa: SLF001  # its metadata do not name them
-    modules = {name: import_module(f"oci._vendor.{name}") for name in names}
-    return {name: str(getattr(module, "__version__", "unknown")) for name, module in modules.items()}
+    """Version by project of each copy inside the OCI SDK. Some have it in a module `version`."""
+    vendored = oci._vendor.__path__  # noqa: SLF001  # its metadata do not name the copies
+    return {
+        name: _version_of(f"oci._vendor.{name}") for name in sorted(module.name for module in iter_modules(vendored))
+    }
+
+
+def _version_of(copy: str) -> str:
+    module = import_module(copy)
+    if stated := getattr(module, "__version__", ""):
+        return str(stated)
+    return str(import_module(f"{copy}.version").version) if find_spec(f"{copy}.version") else UNKNOWN
 
 
 def render() -> str:

@@ -1,14 +1,17 @@
 """docs/dependencies.md names every locked distribution with its version and licence."""
 
 from email.message import Message
+from typing import Any
 
+import oci._vendor.requests
+import oci._vendor.sseclient.version
 import pytest
-from tools.bill_of_materials import with_debian
-from tools.dependencies import PAGE, licence_of, locked, render
+from tools.bill_of_materials import with_copies, with_debian
+from tools.dependencies import OF_SDK, PAGE, licence_of, locked, render
 
-BILL = {
+BILL: dict[str, Any] = {
     "metadata": {"component": {"bom-ref": "program"}},
-    "components": [{"bom-ref": "click"}],
+    "components": [{"bom-ref": "click", "name": "click"}],
     "dependencies": [{"ref": "click"}, {"ref": "program", "dependsOn": ["click"]}],
 }
 
@@ -57,3 +60,22 @@ def test_a_bill_of_materials_names_what_debian_brought_as_scanners_look_it_up() 
     assert (added["purl"], added["licenses"]) == (url, [{"expression": "Zlib"}])
     assert {"ref": "program", "dependsOn": ["click", url]} in bill["dependencies"]
     assert {"ref": url} in bill["dependencies"]
+
+
+def test_a_bill_with_the_oci_sdk_names_the_copies_inside_it_with_the_versions_of_their_files() -> None:
+    with_sdk = {
+        **BILL,
+        "components": [*BILL["components"], {"bom-ref": "oci-L7", "name": "oci"}],
+        "dependencies": [*BILL["dependencies"], {"ref": "oci-L7"}],
+    }
+    bill = with_copies(with_sdk)
+    copies = {part["name"]: part for part in bill["components"] if part["bom-ref"].startswith("oci/_vendor/")}
+    assert copies.keys() == OF_SDK.keys()
+    assert copies["requests"]["purl"] == f"pkg:pypi/requests@{oci._vendor.requests.__version__}"
+    assert copies["sseclient"]["version"] == oci._vendor.sseclient.version.version
+    assert "version" not in copies["httpsig_cffi"], "it states none"
+    assert {"ref": "oci-L7", "dependsOn": sorted(part["bom-ref"] for part in copies.values())} in bill["dependencies"]
+
+
+def test_a_bill_without_the_oci_sdk_stays_as_it_is() -> None:
+    assert with_copies(BILL) == BILL

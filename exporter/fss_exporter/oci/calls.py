@@ -1,15 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls to OCI: a budget for all regions and loops, counters of the poller about the poller, and a log of failures."""
+"""The calls to OCI: a budget for all regions and loops, some calls under way at once, counters of the poller about the poller, and a log of failures."""
 
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
 
-from fss_exporter.background import EndLoop
+from fss_exporter.background import EndLoop, each_at_once
 from fss_exporter.errors import CloudError
 from fss_exporter.log_once import LogOnce
+
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+
+class CallsInFlight:
+    """Have some calls to a region under way at once, because an answer can take seconds. One thread at a time does all else.
+
+    Args:
+        most: most calls under way. The SDK keeps ten connections to a service.
+    """
+
+    def __init__(self, most: int = 8) -> None:
+        self._most = most
+        self._turn = threading.Lock()  # of all but the calls
+
+    def each(self, items: Sequence[_Item], work: Callable[[_Item], None]) -> None:
+        """Do the work for each item, which begins in the order of the items.
+
+        Raises:
+            Exception: the first error. Other work that is under way ends before.
+        """
+        waiting = iter(items)
+
+        def work_in_turn(_: int) -> None:
+            with self._turn:
+                for item in waiting:
+                    work(item)
+
+        each_at_once(range(min(len(items), self._most)), work_in_turn)
+
+    def called(self, call: Callable[[], _Answer]) -> _Answer:
+        """Return the answer to a call of the work of `each`. Others have the turn until it comes."""
+        self._turn.release()
+        try:
+            return call()
+        finally:
+            self._turn.acquire()
 
 
 class CallBudget:

@@ -7,7 +7,7 @@ from tests.clock import NOON
 from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 
 from fss_exporter.errors import FssError
-from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.calls import CallsInFlight, FailureLog, SelfMetrics
 from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.oci.ledger import Ledger
@@ -51,6 +51,7 @@ class PolledRegion:
             now=self.clock,
             report=self.failures.report,
             publish=lambda state: self.board.publish("eu", inventory=state),
+            calls=CallsInFlight(self.in_flight),
         )
         self.judge = MinuteJudge(self.ledger, lambda: self.settings)
         queries = self.queries = MetricQueries(
@@ -61,7 +62,7 @@ class PolledRegion:
             failures=self.failures,
             receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
             awaited=self.judge.awaited,
-            in_flight=self.in_flight,
+            calls=CallsInFlight(self.in_flight),
         )
         polls = RegionPolls(
             queries,

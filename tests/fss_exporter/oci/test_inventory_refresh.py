@@ -1,16 +1,22 @@
 """The inventory of a region: addresses, the first publication, and listings that fail in part. In memory."""
 
 import logging
+import threading
 from dataclasses import replace
 from functools import partial
 
 import pytest
+from tests.clock import Clock
 from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 from tests.fss_exporter.oci.polled_region import PolledRegion
+from tests.processes import PROMPT_S
 
 from fss_exporter.errors import CloudError, LateAnswer, NotAuthorized, Unreachable
+from fss_exporter.oci.calls import CallsInFlight
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp
 from fss_exporter.oci.inventory.address_lookup import AddressLookup
+from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
+from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import load
 
 
@@ -20,7 +26,7 @@ def test_many_addresses_of_one_subnet_are_one_listing_and_few_are_looked_up_one_
         FakeCloud([mount_target(str(at)) for at in range(300)]),
     )
     for cloud in (few, many):
-        lookup = AddressLookup(cloud, lambda *_: None)
+        lookup = AddressLookup(cloud, CallsInFlight(), lambda *_: None)
         lookup.look_up(cloud.targets, lambda: None)
         assert all(lookup.located(target).address for target in cloud.targets)
     assert few.calls == ["GetSubnet", "GetPrivateIp", "GetPrivateIp", "GetPrivateIp"]
@@ -35,7 +41,7 @@ def test_a_mount_target_that_is_being_deleted_does_not_hide_the_addresses_of_its
             return super().private_ip(ocid)
 
     targets = [replace(mount_target("going"), state="DELETING"), mount_target("a"), mount_target("b")]
-    lookup = AddressLookup(WithoutAddress(targets), lambda *_: None)
+    lookup = AddressLookup(WithoutAddress(targets), CallsInFlight(), lambda *_: None)
     lookup.look_up(targets, lambda: None)
     assert [bool(lookup.located(target).address) for target in targets] == [False, True, True]
 
@@ -218,6 +224,41 @@ def test_an_operation_that_hangs_costs_no_other_operation() -> None:
     assert failed == ["ListReplications"]
 
 
+def test_an_operation_that_hangs_in_every_call_under_way_costs_no_other_operation() -> None:
+    """The others end at once, so soon all eight calls under way are those that hang."""
+    poll = PolledRegion(in_flight=8)
+    poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(39)))
+    together = threading.Barrier(8, lambda: setattr(poll, "now", poll.now + 10.0), timeout=PROMPT_S)
+
+    def hang(operation: str) -> CloudError | None:
+        if operation != "ListReplications":
+            return None
+        together.wait()
+        return LateAnswer("timed out", operation=operation)
+
+    poll.cloud.refuse = hang
+    poll.inventory.run()
+    failed = [operation for operation, succeeded in poll.inventory.state.succeeded.items() if not succeeded]
+    assert failed == ["ListReplications"]
+
+
+@pytest.mark.parametrize("operation", ["ListMountTargets", "ListReplications", "GetCompartment"])
+def test_eight_calls_of_an_inventory_are_under_way_at_once(operation: str) -> None:
+    compartments = tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(8))
+    selection = InventorySelection(compartments=tuple(record.id for record in compartments))
+    cloud, together = FakeCloud(tree=Listing(compartments)), threading.Barrier(8, timeout=PROMPT_S)
+
+    def wait(called: str) -> None:
+        if called == operation:
+            together.wait()
+
+    cloud.refuse = wait
+    inventory = InventoryRefresh(cloud, selection, now=Clock(), report=lambda *_: None)
+    inventory.run()
+    assert cloud.calls.count(operation) == 8
+    assert all(inventory.state.succeeded.values())
+
+
 def test_calls_that_fail_at_once_keep_no_other_call_from_being_made() -> None:
     """A network that is back after a second costs a few listings, not the inventory."""
     poll = PolledRegion()
@@ -230,7 +271,7 @@ def test_calls_that_fail_at_once_keep_no_other_call_from_being_made() -> None:
 def test_addresses_of_a_service_that_does_not_answer_are_asked_for_once_in_each_subnet() -> None:
     cloud = FakeCloud([mount_target(str(at)) for at in range(5)])
     cloud.refuse = lambda operation: LateAnswer("timed out", operation=operation)
-    AddressLookup(cloud, lambda *_: None).look_up(cloud.targets, lambda: None)
+    AddressLookup(cloud, CallsInFlight(), lambda *_: None).look_up(cloud.targets, lambda: None)
     assert cloud.calls == ["GetSubnet", "GetPrivateIp"]
 
 

@@ -4,9 +4,11 @@
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final, TypeVar
 
 from fss_exporter.errors import CloudError, NotAuthorized, Unreachable
+from fss_exporter.oci.calls import CallsInFlight
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
 from fss_exporter.oci.inventory.oci_inventory import ACTIVE, MountTarget
 
@@ -25,11 +27,13 @@ class AddressLookup:
 
     Args:
         client: calls in the region.
+        calls: has subnets under way at once.
         report: called after every look-up.
     """
 
-    def __init__(self, client: CloudClient, report: Report) -> None:
+    def __init__(self, client: CloudClient, calls: CallsInFlight, report: Report) -> None:
         self._client = client
+        self._calls = calls
         self._report = report
         self._private_ips: dict[str, PrivateIp] = {}
         self._domains: dict[str, str] = {}
@@ -51,8 +55,7 @@ class AddressLookup:
         by_subnet: dict[str, list[MountTarget]] = {}
         for target in targets:
             by_subnet.setdefault(target.subnet_id, []).append(target)
-        for subnet_id, inside in by_subnet.items():
-            self._look_up_subnet(subnet_id, inside, progress)
+        self._calls.each(list(by_subnet.items()), lambda subnet: self._look_up_subnet(*subnet, progress))
 
     def _look_up_subnet(self, subnet_id: str, targets: list[MountTarget], progress: Callable[[], None]) -> None:
         if subnet_id and subnet_id not in self._domains:
@@ -60,7 +63,7 @@ class AddressLookup:
         wanted = frozenset(target.private_ip_id for target in targets) - self._private_ips.keys() - {""}
         if subnet_id and len(wanted) >= _WORTH_A_LISTING:
             with suppress(CloudError):  # single look-ups follow
-                listed = self._client.private_ips(subnet_id)
+                listed = self._calls.called(partial(self._client.private_ips, subnet_id))
                 self._private_ips.update(
                     (private_ip.id, private_ip) for private_ip in listed if private_ip.id in wanted
                 )
@@ -77,7 +80,7 @@ class AddressLookup:
     def _look_up(self, operation: str, call: Callable[[str], _Answer], ocid: str, answers: dict[str, _Answer]) -> bool:
         """Look up one OCID. Return whether further lookups in the subnet make sense."""
         try:
-            answers[ocid] = call(ocid)
+            answers[ocid] = self._calls.called(partial(call, ocid))
         except CloudError as error:
             self._report(operation, error)
             return not isinstance(error, NotAuthorized | Unreachable)

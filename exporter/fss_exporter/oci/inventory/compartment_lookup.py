@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from fss_exporter.errors import CloudError, NotAuthorized
+from fss_exporter.oci.calls import CallsInFlight
 from fss_exporter.oci.cloud_client import CloudClient, Listing
 from fss_exporter.oci.inventory.selection import ROOT, CompartmentTree, InventorySelection
 from fss_exporter.ocid import looks_like_ocid
@@ -22,6 +23,7 @@ class CompartmentLookup:
     Args:
         client: calls in the region.
         selection: the wanted compartments.
+        calls: has questions under way at once.
         ask: makes a listing.
         report_name: called with operation and error of each question for a name, None for an answer.
     """
@@ -31,11 +33,13 @@ class CompartmentLookup:
         client: CloudClient,
         selection: InventorySelection,
         *,
+        calls: CallsInFlight,
         ask: Ask,
         report_name: Callable[[str, CloudError | None], None],
     ) -> None:
         self._client = client
         self._selection = selection
+        self._calls = calls
         self._ask = ask
         self._report_name = report_name
         self._names: dict[str, str] = {}  # by OCID
@@ -61,12 +65,16 @@ class CompartmentLookup:
     def _with_those_below(self, names: Mapping[str, str]) -> Mapping[str, str]:
         """Return the compartments and those below, level by level, because OCI lists a whole subtree only of the tenancy."""
         found, level = dict(names), list(names)
+        below: dict[str, str] = {}
+
+        def ask(ocid: str) -> None:
+            call = partial(self._calls.called, partial(self._client.compartments_in, ocid))
+            listed = self._ask(("ListCompartments", ocid), call, Listing(()))
+            below.update((record.id, record.name) for record in listed.records)
+
         while level:
-            listings = [
-                self._ask(("ListCompartments", ocid), partial(self._client.compartments_in, ocid), Listing(()))
-                for ocid in level
-            ]
-            below = {record.id: record.name for listing in listings for record in listing.records}
+            below.clear()
+            self._calls.each(level, ask)
             level = [ocid for ocid in below if ocid not in found]
             found = below | found
         return found
@@ -74,14 +82,18 @@ class CompartmentLookup:
     def _ask_names(self, ocids: tuple[str, ...]) -> None:
         """Ask for names. A known name outlives a failure. After another failure than a refusal the others are left for later."""
         self._names[self._client.tenancy_id] = ROOT
-        for ocid in ocids:
-            if ocid == self._client.tenancy_id:
-                continue
+        works = True
+
+        def ask(ocid: str) -> None:
+            nonlocal works
+            if not works:
+                return
             try:
-                self._names[ocid] = self._client.compartment_name(ocid)
+                self._names[ocid] = self._calls.called(partial(self._client.compartment_name, ocid))
             except CloudError as error:
                 self._report_name("GetCompartment", error)
-                if not isinstance(error, NotAuthorized):
-                    return
+                works = works and isinstance(error, NotAuthorized)
             else:
                 self._report_name("GetCompartment", None)
+
+        self._calls.each([ocid for ocid in ocids if ocid != self._client.tenancy_id], ask)

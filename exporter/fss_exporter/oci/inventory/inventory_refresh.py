@@ -10,13 +10,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import partial
+from itertools import islice, product
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Unreachable, UsageError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.service_table import SERVICES
+from fss_exporter.oci.calls import CallsInFlight
 from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.address_lookup import LOOK_UPS, AddressLookup, Report
@@ -67,7 +69,8 @@ class _Round:
     unreachable_services: set[str] = field(default_factory=set)
     used: set[_Key] = field(default_factory=set)  # listings that the round has asked for
     resting: set[str] = field(default_factory=set)  # compartments without resources that the round does not ask
-    unanswered_seconds: float = 0.0  # time that the last calls took, if none of them was answered
+    answered_at: float = 0.0  # epoch seconds of the last answer, or of the begin
+    is_unanswered: bool = False  # whether calls have failed for too long without any answer
     mistakes: int = 0  # compartments of the settings that cannot be made out
 
     def outcomes(self) -> dict[str, Any]:
@@ -97,6 +100,7 @@ class InventoryRefresh:
         publish: called with each new state.
         look_ups: returns the number of mount targets to look up, by the number of listed mount targets.
         report_optional: called after a call that may be refused without a failure.
+        calls: has some listings and look-ups under way at once.
     """
 
     def __init__(
@@ -109,6 +113,7 @@ class InventoryRefresh:
         publish: Callable[[InventoryState], None] = lambda _: None,
         look_ups: Callable[[int], int] = lambda count: count,
         report_optional: Report = lambda _operation, _error: None,
+        calls: CallsInFlight | None = None,
     ) -> None:
         self.client = client
         self.selection = selection
@@ -124,9 +129,10 @@ class InventoryRefresh:
         self._last: dict[_Key, tuple[float, Any]] = {}  # answers, with their times in epoch seconds
         self._losses: set[str] = set()  # those that the log has told
         self._limits: Mapping[str, float] = {}
-        self._addresses = AddressLookup(self.client, self._note)
+        self._calls = calls or CallsInFlight()
+        self._addresses = AddressLookup(self.client, self._calls, self._note)
         self._compartments = CompartmentLookup(
-            self.client, self.selection, ask=self._asked, report_name=self._report_name
+            self.client, self.selection, calls=self._calls, ask=self._asked, report_name=self._report_name
         )
         self._rounds = 0
         self._failed_before: set[str] = set()  # compartments of the last round
@@ -145,8 +151,8 @@ class InventoryRefresh:
             CloudError: availability domains or compartments are unknown. The earlier state stays.
             EndLoop: the exporter stops.
         """
-        self._round, calls_before = _Round(), self.calls
         self._shown_at = self._now()
+        self._round, calls_before = _Round(answered_at=self._shown_at), self.calls
         self._rounds += 1
         try:
             names = self._wanted_compartments()
@@ -186,10 +192,12 @@ class InventoryRefresh:
     ) -> None:
         """Publish mount targets without scopes, so that no query for metrics starts before listings that take seconds."""
         targets: list[records.MountTarget] = []
-        for compartment_id in names:
-            for domain in domains:
-                targets += self._resources("ListMountTargets", compartment_id, domain).records
-                show_part(targets)
+
+        def ask(place: tuple[str, str]) -> None:
+            targets.extend(self._resources("ListMountTargets", *place).records)
+            show_part(targets)
+
+        self._calls.each(list(product(names, domains)), ask)
         inventory = records.join(targets, self.selection.tags, compartments=names, availability_domains=domains)
         self._look_up_addresses(inventory, self.state.scopes, lambda: show_part(targets), is_whole=False)
 
@@ -202,17 +210,30 @@ class InventoryRefresh:
     def _list_all(
         self, domains: Sequence[str], compartments: Sequence[str], show_part: Callable[[Sequence[Any]], None]
     ) -> list[Any]:
-        """Return the records of every listing. The mount targets of all compartments are known to each part."""
-        rows: list[Any] = [
+        """Return the records of every listing, in one order. The mount targets of all compartments are known to each part."""
+        part: list[Any] = [
             record
             for key, (_, last) in self._last.items()
             if key[0] == "ListMountTargets" and key in self._round.used
             for record in last.records
         ]
-        for listing in self._listings(domains, compartments):
-            rows += listing.records
-            show_part(rows)
-        return rows
+        found: dict[_Key, Sequence[Any]] = {}
+
+        def ask(listing: tuple[str, _Key]) -> None:
+            service, key = listing
+            answer = self._service_resources(service, key) if service else self._resources(*key)
+            found[key] = answer.records
+            part.extend(answer.records)
+            show_part(part)
+
+        own = [("", key) for key in _own_keys(domains, compartments)]
+        of_services = [(service, key) for service in self.selection.services for key in _keys_of(service, compartments)]
+        # A service that may be missing here is tried in one compartment alone.
+        alone = [listing for listing in of_services if listing[1][1] == compartments[0]]
+        others = [listing for listing in of_services if listing[1][1] != compartments[0]]
+        for listings in (own, alone, others):
+            self._calls.each(listings, ask)
+        return [record for _, key in (*own, *of_services) for record in found[key]]
 
     def _without_resources(self, compartments: Iterable[str]) -> set[str]:
         """Return the compartments in which the last listings of all operations were answered and empty."""
@@ -220,16 +241,6 @@ class InventoryRefresh:
         filled = {key[1] for key, last in listings.items() if last.records or last.broken}
         asked = {key[1] for key in listings}
         return (set(compartments) & asked) - filled - self._failed_before
-
-    def _listings(self, domains: Sequence[str], compartments: Sequence[str]) -> Iterator[Listing]:
-        for compartment_id in compartments:
-            for domain in domains:
-                for operation in _IN_DOMAINS:
-                    yield self._resources(operation, compartment_id, domain)
-            yield self._resources("ListExports", compartment_id)
-            for service in self.selection.services:
-                for operation in SERVICE_OPERATIONS[service]:
-                    yield self._service_resources(service, operation, compartment_id)
 
     def _resources(self, *key: str) -> Listing:
         """Return a listing by API operation, compartment and perhaps availability domain. A round lists each once."""
@@ -240,16 +251,19 @@ class InventoryRefresh:
         if key in self._round.used and key in self._last:
             listing: Listing = self._last[key][1]
             return listing
-        return self._asked(key, lambda: self.client.resources(*key), Listing(()))
+        return self._asked(key, partial(self._list, key), Listing(()))
 
-    def _service_resources(self, service: str, operation: str, compartment_id: str) -> Listing:
-        key = (operation, compartment_id)
+    def _list(self, key: _Key) -> Listing:
+        return self._calls.called(partial(self.client.resources, *key))
+
+    def _service_resources(self, service: str, key: _Key) -> Listing:
+        operation = key[0]
         if service not in self.selection.optional_services or key in self._last:
             return self._resources(*key)
         if service in self._round.unreachable_services:
             return Listing(())
         try:
-            listing = self.client.resources(*key)
+            listing = self._list(key)
         except CloudError as error:
             if not isinstance(error, NotAuthorized):  # it may be missing here: do not wait for it in each compartment
                 self._round.unreachable_services.add(service)
@@ -324,16 +338,12 @@ class InventoryRefresh:
             CloudError: the call failed, and there is no other answer. The error is already reported.
         """
         self._round.used.add(key)
-        began = self._now()
         try:
-            if self._round.unanswered_seconds >= _UNANSWERED_SECONDS:
+            if self._round.is_unanswered:
                 message = f"{key[0]} in {self.client.region}: not asked, after calls without an answer"
                 raise Unreachable(message, operation=key[0])
             answer = ask()
-            self._round.unanswered_seconds = 0.0
         except CloudError as error:
-            without_answer = self._round.unanswered_seconds + self._now() - began
-            self._round.unanswered_seconds = without_answer if isinstance(error, Unreachable) else 0.0
             self._note(key[0], error)
             self._round.failed_compartments.update(key[1:2])
             if key in self._last:
@@ -362,11 +372,20 @@ class InventoryRefresh:
         self.calls += 1
         succeeded = self._round.succeeded
         succeeded[operation] = succeeded.get(operation, True) and error is None
+        self._note_answer(error)
         if isinstance(error, CloudError):
             self._round.failed_calls[operation, error.reason] += 1
             if error.lacks_permission:
                 self._round.refused.add(operation)
         self._report(operation, error)
+
+    def _note_answer(self, error: Exception | None) -> None:
+        """Note whether the region answers at all. Calls that hang side by side count as one."""
+        now = self._now()
+        if not isinstance(error, Unreachable):
+            self._round.answered_at, self._round.is_unanswered = now, False
+        elif now - self._round.answered_at >= _UNANSWERED_SECONDS:
+            self._round.is_unanswered = True
 
     def _look_up_addresses(
         self,
@@ -427,3 +446,17 @@ def scopes_of(selection: InventorySelection, tenancy_id: str, names: Collection[
     if not selection.compartments or (selection.in_subtree and tenancy_id in names):
         return (Scope(tenancy_id, subtree=True),)
     return tuple(Scope(compartment_id) for compartment_id in names)
+
+
+def _own_keys(domains: Sequence[str], compartments: Sequence[str]) -> Iterator[_Key]:
+    """Yield the key of each listing of File Storage."""
+    for compartment_id in compartments:
+        for domain in domains:
+            for operation in _IN_DOMAINS:
+                yield operation, compartment_id, domain
+        yield "ListExports", compartment_id
+
+
+def _keys_of(service: str, compartments: Sequence[str]) -> Iterator[_Key]:
+    """Yield the key of each listing of another service."""
+    yield from product(SERVICE_OPERATIONS[service], compartments)

@@ -8,16 +8,14 @@ that a counter loses no minute. A silent region is skipped until the next poll.
 """
 
 import logging
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
-from fss_exporter.background import each_at_once
 from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, TooMuchData, Unreachable
 from fss_exporter.model.service_table import SERVICES
-from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.calls import CallsInFlight, FailureLog, SelfMetrics
 from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.ledger import Ledger, newest_complete
@@ -31,9 +29,6 @@ _UNANSWERED_AT_MOST: Final = 3
 _DOUBLINGS_AT_MOST: Final = 5
 
 log = logging.getLogger(__name__)
-
-_Item = TypeVar("_Item")
-_Answer = TypeVar("_Answer")
 
 
 class MetricQueries:
@@ -56,7 +51,7 @@ class MetricQueries:
         receivers: functions that get the points of a metric, by documented name.
         intervals: seconds between two queries by documented name, in place of those of the table.
         awaited: returns the end of the oldest minute that a calculation waits for, of a metric by documented name.
-        in_flight: most calls under way. The SDK keeps ten connections to a service.
+        calls: has some queries under way at once.
     """
 
     def __init__(
@@ -72,7 +67,7 @@ class MetricQueries:
         receivers: Mapping[str, Receive] | None = None,
         intervals: Mapping[str, float] | None = None,
         awaited: Callable[[str], int | None] = lambda _: None,
-        in_flight: int = 8,
+        calls: CallsInFlight | None = None,
     ) -> None:
         self.client = client
         self.ledger = ledger
@@ -84,8 +79,7 @@ class MetricQueries:
         self.is_refused = False
         self.has_answer = False
         self.left_out = 0
-        self._in_flight = in_flight
-        self._turn = threading.Lock()  # of all but the calls
+        self._calls = calls or CallsInFlight()
         self.names_are_due = True
         self._not_watched: set[str] = set()
         self._inventory = Inventory()
@@ -153,7 +147,7 @@ class MetricQueries:
                 failed = True
 
         namespaces = {metric.namespace: metric.service for metric in self.metrics.values() if self._exists(metric)}
-        self._each([(scope, *place) for scope in scopes for place in namespaces.items()], learn)
+        self._calls.each([(scope, *place) for scope in scopes for place in namespaces.items()], learn)
         self._names.learn(names, is_whole=not failed)
         self.names_are_due = failed or not names
         self._lists_no_metric = not failed and not names
@@ -185,7 +179,7 @@ class MetricQueries:
                 self._first += 1
                 self._query(metric, scopes)
 
-        self._each(due, query)
+        self._calls.each(due, query)
         if due:
             states = self.states
             self.has_answer = any(states[metric.name].success for metric in due)
@@ -197,7 +191,7 @@ class MetricQueries:
 
     def _listed(self, scope: Scope, namespace: str, service: str) -> tuple[str, ...]:
         try:
-            return self._called(partial(self.client.metric_names, scope, namespace))
+            return self._calls.called(partial(self.client.metric_names, scope, namespace))
         except NotAuthorized as error:
             if service not in self._optional_services:
                 raise
@@ -275,7 +269,7 @@ class MetricQueries:
         selects = len(requests) > 1 or not self._inventory.shard.is_whole
         for request in requests:
             try:
-                streams = self._called(partial(self.client.summarize, request))
+                streams = self._calls.called(partial(self.client.summarize, request))
             except CloudError as error:
                 if isinstance(error, TooMuchData) or (selects and error.status == 400):
                     raise
@@ -287,25 +281,6 @@ class MetricQueries:
             self._unanswered = 0
             answer = store.take(streams, newest_complete(self.now()), answer)
         return answer
-
-    def _each(self, items: Sequence[_Item], work: Callable[[_Item], None]) -> None:
-        """Do the work for each item. Some calls are under way at once, and one thread at a time does all else."""
-        waiting = iter(items)
-
-        def work_in_turn(_: int) -> None:
-            with self._turn:
-                for item in waiting:
-                    work(item)
-
-        each_at_once(range(min(len(items), self._in_flight)), work_in_turn)
-
-    def _called(self, call: Callable[[], _Answer]) -> _Answer:
-        """Return the answer to a call. Others have the turn until it comes."""
-        self._turn.release()
-        try:
-            return call()
-        finally:
-            self._turn.acquire()
 
     def _request(self, metric: OciMetric, scope: Scope, minutes: Window, part: tuple[str, ...]) -> MetricRequest:
         spelling = self._names.spelling(metric)

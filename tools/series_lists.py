@@ -34,7 +34,9 @@ def forwarded() -> set[str]:
         return names & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
     of_clients = {row.name for row in CLIENT}
-    edge = {rule["record"] for name in EDGE for rule in rules(name) if "record" in rule and used(rule) & of_clients}
+    at_centre = {rule["record"] for name in FILES if name not in EDGE for rule in rules(name) if "record" in rule}
+    recorded = [rule for name in EDGE for rule in rules(name) if "record" in rule and not used(rule) & at_centre]
+    edge = {rule["record"] for rule in recorded if used(rule) & of_clients}
     later = [rule for rule in pack if rule.get("record") not in edge]
     at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
     return edge | (set().union(*map(used, later)) & at_clients)

@@ -19,7 +19,7 @@ TARGET_LABELS = frozenset({"job", "instance"})
 # What a scrape configuration often adds to every series. A rule may keep these labels.
 ADDED_LABELS = frozenset({"cluster"})
 
-_MOUNT_TARGET = frozenset({"region", "mount_target_id"})
+_MOUNT_TARGET = frozenset({"tenancy", "region", "mount_target_id"})
 
 # Series that a rule before their own, or their own, reads: the result of the evaluation before.
 BEFORE = {
@@ -27,6 +27,7 @@ BEFORE = {
     "address:fss_mount_target:join": _MOUNT_TARGET | {"network", "address", "mount_target"},
     "mount_target:fss_mount_target:info": _MOUNT_TARGET
     | {"network", "address", "compartment", "mount_target", "shape"},
+    "address:fss_client_utilisation:ratio": frozenset({"network", "address", "resource"}),
 }
 
 _CLIENT = frozenset({"network", "instance", "address"})

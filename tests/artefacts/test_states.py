@@ -14,12 +14,14 @@ RUNBOOK = (RULES.parent / "docs" / "runbook.md").read_text(encoding="utf-8")
 
 def test_the_rules_count_clients_from_each_state_on_and_give_its_number() -> None:
     counted = re.findall(
-        r"fss_client_address_state\) >= (\d)\)\n        labels:\n          state: (\w+)", PACK["clients.yml"]
+        r'fss_client_time:last\{verdict=~?"([\w|]+)"\}\) >= 0\.5\)\n        labels:\n          state: (\w+)',
+        PACK["clients.yml"],
     )
     given = re.findall(r'fss_clients:ratio\{state="(\w+)"\} >= [\d.]+\) \* 0 \+ (\d)', PACK["clients.yml"])
     worst = [(state.word, str(state.value)) for state in sorted(State, reverse=True) if state >= State.SLOW]
 
-    assert [(word, number) for number, word in counted] == worst
+    words = [word for word, _ in worst]
+    assert counted == [("|".join(words[: number + 1]), word) for number, word in enumerate(words)]
     assert given == worst
 
 
@@ -48,7 +50,7 @@ def test_bad_minutes_of_clients_are_those_of_the_states() -> None:
 def test_a_mount_target_without_a_poller_has_the_number_of_not_known() -> None:
     assert (
         f"unless on (tenancy, region, mount_target_id) fss_mount_target_state) * 0 + {State.NOT_KNOWN}"
-        in (PACK["service_level.yml"])
+        in (PACK["clients.yml"])
     )
 
 

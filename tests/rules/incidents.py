@@ -209,7 +209,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (
             page(
                 "FssMountTargetFailing",
-                3,
+                4,
                 f"{FIRST} had requests that failed or had no reply in ",
                 " by its clients, ",
                 " by OCI). 10 of 10 clients that ask fail or wait, host-",
@@ -245,7 +245,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (
             page(
                 "FssMountTargetSlow",
-                4,
+                6,
                 FIRST,
                 ", for 10 of 10 clients that ask",
                 "The busiest client is host-",
@@ -272,7 +272,13 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "2 % of the READs of one client of ten take 200 ms longer, which moves the mean by 4 ms",
         Site(minutes=90, host_settings=P99),
         (LateReads(0, 60, hosts=1),),
-        (ticket("FssClientTailSlow", 40, "of the read requests of client host-0:10949 to 10.96.0.0"),),
+        (
+            ticket(
+                "FssClientTailSlow",
+                40,
+                "of the read requests of client host-0:10949 to 10.96.0.0 (/mnt/10.96.0.0) took",
+            ),
+        ),
         in_make_test=True,
     ),
     Incident("2 % of the READs take 200 ms longer, and no p99 objective is stated", Site(), (LateReads(),)),
@@ -317,7 +323,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "requests at 101 % of the latency objective",
         Site(before=180, minutes=120),
         (Slow(0, 30, milliseconds=10.1),),
-        (page("FssMountTargetSlow", 8),),
+        (page("FssMountTargetSlow", 9),),
     ),
     Incident(
         "requests at 90 % of the latency objective for an hour, and then at 150 %",
@@ -353,6 +359,23 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "clients that were idle for two hours wake up and get answers after 30 ms for 90 seconds",
         Site(hosts=12, before=150),
         (Work(-130, 0, times=0), Slow(0, 1.5, milliseconds=30, side="clients")),
+    ),
+    Incident(
+        "clients are slow in the ten seconds before each scrape, for two hours",
+        Site(minutes=120),
+        (Slow(every=1, lasting=0.1, side="clients"),),
+        in_make_test=True,
+    ),
+    Incident(
+        "clients are slow for 40 seconds of each minute, and not when they are scraped",
+        Site(),
+        (Slow(0.25, 30, every=1, lasting=0.6, side="clients"),),
+        (page("FssMountTargetSlow", 6),),
+    ),
+    Incident(
+        "clients are slow for 15 seconds of each five minutes, scraped each 15 seconds",
+        Site(minutes=120, scraped=15),
+        (Slow(every=5, lasting=0.25, side="clients"),),
     ),
     Incident(
         "60 clients join two, and are slow for three minutes",

@@ -2,12 +2,15 @@
 
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.processes import PATIENCE_S
 
 from fss_exporter.cli import nfs_agent, runtime
 from fss_exporter.flag_records import TRACEFS_PLACES
@@ -100,6 +103,20 @@ def test_a_reload_of_the_agent_in_the_first_moments_of_the_start_waits_until_the
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
         assert reload_of("fss-exporter-agent", program.pid) == 0
         assert program.communicate(timeout=20)[0] == "reloads"
+
+
+def test_the_poller_tells_systemd_when_a_reload_does_no_harm(tmp_path: Path) -> None:
+    assert ("Type", "notify") in settings("fss-exporter-poller")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(str(tmp_path / "notify"))
+        told.settimeout(PATIENCE_S)
+        command = [sys.executable, "-m", "fss_exporter", "serve", "--no-collector.nfs"]
+        started = ["env", "--default-signal=HUP", f"NOTIFY_SOCKET={tmp_path}/notify", *command]
+        with subprocess.Popen(started, stderr=subprocess.PIPE) as program:
+            assert told.recv(100) == b"READY=1"
+            program.send_signal(signal.SIGHUP)
+            _, said = program.communicate(timeout=PATIENCE_S)
+    assert program.returncode == 2, said
 
 
 @pytest.mark.parametrize("unit", NAMES)

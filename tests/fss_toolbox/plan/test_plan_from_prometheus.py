@@ -662,6 +662,13 @@ def test_a_moment_that_no_clock_has_is_a_failure(moment: str) -> None:
         )
 
 
+@pytest.mark.parametrize("value", ["1e308", "-1e200"])
+def test_a_value_whose_sums_are_no_numbers_is_a_failure(value: str) -> None:
+    answer = json.dumps({"status": "success", "data": {"result": [{"metric": {}, "value": [NOW, value]}]}})
+    with pytest.raises(SourceError, match="not an answer of the Prometheus API"):
+        list(prometheus.Prometheus(lambda _: answer, NOW).at("up", NOW))
+
+
 def test_ceilings_that_prometheus_lacks_are_those_of_the_shape(week: processes.Prometheus) -> None:
     flags = ("plan", "--prometheus", week.url, "--output", "json", "--address")
 

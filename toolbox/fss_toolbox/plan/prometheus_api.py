@@ -25,6 +25,7 @@ STEP_S = 300
 # Characters of the queries of one request. Written as a URL they stay below 8 KiB, the least that proxies accept.
 _LONGEST_UNION: Final = 5000
 
+_LARGEST: Final = 1e150  # Value of which products and sums are still numbers
 _LATEST: Final = 1e11  # Epoch seconds that no clock reaches for a thousand years
 
 _MOST_NOTES: Final = 5
@@ -231,7 +232,10 @@ def _values(series: Any) -> list[tuple[float, float]]:
     values = [(float(moment), float(value)) for moment, value in pairs]
     if not all(0 <= moment <= _LATEST for moment, _ in values):
         raise ValueError("a moment that no clock has")
-    return [pair for pair in values if math.isfinite(pair[1])]
+    finite = [pair for pair in values if math.isfinite(pair[1])]
+    if any(abs(value) > _LARGEST for _, value in finite):
+        raise ValueError("a value whose sums are no numbers")
+    return finite
 
 
 def _histogram(series: Any) -> dict[float, float]:

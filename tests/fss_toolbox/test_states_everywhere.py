@@ -14,7 +14,8 @@ from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.printed_states import sentence, state_document
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
-from fss_toolbox.top.top_table import ViewState, targets_table
+from fss_toolbox.top.top_table import targets_table
+from fss_toolbox.top.top_view import View
 
 # Subject, detail and figure of each state, the figure as a multiple of its limit.
 REASONS: dict[State, tuple[Subject, str, float] | None] = {
@@ -68,7 +69,7 @@ def test_status_page_top_doctor_and_the_oci_metric_say_the_word_of_the_exported_
     assert f">{state.word}</strong>" in render(page)
 
     picture = PageSource(lambda: text(rows), "a page", JUDGE, 5.0).look()
-    (line,) = targets_table(map(shown_target, picture.targets), ViewState(), 200).rows
+    (line,) = targets_table(map(shown_target, picture.targets), View(), 200).rows
     assert line[1][1].text == state.word
 
     (finding,) = check_states(Samples(families(rows)))
@@ -84,7 +85,7 @@ def test_top_over_a_fleet_says_the_word_of_the_state_that_the_rules_record(
 ) -> None:
     recorded = {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, float(state))]}
     source, _ = fleet(monkeypatch, figures_of_oci(70.0, 4_500.0) | recorded)
-    (line,) = targets_table(map(shown_target, source.look().targets), ViewState(), 200).rows
+    (line,) = targets_table(map(shown_target, source.look().targets), View(), 200).rows
     assert line[1][1].text == state.word
 
 

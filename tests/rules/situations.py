@@ -29,7 +29,8 @@ from fss_toolbox.iostat.report_output import document
 from fss_toolbox.iostat.traffic_report import ReportOrder
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
-from fss_toolbox.top.top_table import ViewState, targets_table
+from fss_toolbox.top.top_table import targets_table
+from fss_toolbox.top.top_view import View
 
 _INSTANCES = {"poller": 'instance="poller-0:', "client": 'instance="host-0:'}
 _JUDGE = judge("standard", None)
@@ -196,7 +197,7 @@ def _top(before: str, now: str, seconds: float) -> str:
     texts, times = iter((before, now)), iter((0.0, seconds))
     source = PageSource(texts.__next__, "a page", _JUDGE, seconds, times.__next__)
     source.look()
-    rows = targets_table(map(shown_target, source.look().targets), ViewState(), 200).rows
+    rows = targets_table(map(shown_target, source.look().targets), View(), 200).rows
     return _of_one_subject([row[1][1].text for row in rows])
 
 

@@ -25,7 +25,8 @@ from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import Picture, shown_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
-from fss_toolbox.top.top_table import ViewState, headline
+from fss_toolbox.top.top_table import headline
+from fss_toolbox.top.top_view import View
 
 PROCFS = Path(__file__).parents[2] / "fixtures" / "procfs"
 JUDGE = judge("standard", None)
@@ -565,5 +566,5 @@ def test_a_page_whose_first_poll_runs_is_starting_and_not_without_mount_targets(
     ended = 'fss_oci_api_requests_total 9\nfss_collector_success{collector="oci"} 1\n'
     source = page(iter((first_poll, first_poll, ended)))
     assert [source.look().is_starting for _ in range(3)] == [True, True, False]
-    said = headline("a page", Shown(Picture((), is_starting=True)), (), ViewState())
+    said = headline("a page", Shown(Picture((), is_starting=True)), (), View())
     assert said[1].text == "starting: no mount target is known yet"

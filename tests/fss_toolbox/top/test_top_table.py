@@ -15,7 +15,6 @@ from fss_toolbox.top.top_table import (
     GREY,
     STYLES,
     TopTable,
-    ViewState,
     bar,
     ceiling_of_parts,
     headline,
@@ -23,6 +22,7 @@ from fss_toolbox.top.top_table import (
     subtitle,
     targets_table,
 )
+from fss_toolbox.top.top_view import View
 
 
 def target(name: str, *usages: Usage, state: StateNow = NOT_KNOWN, silent_seconds: float = 0.0) -> ShownTarget:
@@ -49,7 +49,7 @@ def styles(table: TopTable) -> set[str]:
 
 
 def drawn(*targets: ShownTarget, width: int = 200) -> TopTable:
-    return targets_table(targets, ViewState(), width)
+    return targets_table(targets, View(), width)
 
 
 def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None:
@@ -98,13 +98,13 @@ def test_one_known_ceiling_does_not_make_a_bar_green_while_the_state_is_not_know
 
 def test_a_source_that_is_silent_has_no_verdict() -> None:
     old = target("mt-home", iops(45_500), silent_seconds=41.0)
-    table = targets_table((old,), ViewState(), 200, is_silent=True)
+    table = targets_table((old,), View(), 200, is_silent=True)
     assert styles(table) == {GREY}
     assert "measured, 111 s" in lines(table)[0]
     failed = Shown(Picture((old.row,)), failure="HTTP 503")
-    said = [line.text for line in headline("a page", failed, (old,), ViewState(), 41.0, is_silent=True)]
+    said = [line.text for line in headline("a page", failed, (old,), View(), 41.0, is_silent=True)]
     assert said == ["a page", "1 mount target, nothing is known of now", "no figures for 41 s: HTTP 503"]
-    above_parts = subtitle(old, ViewState(target="x"), PARTS, is_silent=True)
+    above_parts = subtitle(old, View(target="x"), PARTS, is_silent=True)
     assert {line.style for line in above_parts} <= {GREY, "bold", ""}
 
 
@@ -124,7 +124,7 @@ FAILING = StateNow(
 
 def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why() -> None:
     targets = (target("a", state=StateNow(State.NEAR)), target("b", state=FAILING), target("c"))
-    _, verdict, reason = headline("a page", Shown(Picture(())), targets, ViewState())
+    _, verdict, reason = headline("a page", Shown(Picture(())), targets, View())
     assert verdict.text == "3 mount targets: 1 failing, 1 near, 1 not known"
     assert reason.text == (
         "b is failing for 3 min: 2.5 % of requests fail, web-1:10949 (docs/runbook.md#fssmounttargetfailing)"
@@ -133,7 +133,7 @@ def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why(
 
 def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted() -> None:
     targets = [target(f"mt-{number}", state=FAILING) for number in range(5)]
-    said = headline("a page", Shown(Picture(())), targets, ViewState())
+    said = headline("a page", Shown(Picture(())), targets, View())
     assert [line.text.partition(" is ")[0] for line in said[2:]] == [
         "mt-0",
         "mt-1",
@@ -190,23 +190,23 @@ def test_a_wider_terminal_has_more_columns() -> None:
 
 def test_the_order_and_the_filter_choose_rows() -> None:
     targets = (target("b", iops(1_000)), target("a", iops(45_000)), target("c"))
-    by_share = targets_table(targets, ViewState(), 80)
+    by_share = targets_table(targets, View(), 80)
     assert [cells[0].text for _, cells in by_share.rows] == ["a", "b", "c"]
-    by_name = targets_table(targets, ViewState(sorts=(4, 0)), 80)
+    by_name = targets_table(targets, View(sorts=(4, 0)), 80)
     assert [cells[0].text for _, cells in by_name.rows] == ["a", "b", "c"]
-    assert [cells[0].text for _, cells in targets_table(targets, ViewState(search="B"), 80).rows] == ["b"]
+    assert [cells[0].text for _, cells in targets_table(targets, View(search="B"), 80).rows] == ["b"]
 
 
 def test_units_change_bytes_alone() -> None:
     read = Usage(Quantity.READ, KnownFigure(500e6, FigureSource.MEASURED, 70.0), 1e9)
-    state = ViewState()
+    state = View()
     shown = []
     for _ in range(3):
         table = targets_table((target("a", read),), state, 200)
         shown.append(next(cells[4].text for _, cells in table.rows))
         state = state.next_unit()
     assert shown == ["500 / 1,000", "477 / 954", "4.0 / 8.0"]
-    assert state == ViewState()
+    assert state == View()
 
 
 @pytest.mark.parametrize(
@@ -225,14 +225,14 @@ PARTS = Parts(
 
 
 def test_parts_have_their_share_of_the_ceiling_and_of_the_load() -> None:
-    first, second = lines(parts_table(PARTS, ViewState(target="x"), 200, iops(45_000)))
+    first, second = lines(parts_table(PARTS, View(target="x"), 200, iops(45_000)))
     assert "9.0 %" in first
     assert "90 %" in first
     assert "400 to 600" in second
 
 
 def test_parts_without_a_ceiling_have_figures() -> None:
-    assert "4,500" in lines(parts_table(PARTS, ViewState(target="x"), 200))[0]
+    assert "4,500" in lines(parts_table(PARTS, View(target="x"), 200))[0]
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_parts_without_a_ceiling_have_figures() -> None:
 )
 def test_parts_are_compared_with_the_ceiling_that_is_fullest(quantity: Quantity, first: str, share: str) -> None:
     fullest = Usage(quantity, KnownFigure(9e6, FigureSource.MEASURED, 70.0), 1e7)
-    table = parts_table(PARTS, ViewState(target="x"), 200, fullest)
+    table = parts_table(PARTS, View(target="x"), 200, fullest)
     assert table.rows[0][1][0].text == first
     assert share in lines(table)[0]
     assert table.columns[
@@ -260,34 +260,34 @@ def test_parts_are_compared_with_the_ceiling_that_is_fullest(quantity: Quantity,
 def test_an_operation_without_payload_has_no_share_of_a_bandwidth(quantity: Quantity) -> None:
     fullest = Usage(quantity, KnownFigure(9e6, FigureSource.MEASURED, 70.0), 1e7)
     rename = Parts((LoadPart("RENAME", Bounds.exact(80.0), 10.0),))
-    ((_, cells),) = parts_table(rename, ViewState(target="x", kind="operations"), 200, fullest).rows
+    ((_, cells),) = parts_table(rename, View(target="x", kind="operations"), 200, fullest).rows
     assert not any("%" in cell.text and "░" in cell.text for cell in cells)
 
 
 def test_parts_of_a_mount_target_that_is_slow_are_compared_with_its_iops() -> None:
     slow = target("mt", iops(45_000), Usage(Quantity.LATENCY, KnownFigure(9.0, FigureSource.MEASURED, 70.0), 1.0))
-    table = parts_table(PARTS, ViewState(target="x"), 200, ceiling_of_parts(slow))
+    table = parts_table(PARTS, View(target="x"), 200, ceiling_of_parts(slow))
     assert table.columns[1].title == "of the IOPS ceiling"
     assert "9.0 %" in lines(table)[0]
 
 
 def test_a_column_that_nothing_fills_takes_no_room() -> None:
     exact = Parts((LoadPart("web-1", Bounds.exact(1.0), 1.0),))
-    titles = [column.title for column in parts_table(exact, ViewState(target="x"), 200, iops(45_000)).columns]
+    titles = [column.title for column in parts_table(exact, View(target="x"), 200, iops(45_000)).columns]
     assert "IOPS bounds" not in titles
     assert "" not in titles
 
 
 def test_parts_follow_order_and_filter() -> None:
-    state = replace(ViewState(target="x"), search="MNT")
+    state = replace(View(target="x"), search="MNT")
     assert [cells[0].text for _, cells in parts_table(PARTS, state, 120).rows] == ["/export/a"]
-    by_name = ViewState(target="x", sorts=(0, 6))
+    by_name = View(target="x", sorts=(0, 6))
     assert [cells[0].text for _, cells in parts_table(PARTS, by_name, 120).rows] == ["/export/a", "/export/b"]
 
 
 def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> None:
     known = target("mt-home", iops(45_500))
-    said = [line.text for line in subtitle(known, ViewState(target="x", kind="clients"), Parts(remark="no client"))]
+    said = [line.text for line in subtitle(known, View(target="x", kind="clients"), Parts(remark="no client"))]
     assert said[0] == "mt-home 10.0.0.2 standard"
     assert said[1] == "not known"
     assert "91 % of IOPS" in said[2]
@@ -296,7 +296,7 @@ def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> No
 
 def test_the_lines_above_parts_say_which_part_of_the_load_they_are() -> None:
     seen = iops(450, FigureSource.CLIENTS, 0.0, coverage=0.009)
-    said = [line.text for line in subtitle(target("mt", iops(45_500), seen), ViewState(target="x"), PARTS)]
+    said = [line.text for line in subtitle(target("mt", iops(45_500), seen), View(target="x"), PARTS)]
     assert said[4] == "coverage: the load below is 0.9 % of its IOPS"
 
 

@@ -28,13 +28,13 @@ from fss_toolbox.top.picture import KINDS, PictureSource, ShownTarget, is_silent
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
-    ViewState,
     ceiling_of_parts,
     headline,
     parts_table,
     subtitle,
     targets_table,
 )
+from fss_toolbox.top.top_view import View
 
 _END_SECONDS = 2.0  # the kernel's triggers go in this time. A source that hangs for longer ends with the program
 
@@ -86,7 +86,7 @@ class TopScreen(App[None]):
     def __init__(self, source: PictureSource) -> None:
         super().__init__(ansi_color=True)  # the colours and the background of the terminal
         self._source = source
-        self._state = ViewState()
+        self._view = View()
         self._shown = Shown()
         self._targets: tuple[ShownTarget, ...] = ()
         self._looks = Looks(source, self._post)
@@ -171,7 +171,7 @@ class TopScreen(App[None]):
 
     @on(Looked)
     def _take(self, message: Looked) -> None:
-        if not self._state.is_paused or message.shown.parts is not self._shown.parts:
+        if not self._view.is_paused or message.shown.parts is not self._shown.parts:
             self._shown = message.shown
         self._draw()
 
@@ -182,25 +182,25 @@ class TopScreen(App[None]):
     def _draw(self) -> None:
         if not (self.query(LineTable) and self.query("#head")):
             return  # the screen is being taken down, a widget at a time
-        shown, state, source = self._shown, self._state, self._source
-        seconds = time.monotonic() - shown.at if shown.picture is not None and not state.is_paused else 0.0
+        shown, view, source = self._shown, self._view, self._source
+        seconds = time.monotonic() - shown.at if shown.picture is not None and not view.is_paused else 0.0
         silent = is_silent(seconds, source.interval)
         self._targets = tuple(shown_target(row, seconds) for row in shown.picture.targets) if shown.picture else ()
-        lines = headline(source.title, shown, self._targets, state, seconds, is_silent=silent)
+        lines = headline(source.title, shown, self._targets, view, seconds, is_silent=silent)
         if shown.picture is None:
             self._show_lines(lines)
             return
         width = self.size.width - 3  # the scroll bar, and a blank at both sides
-        if state.target:
+        if view.target:
             target = self._target()
-            lines += subtitle(target, state, shown.parts, is_silent=silent)
+            lines += subtitle(target, view, shown.parts, is_silent=silent)
             ceiling = ceiling_of_parts(target) if target else None
-            content = parts_table(shown.parts, state, width, ceiling) if shown.parts else TopTable()
+            content = parts_table(shown.parts, view, width, ceiling) if shown.parts else TopTable()
         else:
-            content = targets_table(self._targets, state, width, is_silent=silent)
+            content = targets_table(self._targets, view, width, is_silent=silent)
         self._table.show(content)
-        opens = "" if state.target else "Enter opens a mount target, "
-        order = f"{opens}sorted by {state.sort}" + (f", filter: {state.search}" if state.search else "")
+        opens = "" if view.target else "Enter opens a mount target, "
+        order = f"{opens}sorted by {view.sort}" + (f", filter: {view.search}" if view.search else "")
         self._show_lines([*lines, Cell(order, "italic")])
 
     def _show_lines(self, lines: list[Cell]) -> None:
@@ -208,53 +208,53 @@ class TopScreen(App[None]):
 
     def _target(self) -> ShownTarget | None:
         """Return the mount target that is open. None if it is gone, or none is open."""
-        return next((target for target in self._targets if target.key == self._state.target), None)
+        return next((target for target in self._targets if target.key == self._view.target), None)
 
-    def _set(self, state: ViewState) -> None:
-        self._state = state
+    def _set(self, view: View) -> None:
+        self._view = view
         self._draw()
 
-    def _go(self, state: ViewState) -> None:
-        """Change the state. The thread asks for the parts of the mount target that is open now."""
+    def _go(self, view: View) -> None:
+        """Change the view. The thread asks for the parts of the mount target that is open now."""
         self._shown = self._shown._replace(parts=None)
-        self._set(state)
+        self._set(view)
         target = self._target()
-        self._looks.open(target.row if target else None, state.kind)
+        self._looks.open(target.row if target else None, view.kind)
 
     def action_open(self) -> None:
         """Open the mount target under the cursor."""
-        if self._table.key and not self._state.target:
-            self._go(replace(self._state, target=self._table.key, search=""))
+        if self._table.key and not self._view.target:
+            self._go(replace(self._view, target=self._table.key, search=""))
 
     def action_leave(self) -> None:
         """Close the filter, or go back to all mount targets."""
         search = self.query_one("#search", Input)
         if search.display:
             self._close_search(keep="")
-        elif self._state.search:
-            self._set(replace(self._state, search=""))
-        elif self._state.target:
-            left = self._state.target
-            self._go(replace(self._state, target=""))
+        elif self._view.search:
+            self._set(replace(self._view, search=""))
+        elif self._view.target:
+            left = self._view.target
+            self._go(replace(self._view, target=""))
             self._table.go_to(left)
 
     def action_kind(self, kind: str) -> None:
         """Show another kind of parts."""
-        if self._state.target:
-            self._go(replace(self._state, kind=kind))
+        if self._view.target:
+            self._go(replace(self._view, kind=kind))
 
     def action_sort(self) -> None:
         """Take the next order."""
-        self._set(self._state.next_sort())
+        self._set(self._view.next_sort())
 
     def action_unit(self) -> None:
         """Take the next unit of bytes."""
-        self._set(self._state.next_unit())
+        self._set(self._view.next_unit())
 
     def action_pause(self) -> None:
         """Hold the picture, or go on."""
-        self._set(replace(self._state, is_paused=not self._state.is_paused))
-        self._looks.pause(is_paused=self._state.is_paused)
+        self._set(replace(self._view, is_paused=not self._view.is_paused))
+        self._looks.pause(is_paused=self._view.is_paused)
 
     def action_help(self) -> None:
         """Show every key with its meaning, or hide them."""
@@ -267,12 +267,12 @@ class TopScreen(App[None]):
         """Ask for a part of a name."""
         search = self.query_one("#search", Input)
         search.display = True
-        search.value = self._state.search
+        search.value = self._view.search
         search.focus()
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:
-        self._set(replace(self._state, search=event.value.strip()))
+        self._set(replace(self._view, search=event.value.strip()))
 
     @on(Input.Submitted)
     def _keep_search(self, event: Input.Submitted) -> None:
@@ -281,4 +281,4 @@ class TopScreen(App[None]):
     def _close_search(self, keep: str) -> None:
         self.query_one("#search", Input).display = False
         self._table.focus()
-        self._set(replace(self._state, search=keep))
+        self._set(replace(self._view, search=keep))

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of `top` as text: a pure function of picture, state of the view and width of the terminal.
+"""The lines of `top` as text: a pure function of picture, view and width of the terminal.
 
 A style only repeats what the text says, so that the view reads the same without colour.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -19,12 +18,8 @@ from fss_toolbox import printed
 from fss_toolbox.printed_states import sentence
 from fss_toolbox.tables import Column, fitted
 from fss_toolbox.top.looks import Shown
-from fss_toolbox.top.picture import (
-    KINDS,
-    LoadPart,
-    Parts,
-    ShownTarget,
-)
+from fss_toolbox.top.picture import KINDS, LoadPart, Parts, ShownTarget
+from fss_toolbox.top.top_view import PART_SORTS, TARGET_SORTS, ByteUnit, View, amount_of, worst_first
 
 GREY: Final = "bright_black"
 STYLES: Final[Mapping[State, str]] = {
@@ -50,19 +45,8 @@ _NAMES: Final = {
     Quantity.CONNECTIONS: "connections",
 }
 
-
 _MOST_REASONS: Final = 3
 _NARROW: Final = 100  # characters of a line below which figures stand without their ceilings, and words are short
-
-
-class ByteUnit(NamedTuple):
-    """A unit of bytes per second."""
-
-    name: str
-    bytes: float
-
-
-BYTE_UNITS: Final = (ByteUnit("MB/s", 1e6), ByteUnit("MiB/s", 1 << 20), ByteUnit("Gbit/s", 1e9 / 8))
 
 
 class Cell(NamedTuple):
@@ -72,90 +56,12 @@ class Cell(NamedTuple):
     style: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ViewState:
-    """What the person at the terminal asked for."""
-
-    target: str = ""  # key of the mount target that is open. Empty: all mount targets
-    kind: str = KINDS[0]  # kind of the parts of the open mount target
-    sorts: tuple[int, int] = (0, 0)  # position in `TARGET_SORTS` and in `PART_SORTS`
-    search: str = ""  # only names with this text
-    unit: ByteUnit = BYTE_UNITS[0]
-    is_paused: bool = False
-
-    def next_sort(self) -> "ViewState":
-        """Return the state with the next order of the present table."""
-        of_targets, of_parts = self.sorts
-        if self.target:
-            return replace(self, sorts=(of_targets, (of_parts + 1) % len(PART_SORTS)))
-        return replace(self, sorts=((of_targets + 1) % len(TARGET_SORTS), of_parts))
-
-    def next_unit(self) -> "ViewState":
-        """Return the state with the next unit of bytes."""
-        return replace(self, unit=BYTE_UNITS[(BYTE_UNITS.index(self.unit) + 1) % len(BYTE_UNITS)])
-
-    @property
-    def sort(self) -> str:
-        """Name of the order of the present table."""
-        return list(PART_SORTS)[self.sorts[1]] if self.target else list(TARGET_SORTS)[self.sorts[0]]
-
-
 class TopTable(NamedTuple):
     """A table: columns with their widths in characters, and rows of cells by key."""
 
     columns: tuple[Column, ...] = ()
     widths: tuple[int, ...] = ()
     rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
-
-
-def _value(quantity: Quantity) -> Callable[[ShownTarget], float]:
-    def value(target: ShownTarget) -> float:
-        usage = target.usages.get(quantity)
-        return -(usage.value if usage else -1.0)
-
-    return value
-
-
-def _worst_first(target: ShownTarget) -> tuple[int, float, str]:
-    return -target.state.state, -((target.fullest.ratio if target.fullest else None) or 0.0), target.row.shown_name
-
-
-TARGET_SORTS: Final[Mapping[str, Callable[[ShownTarget], object]]] = {
-    "state": _worst_first,
-    "IOPS": _value(Quantity.IOPS),
-    "read": _value(Quantity.READ),
-    "write": _value(Quantity.WRITE),
-    "name": lambda target: target.row.shown_name,
-}
-
-# Orders of parts. The first depends on the ceiling that is fullest.
-PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
-    "share of the ceiling": lambda part, of: (-(_amount_of(part, of) or 0.0), -_cost(part)),
-    "IOPS": lambda part, _: -_cost(part),
-    "operations": lambda part, _: -(part.operations or 0.0),
-    "read": lambda part, _: -(part.read_bytes or 0.0),
-    "write": lambda part, _: -(part.written_bytes or 0.0),
-    "RTT": lambda part, _: -(part.rtt_seconds or 0.0),
-    "name": lambda part, _: part.name,
-}
-
-
-def _cost(part: LoadPart) -> float:
-    return part.iops.point if part.iops else part.operations or 0.0
-
-
-def _amount_of(part: LoadPart, quantity: Quantity) -> float | None:
-    """Return what a part takes of a ceiling. None if it is not known."""
-    match quantity:
-        case Quantity.READ:
-            return part.read_bytes
-        case Quantity.WRITE:
-            return part.written_bytes
-        case Quantity.BOTH:
-            amounts = [amount for amount in (part.read_bytes, part.written_bytes) if amount is not None]
-            return sum(amounts) if amounts else None
-        case _:
-            return part.iops.point if part.iops else None
 
 
 def bar(ratio: float, width: int) -> str:
@@ -236,8 +142,8 @@ def _usage_cell(target: ShownTarget, quantity: Quantity, unit: ByteUnit, *, is_n
     return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.state])
 
 
-def _target_columns(state: ViewState) -> tuple[Column, ...]:
-    unit = state.unit.name
+def _target_columns(view: View) -> tuple[Column, ...]:
+    unit = view.unit.name
     return (
         Column("mount target", left=True),
         Column("state", left=True),
@@ -255,12 +161,12 @@ def _target_columns(state: ViewState) -> tuple[Column, ...]:
     )
 
 
-def _target_cells(target: ShownTarget, state: ViewState, width: int) -> tuple[Cell, ...]:
+def _target_cells(target: ShownTarget, view: View, width: int) -> tuple[Cell, ...]:
     row, is_narrow = target.row, width < _NARROW
     bar_width = 6 if is_narrow else 8 if width < 140 else 20
 
     def usage(quantity: Quantity) -> Cell:
-        return _usage_cell(target, quantity, state.unit, is_narrow=is_narrow)
+        return _usage_cell(target, quantity, view.unit, is_narrow=is_narrow)
 
     return (
         Cell(printable(row.shown_name), STYLES[target.state.state] if target.state.state >= State.NEAR else ""),
@@ -279,36 +185,36 @@ def _target_cells(target: ShownTarget, state: ViewState, width: int) -> tuple[Ce
     )
 
 
-def targets_table(targets: Iterable[ShownTarget], state: ViewState, width: int, *, is_silent: bool = False) -> TopTable:
+def targets_table(targets: Iterable[ShownTarget], view: View, width: int, *, is_silent: bool = False) -> TopTable:
     """Return the table of mount targets for a terminal of `width` characters.
 
     While the source is silent no figure has the colour of a verdict.
     """
-    wanted = state.search.casefold()
-    order = list(TARGET_SORTS.values())[state.sorts[0]]
+    wanted = view.search.casefold()
+    order = list(TARGET_SORTS.values())[view.sorts[0]]
     shown = sorted(
         (target for target in targets if wanted in _searched(target.row)),
         key=order,  # type: ignore[arg-type]  # every order compares with itself
     )
-    rows = [(target.key, _target_cells(target, state, width)) for target in shown]
+    rows = [(target.key, _target_cells(target, view, width)) for target in shown]
     if is_silent:
         rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
-    return _fitted(_target_columns(state), rows, width)
+    return _fitted(_target_columns(view), rows, width)
 
 
 def _searched(row: MountTargetRow) -> str:
     return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state.state.word}".casefold()
 
 
-def _part_columns(state: ViewState, quantity: Quantity) -> tuple[Column, ...]:
+def _part_columns(view: View, quantity: Quantity) -> tuple[Column, ...]:
     return (
-        Column(state.kind.removesuffix("es" if state.kind == "processes" else "s"), left=True),
+        Column(view.kind.removesuffix("es" if view.kind == "processes" else "s"), left=True),
         Column(f"of the {_NAMES[quantity]} ceiling", 2, left=True),
         Column("IOPS"),
         Column("of these", 1),
         Column("ops/s", 3),
-        Column(f"read {state.unit.name}", 4),
-        Column(f"write {state.unit.name}", 5),
+        Column(f"read {view.unit.name}", 4),
+        Column(f"write {view.unit.name}", 5),
         Column("RTT ms", 6),
         Column("IOPS bounds", 8),
         Column("", 7, left=True),
@@ -322,29 +228,29 @@ def ceiling_of_parts(target: ShownTarget) -> Usage | None:
     return target.fullest
 
 
-def parts_table(parts: Parts, state: ViewState, width: int, ceiling: Usage | None = None) -> TopTable:
+def parts_table(parts: Parts, view: View, width: int, ceiling: Usage | None = None) -> TopTable:
     """Return the table of the parts behind one mount target, against a ceiling of the mount target."""
     quantity, limit = (ceiling.quantity, ceiling.limit) if ceiling else (Quantity.IOPS, None)
-    wanted = state.search.casefold()
-    order = list(PART_SORTS.values())[state.sorts[1]]
+    wanted = view.search.casefold()
+    order = list(PART_SORTS.values())[view.sorts[1]]
     whole = sum(part.iops.point for part in parts.rows if part.iops)
     shown = sorted(
         (part for part in parts.rows if wanted in f"{part.name}\n{part.detail}".casefold()),
         key=lambda part: order(part, quantity),  # type: ignore[arg-type, return-value]  # every order compares with itself
     )
     rows = [
-        (f"{number} {part.name}", _part_cells(part, state, whole, _share_of_part(part, quantity, limit)))
+        (f"{number} {part.name}", _part_cells(part, view, whole, _share_of_part(part, quantity, limit)))
         for number, part in enumerate(shown)
     ]
-    return _fitted(_part_columns(state, quantity), rows, width)
+    return _fitted(_part_columns(view, quantity), rows, width)
 
 
 def _share_of_part(part: LoadPart, quantity: Quantity, limit: float | None) -> float | None:
-    amount = _amount_of(part, quantity)
+    amount = amount_of(part, quantity)
     return amount / limit if amount is not None and limit else None
 
 
-def _part_cells(part: LoadPart, state: ViewState, whole: float, share: float | None) -> tuple[Cell, ...]:
+def _part_cells(part: LoadPart, view: View, whole: float, share: float | None) -> tuple[Cell, ...]:
     iops = part.iops.point if part.iops else None
     return (
         Cell(printable(part.name)),
@@ -352,8 +258,8 @@ def _part_cells(part: LoadPart, state: ViewState, whole: float, share: float | N
         Cell(printed.number(iops)),
         Cell(_percent(iops / whole) if iops is not None and whole else printed.NOT_KNOWN),
         Cell(printed.number(part.operations)),
-        Cell(_bytes(part.read_bytes, state.unit)),
-        Cell(_bytes(part.written_bytes, state.unit)),
+        Cell(_bytes(part.read_bytes, view.unit)),
+        Cell(_bytes(part.written_bytes, view.unit)),
         Cell(printed.milliseconds(part.rtt_seconds)),
         Cell(printed.bounds(part.iops.lower, part.iops.upper) if part.iops else printed.NOT_KNOWN),
         Cell(printable(part.detail), GREY),
@@ -387,7 +293,7 @@ def headline(
     title: str,
     shown: Shown,
     targets: Sequence[ShownTarget],
-    state: ViewState,
+    view: View,
     silent_seconds: float = 0.0,
     *,
     is_silent: bool = False,
@@ -395,14 +301,14 @@ def headline(
     """Return the lines above the table: the source, the verdict of all mount targets, and why figures are missing."""
     picture = shown.picture
     covering = f", {picture.seconds:.1f} s" if picture is not None and picture.seconds is not None else ""
-    lines = [Cell(f"{title}{covering}{'   PAUSED' if state.is_paused else ''}", "bold")]
+    lines = [Cell(f"{title}{covering}{'   PAUSED' if view.is_paused else ''}", "bold")]
     if picture is None:
         lines.append(Cell(shown.failure or "reading ...", "red" if shown.failure else GREY))
         return lines
     if is_silent:
         lines.append(Cell(f"{_counted(targets)}, nothing is known of now", GREY))
     else:
-        lines += [_verdict(targets, is_starting=picture.is_starting), *(() if state.target else _reasons(targets))]
+        lines += [_verdict(targets, is_starting=picture.is_starting), *(() if view.target else _reasons(targets))]
     if shown.failure:
         lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {shown.failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
@@ -411,7 +317,7 @@ def headline(
 
 def _reasons(targets: Iterable[ShownTarget]) -> Iterator[Cell]:
     """Yield a line for each of the worst mount targets: why, since when, who, and where to read on."""
-    bad = sorted((target for target in targets if target.state.reasons), key=_worst_first)
+    bad = sorted((target for target in targets if target.state.reasons), key=worst_first)
     for target in bad[:_MOST_REASONS]:
         yield Cell(f"{printable(target.row.shown_name)} is {sentence(target.state)}", STYLES[target.state.state])
     if len(bad) > _MOST_REASONS:
@@ -431,9 +337,7 @@ def _counted(targets: Sequence[ShownTarget]) -> str:
     return f"{len(targets)} mount target{'' if len(targets) == 1 else 's'}"
 
 
-def subtitle(
-    target: ShownTarget | None, state: ViewState, parts: Parts | None, *, is_silent: bool = False
-) -> list[Cell]:
+def subtitle(target: ShownTarget | None, view: View, parts: Parts | None, *, is_silent: bool = False) -> list[Cell]:
     """Return the lines above the parts of one mount target: name, ceilings and the kind that is shown.
 
     While the source is silent the bar has no colour of a verdict.
@@ -444,7 +348,7 @@ def subtitle(
         filter(None, dict.fromkeys((target.row.shown_name, target.row.address, target.row.shape)))
     )  # a host knows no name but the address
     tabs = "  ".join(
-        f"[{at}] {kind}" if kind != state.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
+        f"[{at}] {kind}" if kind != view.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
     ceiling = _ceiling_cell(target, 20)
     style = GREY if is_silent else STYLES[target.state.state]

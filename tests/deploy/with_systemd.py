@@ -143,6 +143,29 @@ class TestPackages:
         assert "CN = second" in shown or "CN=second" in shown
         assert of_start(host, tmp_path) == started
 
+    def test_a_purge_of_the_poller_takes_what_it_counted_and_no_folder_of_another_file_system(
+        self, host: BootedHost, packages: Path
+    ) -> None:
+        """A folder that two pollers share is mounted there, and the other poller still counts in it."""
+        state = host.root / "var/lib/private/fss-exporter"
+        assert install(host, packages, "poller").returncode == 0
+        host.write("/etc/fss-exporter/fss-exporter.yml", "oci: {}\n")
+        host.run("systemctl", "start", POLLER)
+        wait_for(state.is_dir, "the folder of the unit")
+        host.run("dpkg", "--remove", POLLER)
+        assert state.is_dir()
+
+        host.run("mount", "-t", "tmpfs", "tmpfs", "/var/lib/private/fss-exporter")
+        host.run("touch", "/var/lib/private/fss-exporter/of-another-poller")
+        host.run("dpkg", "--purge", POLLER)
+        assert host.run("ls", "/var/lib/private/fss-exporter") == "of-another-poller\n"
+
+        host.run("umount", "/var/lib/private/fss-exporter")
+        assert install(host, packages, "poller").returncode == 0
+        host.run("dpkg", "--purge", POLLER)
+        assert not state.exists()
+        assert not (host.root / "var/lib/fss-exporter").is_symlink()
+
     def test_a_port_that_the_unit_refuses_is_named_with_the_line_that_opens_it(
         self, host: BootedHost, packages: Path
     ) -> None:

@@ -36,6 +36,23 @@ The rules record the worst of both. `make test-incidents` asks every place.
 ![The status page of a client: 10.96.0.0 hanging for 20 min, no reply for 1210 s, and a link that says what now](images/status-page-hanging.png)
 """
 
+TEN_SECONDS = """What a person saw on the fleet dashboard, on the status page and in `top --prometheus` in ten seconds each, on 2026-11-28. `make -C lab situation-pictures`
+draws them. Each alert leads to its section of the runbook, which says what now.
+
+| situation | how close | who | since | what now |
+|---|---|---|---|---|
+| nothing is wrong | 10 % of IOPS | host-0 with READ | fine for 48 min | nothing |
+| one client of ten hangs | 9 % of IOPS | host-0 | alert for 15 min, no reply for 20 min | FssClientStalled |
+| a mount target hangs | 0 % | host-0 and 9 other clients | 20 min | FssMountTargetDown |
+| a fifth of the requests fail | 10 % of IOPS | host-0 and 9 other clients | 18 min | FssMountTargetFailing |
+| requests take 60 ms | 600 % of the latency objective | file system fs-00000-0, host-0 and 9 other clients | 18 min | FssMountTargetSlow |
+| 96 % of the IOPS ceiling | 96 % of IOPS | dashboard: host-0 with READ, `top`: after Enter | 18 min | FssMountTargetIopsHigh, 2 mount targets needed |
+| 95 % of the read bandwidth | 95 % of read bandwidth | dashboard: host-0 with READ, `top`: after Enter | 14 min | FssMountTargetReadBandwidthHigh, 2 mount targets needed |
+| the poller is gone | last 10 %, 23 min old | poller-0 | 22 min without a poll | FssOciPollerDown |
+| OCI refuses the credentials, and agents cover everything | last 10 %, 32 min old | the credentials in eu-frankfurt-1 | 31 min | FssOciCredentialsRefused |
+| OCI tells nothing, and there are no agents | last 10 %, 32 min old | OCI answers 503 in eu-frankfurt-1 | 31 min | FssMonitoringBlind |
+"""
+
 
 def summary(outcomes: Sequence[Outcome]) -> str:
     """Return the page."""
@@ -60,6 +77,7 @@ def summary(outcomes: Sequence[Outcome]) -> str:
             PLACES,
             table(),
             "",
+            TEN_SECONDS,
         ]
     )
 

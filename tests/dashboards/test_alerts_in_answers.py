@@ -142,6 +142,12 @@ def test_an_alert_shows_the_state_of_what_it_is_about(tmp_path: Path, labels: st
     [
         ("clients", "Alerts of clients", 'alertname="FssClientNetworkHigh", instance="host-1"', {"client": "host-1"}),
         ("file-systems", "Alerts of file systems", 'alertname="FssOciPollerDown", region="r", instance="p"', {}),
+        (
+            "mount-target",
+            "Alerts of this mount target",
+            'alertname="FssOciPollerDown", region="r", instance="p"',
+            {"mount_target": "ocid1.mt"},
+        ),
     ],
 )
 def test_an_alert_that_makes_the_rest_of_a_dashboard_doubtful_is_among_its_alerts(

@@ -250,8 +250,9 @@ def mount_target() -> Json:
     """The dashboard."""
     alerts = firing_alerts(
         "Alerts of this mount target",
-        "Every firing alert.",
+        "Every firing alert, and those of polls: without a poll nothing of OCI is known here.",
         f'alertname=~"Fss.+", {THIS}',
+        'alertname=~"FssOci.+|FssMonitoringBlind", tenancy=~"$tenancy|", region=~"$region|"',
     )
     return dashboard(
         uid="fss-mount-target",

@@ -113,7 +113,7 @@ Tallies = dict[Key, Tally]  # the tallies of one metric, by series
 
 
 def forget_gone(tallies: Tallies, present: Container[str], now_minute: int) -> None:
-    """Drop the tallies of resources that are not among the `known` OCIDs, and whose minutes cannot come again."""
+    """Drop the tallies of resources that are not `present` by OCID, and whose minutes cannot come again."""
     furthest = now_minute - FURTHEST_MINUTES * MINUTE
     for key in [key for key, tally in tallies.items() if key[0] not in present and tally.minutes.newest < furthest]:
         del tallies[key]

@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 
 _NOT_ASCII = re.compile(r"[^\n -~]")
 
@@ -17,6 +18,12 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Several lines, each without anything a terminal obeys."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return the first names, `most` of them, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def printable_json(document: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 from fss_exporter.background import EndLoop, each_at_once
 from fss_exporter.errors import CloudError
 from fss_exporter.log_once import LogOnce
+from fss_exporter.terminal_text import first_names
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
@@ -185,6 +186,4 @@ def _kind_of(subject: str, error: Exception) -> str:
 
 
 def _listed(subjects: list[str]) -> str:
-    distinct = list(dict.fromkeys(subjects))
-    more = len(distinct) - _NAMED
-    return ", ".join(distinct[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return first_names(list(dict.fromkeys(subjects)), _NAMED)

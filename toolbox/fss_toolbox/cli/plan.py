@@ -16,6 +16,7 @@ from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
 from fss_exporter.model.service_table import Service
 from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
+from fss_exporter.terminal_text import first_names
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.toolbox_flags import OFFERED_SERVICES, OutputFlags, ServiceFlags, ShapeFlags, is_given
@@ -177,10 +178,9 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
     loads = of_mount_targets(prometheus, recorded, ceilings.at, address, elsewhere)
     missing = without_load(recorded.values(), loads.values())
     if missing:
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
         tables.note(
             "left out, because Prometheus has neither bandwidth nor clients of the last week:"
-            f" {', '.join(missing[:_NAMED])}{more}"
+            f" {first_names(missing, _NAMED)}"
         )
     return loads
 

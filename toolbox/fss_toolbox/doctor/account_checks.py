@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of an account: credentials, permissions, clock, metrics and undocumented behaviour of OCI Monitoring. Pure."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
 from fss_exporter.oci.client.sdk_client import mount_target_limit
+from fss_exporter.terminal_text import first_names
 from fss_toolbox.doctor.account_facts import (
     CallOutcome,
     Lag,
@@ -122,13 +123,13 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
         yield finding_of("metrics.none", facts.region)
         return
     for error in dict.fromkeys(metric.error for metric in facts.metrics if metric.error):
-        names = _several([metric.spelling for metric in facts.metrics if metric.error == error])
+        names = first_names([metric.spelling for metric in facts.metrics if metric.error == error], _NAMED)
         yield finding_of("metrics.failed", facts.region, names=names, error=error)
     for metric in facts.metrics:
         yield from _metric(f"{facts.region} {metric.spelling}", metric)
     silent = [metric.spelling for metric in facts.metrics if metric.is_steady and metric.streams == 0]
     if silent:
-        yield finding_of("metrics.silent", facts.region, names=_several(silent))
+        yield finding_of("metrics.silent", facts.region, names=first_names(silent, _NAMED))
     asked = [metric for metric in facts.metrics if metric.streams is not None]
     active = sum(1 for metric in asked if metric.streams)
     if asked:
@@ -162,15 +163,9 @@ def _measured(region: str, lags: tuple[Lag, ...]) -> Iterator[Finding]:
         yield _judged(region, max(came)[0], f"a new minute could be read within {_span(came)} of its end")
     missing = [(lag.at_least, lag.metric) for lag in lags if lag.at_most is None]
     if missing:
-        names = _several([name for _, name in missing])
+        names = first_names([name for _, name in missing], _NAMED)
         message = f"no new minute came of {names}. The next one ended {max(missing)[0]:.0f} s ago"
         yield _judged(region, max(missing)[0], message)
-
-
-def _several(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _span(seconds: Collection[tuple[float, str]]) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from fss_exporter.samples import Samples
+from fss_exporter.terminal_text import first_names
 from fss_toolbox import printed
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
@@ -56,9 +57,7 @@ def check_ceilings(samples: Samples) -> Iterator[Finding]:
             date=f"{date:%Y-%m-%d}",
         )
     for reason, names in sorted(without.items()):
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        names_told = ", ".join(sorted(names)[:_MOST_NAMES]) + more
-        yield finding_of("ceiling.none-yet", names=names_told, reason=reason)
+        yield finding_of("ceiling.none-yet", names=first_names(sorted(names), _MOST_NAMES), reason=reason)
 
 
 def _plateaus(samples: Samples) -> Iterator[tuple[dict[str, str], float]]:

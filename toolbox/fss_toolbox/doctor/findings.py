@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from fss_exporter.terminal_text import first_names
 from fss_toolbox import tables
 
 
@@ -96,14 +97,12 @@ def _grouped(findings: Sequence[tuple[str, Finding]]) -> list[tuple[str, Finding
 
 
 def _one(findings: Sequence[Finding]) -> Finding:
-    first, more = findings[0], len(findings) - _MOST_SUBJECTS
+    first = findings[0]
     if len(findings) == 1 or not first.subject:
         return first
-    subject = ", ".join(finding.subject for finding in findings[:_MOST_SUBJECTS])
+    subject = first_names([finding.subject for finding in findings], _MOST_SUBJECTS)
     figures = " (figures of the first)" if any(finding.message != first.message for finding in findings) else ""
-    return replace(
-        first, subject=f"{subject} and {more} more" if more > 0 else subject, message=f"{first.message}{figures}"
-    )
+    return replace(first, subject=subject, message=f"{first.message}{figures}")
 
 
 def _more(finding: Finding) -> Iterator[str]:

@@ -14,6 +14,7 @@ from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.unanswered import Unanswered
 from fss_exporter.samples import Samples
 from fss_exporter.served_states import OF_MOUNT_TARGETS, states_of_addresses, states_of_mount_targets
+from fss_exporter.terminal_text import first_names
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.printed_states import sentence
 
@@ -38,8 +39,7 @@ def check_states(samples: Samples) -> Iterator[Finding]:
             yield _finding(name, now)
     fine = sorted(name for name, now in states.items() if now.state is State.FINE)
     if fine:
-        more = f" and {len(fine) - _MOST_NAMES} more" if len(fine) > _MOST_NAMES else ""
-        yield finding_of("state.fine", count=len(fine), names=f"{', '.join(fine[:_MOST_NAMES])}{more}")
+        yield finding_of("state.fine", count=len(fine), names=first_names(fine, _MOST_NAMES))
 
 
 def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:

@@ -11,6 +11,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import HasSamples, Samples
 from fss_exporter.served_ceilings import ServedCeilings
+from fss_exporter.terminal_text import first_names
 from fss_exporter.web.status import client_rows
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
 from fss_exporter.web.status.rows import CollectorRow, RegionRow, StatusPage
@@ -200,7 +201,6 @@ def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
     for (place, kind, reason), operations in sorted(failed.items()):
         calls = sum(operations.values())
         plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
-        names = sorted(operations)
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        names = first_names(sorted(operations), _NAMED)
         refused = " OCI refuses the credentials." if reason == _REFUSED else ""
-        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({', '.join(names[:_NAMED])}{more}).{refused}"
+        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({names}).{refused}"

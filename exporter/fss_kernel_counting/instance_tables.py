@@ -24,6 +24,7 @@ from fss_kernel_counting.tracefs import Instance, NotYet, Sources, Tracefs, Unav
 log = logging.getLogger(__name__)
 
 MOST_ROWS: Final = 131072  # most rows of a table, a limit of the kernel
+REFUSED_TABLE: Final = "refused_table"  # name of the check that no optional trigger is refused
 RETRY_SECONDS: Final = 60.0  # time between two tries to set triggers
 
 TableName = tuple[str, str]  # A table: event and condition
@@ -34,10 +35,11 @@ class InstanceTables:
 
     Attributes:
         dropped: events that found no room between the last two looks.
+        refused: how many optional triggers the kernel has refused.
     """
 
     def __init__(self, instance: Instance) -> None:
-        self.dropped = 0
+        self.dropped = self.refused = 0
         self._instance = instance
         self._parsers: dict[str, HistParser] = {}
         self._last: dict[TableName, Table | None] = {}  # None before the first look
@@ -65,6 +67,7 @@ class InstanceTables:
             for (event, condition), of_row in keys.items():
                 self.add(event, rows, {condition: of_row})
         except OSError as error:
+            self.refused += 1
             log.warning("%s: %s", otherwise, advice(error, self._instance.path))
 
     def added(self) -> dict[TableName, Grown]:

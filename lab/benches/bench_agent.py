@@ -50,10 +50,11 @@ FAILING = ("LOOKUP", "REMOVE")  # what fails in ordinary work: names that are no
 
 
 class Host:
-    """A procfs tree with that many NFS mounts, twenty exports to a mount target, every operation in use."""
+    """A procfs tree with that many NFS mounts, twenty exports to a mount target, every operation in use, or none of an idle host."""
 
-    def __init__(self, root: Path, mounts: int) -> None:
+    def __init__(self, root: Path, mounts: int, *, is_idle: bool = False) -> None:
         self.root = root
+        self._is_idle = is_idle
         self._mounts = mounts
         self._second = 0
         (root / "1").mkdir(parents=True)
@@ -64,11 +65,16 @@ class Host:
         self.advance()
 
     def advance(self, seconds: int = 1) -> None:
-        """Let time pass: every counter grows, on each mount at a pace of its own."""
+        """Let time pass: every counter grows, on each mount at a pace of its own. On an idle host only the age does."""
         self._second += seconds
         fresh = self.root / "1" / "mountstats.new"
         fresh.write_text("".join(self._record(number) for number in range(self._mounts)))
         fresh.replace(self.root / "1" / "mountstats")
+
+    @property
+    def _work(self) -> int:
+        """Seconds with work so far."""
+        return 0 if self._is_idle else self._second
 
     def _names(self, number: int) -> tuple[str, str, str]:
         return f"10.20.{number // 20}.7", f"/export/volume-{number:04d}", f"/mnt/volume-{number:04d}"
@@ -86,7 +92,7 @@ class Host:
         operations = "".join(
             f"\t{name:>12}: {self._operation(number, place, name)}\n" for place, name in enumerate(OPERATIONS, start=1)
         )
-        payload = 40_960 * (10_000_000 + self._second * (997 + number % 89))
+        payload = 40_960 * (10_000_000 + self._work * (997 + number % 89))
         return (
             f"device {address}:{export} mounted on {mount_point} with fstype nfs statvers=1.1\n"
             "\topts:\trw,vers=3,rsize=1048576,wsize=1048576,namlen=255,acregmin=3,acregmax=60,acdirmin=30,acdirmax=60,"
@@ -94,15 +100,15 @@ class Host:
             "local_lock=none\n"
             f"\tage:\t{7_000_000 + self._second}\n\tcaps:\tcaps=0x3fc7,wtmult=512,dtsize=1048576,bsize=0,namlen=255\n"
             "\tsec:\tflavor=1,pseudoflavor=1\n"
-            f"\tevents:\t{' '.join(str(81_733 * place + self._second) for place in range(27))} \n"
+            f"\tevents:\t{' '.join(str(81_733 * place + self._work) for place in range(27))} \n"
             f"\tbytes:\t{payload} {payload} 0 0 {payload} {payload} {payload // 4096} {payload // 4096} \n"
             "\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)\n"
-            f"\txprt:\ttcp 900 1 1 0 0 {40_000_000 + self._second} {40_000_000 + self._second} 0 91 0 16 2 3\n"
+            f"\txprt:\ttcp 900 1 1 0 0 {40_000_000 + self._work} {40_000_000 + self._work} 0 91 0 16 2 3\n"
             f"\tper-op statistics\n{operations}\n"
         )
 
     def _operation(self, number: int, place: int, name: str) -> str:
-        count = 1_000_003 * place + number + self._second * (7 * place + number % 17 + 1)
+        count = 1_000_003 * place + number + self._work * (7 * place + number % 17 + 1)
         errors = count // 100 if name in FAILING else 0
         times = f"{count // 7} {count // 2} {count // 2 + count // 7}"
         return f"{count} {count} 0 {count * 104} {count * 128} {times} {errors}"
@@ -177,11 +183,11 @@ def running(name: str, command: list[str], port: int) -> Iterator[Exporter]:
             process.terminate()
 
 
-def measure(mounts: int, node_exporter: str) -> tuple[Exporter, Exporter]:
+def measure(mounts: int, node_exporter: str, *, is_idle: bool) -> tuple[Exporter, Exporter]:
     """Both exporters after their scrapes."""
     ours, theirs = free_port(), free_port()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        host = Host(Path(directory) / "proc", mounts)
+        host = Host(Path(directory) / "proc", mounts, is_idle=is_idle)
         serve = [sys.executable, "-m", "fss_exporter", "serve", f"--path.procfs={host.root}"]
         first = stack.enter_context(running("fss-exporter", [*serve, f"--web.listen-address=127.0.0.1:{ours}"], ours))
         flags = [
@@ -224,7 +230,8 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mounts", type=int, nargs="*", default=MOUNTS, choices=MOUNTS)
-    mounts_list = parser.parse_args().mounts
+    parser.add_argument("--idle", action="store_true", help="a host on which no counter grows")
+    flags = parser.parse_args()
     node_exporter = subprocess.run(
         [ROOT / "lab" / "node-exporter"], check=True, stdout=subprocess.PIPE, text=True
     ).stdout.strip()
@@ -232,8 +239,8 @@ def main() -> None:
     table = Table(
         "mounts", "", *minutes, "wall ms a scrape", "CPU ms a scrape", "gzip kB", "RSS MiB", "start CPU ms", box=None
     )
-    for mounts in mounts_list:
-        ours, theirs = measure(mounts, node_exporter)
+    for mounts in flags.mounts:
+        ours, theirs = measure(mounts, node_exporter, is_idle=flags.idle)
         for process in (ours, theirs):
             table.add_row(str(mounts), process.name, *(f"{value:.1f}" for value in process.row))
         table.add_row("", "ratio", *(f"{mine / other:.2f}" for mine, other in zip(ours.row, theirs.row, strict=True)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.core import Metric
 from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
-from tests.fss_kernel_counting.durations.latency_host import ready
+from tests.fss_kernel_counting.durations.latency_host import LatencyHost, ready
 from tests.fss_kernel_counting.host import Host, Mount
 from tests.fss_kernel_counting.processes.busy_host import BusyHost
 from tests.rules.pack import RULES, rules_of
@@ -205,6 +205,36 @@ def failed_durations(folder: Path) -> Played:
     return look, lambda: mount.operations.update(READ=5)
 
 
+def refused_table(_: Path) -> Played:
+    host = Host()
+    host.mounts.clear()
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.costs.families(Answer(addresses={ADDRESS}))
+
+    def refuse() -> None:
+        del host.kernel.events["sunrpc/rpc_stats_latency"]
+        host.mounts[40] = Mount(40)
+
+    return look, refuse
+
+
+def refused_table_of_durations(folder: Path) -> Played:
+    host = LatencyHost(folder, Mount(40))
+    host.mounts.clear()
+
+    def look() -> Iterable[Metric]:
+        host.tick()
+        return host.reader.families(Answer(addresses={ADDRESS}))
+
+    def refuse() -> None:
+        del host.kernel.events["sunrpc/rpc_clnt_new"]
+        host.mounts.append(Mount(40))
+
+    return look, refuse
+
+
 def process_part(folder: Path) -> Played:
     host = BusyHost(folder)
     reader = ProcessReader(host.counting, 2, host.reading, 1, clock=lambda: host.now)
@@ -235,6 +265,8 @@ PLAYS: dict[str, Callable[[Path], Played]] = {
     "no-sizes": no_sizes,
     "failed-sizes": failed_sizes,
     "failed-durations": failed_durations,
+    "refused-table": refused_table,
+    "refused-table-of-durations": refused_table_of_durations,
     "process-part": process_part,
     "invisible-calls": invisible_calls,
 }

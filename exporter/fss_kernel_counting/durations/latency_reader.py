@@ -37,7 +37,7 @@ from fss_kernel_counting.durations.request_durations import (
     request_families,
 )
 from fss_kernel_counting.hist_tables import Lost
-from fss_kernel_counting.instance_tables import MOST_ROWS, InstanceTables, TriggerSetUp
+from fss_kernel_counting.instance_tables import MOST_ROWS, REFUSED_TABLE, InstanceTables, TriggerSetUp
 from fss_kernel_counting.tracefs import NotYet, Sources
 
 log = logging.getLogger(__name__)
@@ -239,6 +239,8 @@ class LatencyReader:
             counts_unanswered=UNANSWERED in session.names,
             paused=frozenset(),
         )
+        for _ in range(session.refused):
+            self.totals = self.totals.lost(REFUSED_TABLE)
         self._interval = _Interval.of(self._clock(), self._addresses_now(), {})
         if self._triggers.session is None:  # closed in the meantime
             self._begin_anew()

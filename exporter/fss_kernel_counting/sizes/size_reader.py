@@ -11,7 +11,7 @@ from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_kernel_counting.clients import ClientAddresses
 from fss_kernel_counting.hist_tables import Lost
-from fss_kernel_counting.instance_tables import MOST_ROWS, TriggerSetUp
+from fss_kernel_counting.instance_tables import MOST_ROWS, REFUSED_TABLE, TriggerSetUp
 from fss_kernel_counting.sizes.size_counts import Agreement, Counts, by_superblock, weighted
 from fss_kernel_counting.sizes.size_triggers import ACLS, BORN, LOCKS, SizeSession, calls_by_address
 from fss_kernel_counting.tracefs import NotYet, Sources, Unavailable
@@ -139,6 +139,8 @@ class ExactReader:
             except Lost as lost:
                 self._triggers.lose(lost)
                 failed = failed or (lost.check,)
+            else:
+                failed += (REFUSED_TABLE,) * session.tables.refused
         self.counts = Counts(failed=failed, active=self._is_counting)
 
     def _begin_anew(self, session: SizeSession, reading: Reading) -> None:

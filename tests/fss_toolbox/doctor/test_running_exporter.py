@@ -190,7 +190,7 @@ def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter)
     tables = 'fss_nfs_exact_active 1\nfss_nfs_exact_checks_failed_total{check="dropped"} 2\nfss_nfs_latency_active 1\n'
     exporter.metrics = (200, FINE + tables)
     (advice,) = [finding for finding in findings(exporter) if finding[0] is Severity.ADVICE]
-    assert advice[1:] == ("sizes in exact mode", "intervals without counts since the start: dropped 2")
+    assert advice[1:] == ("sizes in exact mode", "intervals or tables without counts since the start: dropped 2")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ This module judges, and every view repeats its answer. The worst evidence decide
 fresh figure of everything that is judged. A lower bound can prove a bad state, and never proves that all is fine.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -34,6 +35,11 @@ class State(IntEnum):
     def word(self) -> str:
         """The state as people read it."""
         return self.name.lower().replace("_", " ")
+
+
+def whole_percent(ratio: float) -> int:
+    """Return a share as whole per cent. A share below a threshold is never rounded up to the threshold."""
+    return math.floor(ratio * 100 + 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +167,9 @@ class Evidence:
             case LIFECYCLE.name:
                 text = f"OCI calls it {self.detail}"
             case LATENCY.name:
-                text = f"latency{of} at {100 * value:.0f} % of the objective"
+                text = f"latency{of} at {whole_percent(value)} % of the objective"
             case name:
-                text = f"{name} at {100 * value:.0f} % of the ceiling{least}"
+                text = f"{name} at {whole_percent(value)} % of the ceiling{least}"
         return text
 
 

@@ -24,6 +24,22 @@ def test_an_old_figure_or_one_of_unknown_age_is_not_known(subject: Subject, age:
     assert measured(subject, 100.0, age).state is State.NOT_KNOWN
 
 
+@pytest.mark.parametrize(
+    ("subject", "value", "text"),
+    [
+        (IOPS, 0.7999, "IOPS at 79 % of the ceiling"),
+        (IOPS, 0.8, "IOPS at 80 % of the ceiling"),
+        (IOPS, 0.29, "IOPS at 29 % of the ceiling"),
+        (LATENCY, 0.9999, "latency at 99 % of the objective"),
+        (LATENCY, 1.0, "latency at 100 % of the objective"),
+    ],
+)
+def test_no_reason_rounds_a_figure_up_to_a_threshold_that_it_is_below(
+    subject: Subject, value: float, text: str
+) -> None:
+    assert measured(subject, value).text == text
+
+
 def test_a_missing_figure_is_not_known_and_takes_fine_away() -> None:
     assert judged([measured(IOPS, 0.1), Evidence(LATENCY, None)]).state is State.NOT_KNOWN
 

@@ -60,6 +60,11 @@ def test_a_fresh_figure_of_the_whole_load_has_bar_share_source_and_age() -> None
     assert "██████████████████░░" in line
 
 
+def test_a_share_below_a_threshold_is_not_rounded_up_to_it() -> None:
+    (line,) = lines(drawn(target("mt-home", iops(39_990))))
+    assert "79 % of IOPS" in line
+
+
 def test_a_share_of_clients_alone_is_a_lower_bound_in_grey() -> None:
     table = drawn(target("mt-home", iops(4_500, FigureSource.CLIENTS, 0.0)))
     assert "at least 9.0 % of IOPS" in lines(table)[0]

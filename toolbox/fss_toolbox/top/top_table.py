@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from fss_exporter.model.knowledge import FigureSource
-from fss_exporter.model.state import State
+from fss_exporter.model.state import State, whole_percent
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
@@ -75,7 +75,7 @@ def bar(ratio: float, width: int) -> str:
 
 
 def _percent(ratio: float) -> str:
-    return f"{ratio * 100:.0f} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
+    return f"{whole_percent(ratio)} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
 
 
 def _share_text(usage: Usage, ratio: float, *, is_narrow: bool) -> str:

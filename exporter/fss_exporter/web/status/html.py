@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from fss_exporter import __version__
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
-from fss_exporter.model.state import State
+from fss_exporter.model.state import State, whole_percent
 from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.web.status.rows import Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
@@ -85,7 +85,7 @@ def age(value: float) -> str:
 
 def percent(ratio: float) -> str:
     """Return a share as `92 %`. A share below a threshold is never rounded up to the threshold."""
-    return "<1 %" if 0 < ratio < 0.01 else f"{math.floor(ratio * 100 + 1e-9)} %"
+    return "<1 %" if 0 < ratio < 0.01 else f"{whole_percent(ratio)} %"
 
 
 def share(usage: Usage) -> str:

@@ -3,6 +3,7 @@
 `make test-incidents` runs the whole table (with_every_incident.py).
 """
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -28,6 +29,13 @@ def test_every_alert_is_wanted_in_an_incident_or_has_a_reason() -> None:
 
     assert wanted | NOT_TRIED.keys() == alerts
     assert not wanted & NOT_TRIED.keys()
+
+
+def test_the_page_has_each_alert_that_an_incident_brings() -> None:
+    """`make alerts-tried` writes the page."""
+    wanted = {name for incident in INCIDENTS for message in incident.wanted for name in message.alert.split("|")}
+
+    assert set(re.findall(r"(?m)^\| (Fss\w+) \|", PAGE.read_text("utf-8"))) == wanted
 
 
 def test_the_page_has_the_table_of_situations_that_every_place_is_asked_about() -> None:

@@ -297,3 +297,20 @@ def test_doctor_says_which_account_a_finding_is_about(region: Region, account_fl
     assert answer.code == 2
     about = {(finding["subject"].split()[0], finding["check"]) for finding in answer.document["findings"]}
     assert {("beta", "credentials"), ("acme", "credentials"), ("acme", "clock")} <= about
+
+
+@pytest.mark.parametrize("limits", ["observed", "{}"])
+@pytest.mark.parametrize("command", ["discover", "calibrate", "alarms"])
+def test_a_command_without_a_poller_says_that_it_knows_no_observed_ceiling(
+    limits: str, command: str, tmp_path: Path
+) -> None:
+    settings = tmp_path / "settings.yml"
+    settings.write_text(f"limits: {limits}\n")
+    without_account = {
+        "discover": ["--oci.config-file", tmp_path / "none"],
+        "calibrate": ["--oci.config-file", tmp_path / "none", tmp_path],
+        "alarms": ["render", "--output", tmp_path / "alarms"],
+    }
+    answer = ask(command, *without_account[command], "--config.file", settings)
+    assert ("limits: observed works in the poller alone" in answer.err) == (limits == "observed")
+    assert answer.code == (0 if command == "alarms" else 2)

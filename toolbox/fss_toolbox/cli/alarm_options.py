@@ -27,7 +27,7 @@ from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
 from fss_toolbox.alarms.tenancy import event_types, publishes, spellings, watched
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.toolbox_flags import link_base
+from fss_toolbox.cli.toolbox_flags import link_base, note_ceilings
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.doctor.account_record import error_types, join_order, spellings as recorded_spellings
 
@@ -128,6 +128,7 @@ class AlarmFlags(AccountFlags, FactsFlags):
 
     def planned_estate(self, settings: Settings, facts: RegionFacts | None = None) -> Estate:
         """Return the resources and settings from the configuration, and the names of metrics and errors from a record."""
+        note_ceilings(settings)
         return Estate(
             spellings={} if facts is None else recorded_spellings(facts),
             error_types={} if facts is None else error_types(facts),

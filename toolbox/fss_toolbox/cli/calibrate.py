@@ -38,7 +38,7 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.calibrate.own_directory import opened, own_directory, remove_leftovers
 from fss_toolbox.cli.discover import list_resources
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.toolbox_flags import check_new_file, write_file
+from fss_toolbox.cli.toolbox_flags import check_new_file, note_ceilings, write_file
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.tables import Column, Figure, Row
 
@@ -91,6 +91,7 @@ def calibrate(flags: CalibrateFlags) -> int:
     if flags.report_file is not None:
         check_new_file("--report", flags.report_file)
     settings = flags.settings_of_account()
+    note_ceilings(settings)
     mounts = mount_settings(settings)
     source = Procfs(flags.procfs, OWN_PID, mounts.address_map)
     mount = RequestCounts(flags.directory, source.read_in_time).superblock

@@ -22,6 +22,7 @@ from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.settings import LimitOverrides, OciAccount, Settings
 from fss_exporter.terminal_text import printable, printable_lines
 from fss_toolbox import discovery, printed, tables
+from fss_toolbox.cli.toolbox_flags import note_ceilings
 from fss_toolbox.tables import Column, Figure
 
 _NOT_SHOWN = frozenset(("ListReplications", "ListOutboundConnectors"))
@@ -47,6 +48,7 @@ def discover(flags: DiscoverFlags) -> int:
     Exit code 1: a listing failed. The output has the rest.
     """
     settings = flags.settings()
+    note_ceilings(settings)
     mount_targets: list[discovery.DiscoveredMountTarget] = []
     failures: list[str] = []
     regions: dict[str | None, list[str]] = {}

@@ -17,6 +17,8 @@ from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
+from fss_exporter.settings import Settings
+from fss_toolbox import tables
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE
 
@@ -35,6 +37,15 @@ def metrics_url(flag_name: str, url: str) -> str:
     """Return the URL of the metrics of an exporter, also from `http://host:port`, or raise UsageError for any other text."""
     parts = urlsplit(check_url(flag_name, url))
     return parts._replace(path=parts.path if parts.path.strip("/") else "/metrics").geturl()
+
+
+def note_ceilings(settings: Settings) -> None:
+    """Say that a command without a poller knows no observed ceiling, where the settings prefer one."""
+    if settings.limits.observed:
+        tables.note(
+            "limits: observed works in the poller alone, which keeps the load of weeks. This command takes the ceilings of the"
+            " shapes, and the figures that limits states. fss-exporter doctor shows the observed ones"
+        )
 
 
 def check_new_file(flag_name: str, path: Path) -> None:

@@ -56,7 +56,6 @@ class Poller:
 
     def start(self) -> None:
         self.starts += 1
-        self.seen = {}
         log = self.folder / f"log{self.starts}"
         with log.open("wb") as output:
             self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=output)

@@ -40,8 +40,9 @@ OF_MOUNT_TARGETS: Final = "fss_mount_target_state"
 
 
 def states_of_mount_targets(samples: Samples) -> dict[str, StateNow]:
-    """Return the states on a poller's page by OCID of the mount target."""
-    return _states_by(samples, OF_MOUNT_TARGETS, "mount_target_id", FigureSource.MEASURED)
+    """Return the states on a poller's page by OCID of the mount target, as OCI alone tells them."""
+    states = _states_by(samples, OF_MOUNT_TARGETS, "mount_target_id", FigureSource.MEASURED)
+    return {target: replace(now, judge="OCI") for target, now in states.items()}
 
 
 def states_at_a_host(samples: Samples) -> dict[str, StateNow]:

@@ -1,8 +1,14 @@
 """Every view says the same word for a state: a table of states against places, from one page of metrics."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
+from tests.clock import Clock
+from tests.fss_exporter.nfs.records import mountinfo, write_procfs
 from tests.fss_exporter.web.pages import Row, families, judged, mount_target, only_row, page_of
-from tests.fss_toolbox.top.test_top_sources import JUDGE, figures_of_oci, fleet
+from tests.fss_toolbox.top.test_top_sources import JUDGE, figures_of_oci, fleet, host
+from tests.rules.kernel_mount import RTT_MS, KernelMount
 
 from fss_exporter.model.state import ERRORS, IOPS, LATENCY, TAIL, WAIT, State, Subject
 from fss_exporter.oci.publish.published_metrics import STATE, PublishedPoint, metric_data
@@ -12,9 +18,10 @@ from fss_exporter.web.status.html import render
 from fss_toolbox.doctor.findings import Severity
 from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.printed_states import sentence, state_document
+from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
-from fss_toolbox.top.top_table import targets_table
+from fss_toolbox.top.top_table import headline, targets_table
 from fss_toolbox.top.top_view import View
 
 # Subject, detail and figure of each state, the figure as a multiple of its limit.
@@ -64,19 +71,31 @@ def test_status_page_top_doctor_and_the_oci_metric_say_the_word_of_the_exported_
     state: State,
 ) -> None:
     rows = of_mount_target(state)
+    said = "fine by OCI" if state is State.FINE else state.word  # clients can hang while OCI sees nothing
     page = page_of(*rows)
     assert only_row(page).state.state is state
-    assert f">{state.word}</strong>" in render(page)
+    assert f">{said}</strong>" in render(page)
 
     picture = PageSource(lambda: text(rows), "a page", JUDGE, 5.0).look()
     (line,) = targets_table(map(shown_target, picture.targets), View(), 200).rows
-    assert line[1][1].text == state.word
+    assert line[1][1].text == said
 
     (finding,) = check_states(Samples(families(rows)))
     assert (state.word in finding.message, finding.severity is Severity.OK) == (True, state is State.FINE)
+    assert ("by OCI" in finding.message) == (state is State.FINE)
 
     posted = metric_data(PublishedPoint(STATE, "c", (), 60, float(state), "ocid1.mt"))
     assert f"{posted['datapoints'][0]['value']:.0f} {state.word}" in posted["metadata"]["displayName"]
+
+
+def test_status_page_top_and_doctor_say_where_to_read_why_a_state_is_not_known() -> None:
+    rows = of_mount_target(State.NOT_KNOWN)
+    assert '<a href="/runbook#fsscoverageincomplete">why</a>' in render(page_of(*rows))
+    picture = PageSource(lambda: text(rows), "a page", JUDGE, 5.0).look()
+    said = [line.text for line in headline("a page", Shown(picture), list(map(shown_target, picture.targets)), View())]
+    assert "why not known: docs/runbook.md#fsscoverageincomplete" in said
+    (finding,) = check_states(Samples(families(rows)))
+    assert "docs/runbook.md#fsscoverageincomplete" in (finding.fix or "")
 
 
 @pytest.mark.parametrize("state", State)
@@ -86,6 +105,33 @@ def test_top_over_a_fleet_says_the_word_of_the_state_that_the_rules_record(
     recorded = {"mount_target:fss_state:worst": [({"mount_target_id": "a"}, float(state))]}
     source, _ = fleet(monkeypatch, figures_of_oci(70.0, 4_500.0) | recorded)
     (line,) = targets_table(map(shown_target, source.look().targets), View(), 200).rows
+    assert line[1][1].text == state.word
+
+
+@pytest.mark.parametrize("state", ON_A_HOST)
+def test_top_of_this_host_says_the_word_of_what_its_programs_feel(
+    state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(0.0)
+    monkeypatch.setattr("fss_toolbox.iostat.host_reports.time", SimpleNamespace(monotonic=clock))
+    mount = KernelMount("10.9.9.9")
+    source = host(lambda: tmp_path)
+    picture = None
+    for second in range(15):
+        if state is State.HANGING and second:  # what waited before the first look is not known to hang
+            mount.hang(1)
+        else:
+            rtt_ms = 100.0 if state is State.SLOW else RTT_MS
+            mount.work(1, times=1, rtt_ms=rtt_ms, failing=0.1 if state is State.FAILING else 0.0, again=0.0)
+        write_procfs(
+            tmp_path,
+            str(mount),
+            mountinfo(superblock="0:40", device="10.9.9.9:/export", mount_point=mount.mount_point, address="10.9.9.9"),
+        )
+        clock.now += 1
+        picture = source.look() or picture
+    assert picture is not None
+    (line,) = targets_table(map(shown_target, picture.targets), View(), 200).rows
     assert line[1][1].text == state.word
 
 

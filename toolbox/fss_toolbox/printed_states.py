@@ -11,10 +11,11 @@ def sentence(now: StateNow) -> str:
     """Return a state with its reason and where to read on: `hanging for 57 s: no reply for 57 s (runbook: fssmounttargetdown)`."""
     length = "" if now.seconds is None else f" for {printed.age(now.seconds)}"
     if not now.reasons:
-        return f"{now.state.word}{', idle' if now.is_idle else ''}{length}"
+        where = f" (docs/runbook.md#{now.runbook})" if now.runbook else ""
+        return f"{now.word}{', idle' if now.is_idle else ''}{length}{where}"
     first = now.reasons[0]
     who = f", {first.who}" if first.who else ""
-    return f"{now.state.word}{length}: {first.text}{who} (docs/runbook.md#{first.subject.runbook})"
+    return f"{now.state.word}{length}: {first.text}{who} (docs/runbook.md#{now.runbook})"
 
 
 def state_document(now: StateNow) -> dict[str, Any]:

@@ -205,6 +205,9 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
 }
 
 
+_NOTHING_FRESH: Final = "fsscoverageincomplete"  # heading of the runbook about what is not known
+
+
 @dataclass(frozen=True, slots=True)
 class StateNow:
     """A state as a view shows it.
@@ -214,12 +217,26 @@ class StateNow:
         seconds: how long the state has lasted. None if unknown.
         reasons: the evidence for a state that is not fine, the strongest first.
         is_idle: whether nothing was asked.
+        judge: the only side that judged, such as `OCI`. Empty where clients and OCI did.
     """
 
     state: State
     seconds: float | None = None
     reasons: tuple[Evidence, ...] = ()
     is_idle: bool = False
+    judge: str = ""
+
+    @property
+    def word(self) -> str:
+        """The state in a word. What is fine for one side alone says for which, because clients can hang while OCI sees nothing."""
+        return f"{self.state.word} by {self.judge}" if self.judge and self.state is State.FINE else self.state.word
+
+    @property
+    def runbook(self) -> str:
+        """Heading of the runbook that says what to do. Empty for fine."""
+        if self.reasons:
+            return self.reasons[0].subject.runbook
+        return _NOTHING_FRESH if self.state is State.NOT_KNOWN else ""
 
 
 NOT_KNOWN: Final = StateNow(State.NOT_KNOWN)

@@ -61,7 +61,7 @@ def test_the_worst_comes_first_and_all_that_are_fine_are_one_line() -> None:
     findings = list(check_states(page(*states)))
     assert [finding.check for finding in findings] == ["state"] * 15
     assert {finding.message for finding in findings[:7]} == {"failing"}
-    assert findings[-1].message == "7 fine: mt-0, mt-12, mt-15, mt-18, mt-3 and 2 more"
+    assert findings[-1].message == "7 fine by OCI: mt-0, mt-12, mt-15, mt-18, mt-3 and 2 more"
 
 
 def test_mount_targets_with_one_name_have_their_region() -> None:

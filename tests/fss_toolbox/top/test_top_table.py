@@ -129,11 +129,12 @@ FAILING = StateNow(
 
 def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why() -> None:
     targets = (target("a", state=StateNow(State.NEAR)), target("b", state=FAILING), target("c"))
-    _, verdict, reason = headline("a page", Shown(Picture(())), targets, View())
+    _, verdict, reason, unknown = headline("a page", Shown(Picture(())), targets, View())
     assert verdict.text == "3 mount targets: 1 failing, 1 near, 1 not known"
     assert reason.text == (
         "b is failing for 3 min: 2.5 % of requests fail, web-1:10949 (docs/runbook.md#fssmounttargetfailing)"
     )
+    assert unknown.text == "why not known: docs/runbook.md#fsscoverageincomplete"
 
 
 def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted() -> None:
@@ -294,7 +295,7 @@ def test_the_lines_above_parts_name_the_mount_target_and_what_is_missing() -> No
     known = target("mt-home", iops(45_500))
     said = [line.text for line in subtitle(known, View(target="x", kind="clients"), Parts(remark="no client"))]
     assert said[0] == "mt-home 10.0.0.2 standard"
-    assert said[1] == "not known"
+    assert said[1] == "not known (docs/runbook.md#fsscoverageincomplete)"
     assert "91 % of IOPS" in said[2]
     assert said[3:] == ["[1] mounts  [2] CLIENTS  [3] operations  [4] processes", "no client"]
 

@@ -32,14 +32,14 @@ _TICK_SECONDS: Final = 1.0
 
 
 def check_states(samples: Samples) -> Iterator[Finding]:
-    """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for all that are fine."""
+    """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for all that are fine, by OCI or for this host."""
     states = {**_of_mount_targets(samples), **states_of_addresses(samples)}
     for name, now in sorted(states.items(), key=lambda of: (-of[1].state, of[0])):
         if now.state is not State.FINE:
             yield _finding(name, now)
-    fine = sorted(name for name, now in states.items() if now.state is State.FINE)
-    if fine:
-        yield finding_of("state.fine", count=len(fine), names=first_names(fine, _MOST_NAMES))
+    for word in sorted({now.word for now in states.values() if now.state is State.FINE}):
+        fine = sorted(name for name, now in states.items() if now.word == word)
+        yield finding_of("state.fine", count=len(fine), word=word, names=first_names(fine, _MOST_NAMES))
 
 
 def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:
@@ -55,7 +55,7 @@ def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:
 
 
 def _finding(subject: str, now: StateNow) -> Finding:
-    runbook = f"docs/runbook.md#{now.reasons[0].subject.runbook}" if now.reasons else "docs/runbook.md"
+    runbook = f"docs/runbook.md#{now.runbook}"
     text = sentence(now).removesuffix(f" ({runbook})")
     return finding_of(_KINDS[now.state], subject, state=text, runbook=runbook)
 

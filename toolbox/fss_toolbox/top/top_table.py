@@ -170,7 +170,7 @@ def _target_cells(target: ShownTarget, view: View, width: int) -> tuple[Cell, ..
 
     return (
         Cell(printable(row.shown_name), STYLES[target.state.state] if target.state.state >= State.NEAR else ""),
-        Cell(target.state.state.word, STYLES[target.state.state]),
+        Cell(target.state.word, STYLES[target.state.state]),
         _ceiling_cell(target, bar_width, is_narrow=is_narrow),
         usage(Quantity.IOPS),
         usage(Quantity.READ),
@@ -317,11 +317,14 @@ def headline(
 
 def _reasons(targets: Iterable[ShownTarget]) -> Iterator[Cell]:
     """Yield a line for each of the worst mount targets: why, since when, who, and where to read on."""
+    targets = tuple(targets)
     bad = sorted((target for target in targets if target.state.reasons), key=worst_first)
     for target in bad[:_MOST_REASONS]:
         yield Cell(f"{printable(target.row.shown_name)} is {sentence(target.state)}", STYLES[target.state.state])
     if len(bad) > _MOST_REASONS:
         yield Cell(f"and {len(bad) - _MOST_REASONS} more that are not fine", GREY)
+    if unknown := [target.state for target in targets if target.state.runbook and not target.state.reasons]:
+        yield Cell(f"why {unknown[0].state.word}: docs/runbook.md#{unknown[0].runbook}", GREY)
 
 
 def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:

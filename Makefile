@@ -67,8 +67,8 @@ test-systemd: .venv/dev .venv-ansible/bin/ansible .venv-ansible-el8/bin/ansible 
 	@tools/ensure-tools debootstrap rpmbuild ssh curl openssl && ANSIBLE_PLAYBOOKS="$(addsuffix /bin/ansible-playbook,$(CURDIR)/.venv-ansible $(CURDIR)/.venv-ansible-el8)" \
 	  $(BIN)/python -m pytest tests/deploy/with_systemd.py $(ARGS)
 
-test-terraform: .venv/dev ## the real terraform formats what is rendered and plans the module's alarms
-	@$(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
+test-terraform: .venv/dev ## the real terraform, which Go builds where it is not installed, formats what is rendered and plans the module's alarms
+	@TERRAFORM=$$(command -v terraform || tools/engine terraform) && export TERRAFORM && $(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
 ##@ Check
 

@@ -227,4 +227,4 @@ def test_no_rule_fails_in_an_engine(engines: Engines) -> None:
         groups = json.loads(get(f"{url}/api/v1/rules"))["data"]["groups"]
         rules = [rule for group in groups for rule in group["rules"]]
         assert {rule["health"] for rule in rules} >= {"ok"}
-        assert [rule["name"] for rule in rules if rule["health"] == "err"] == []
+        assert {rule["name"]: rule["lastError"] for rule in rules if rule["health"] == "err"} == {}

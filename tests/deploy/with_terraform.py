@@ -1,6 +1,6 @@
 """`make test-terraform`: the real terraform formats what is rendered, and plans the alarms of the module's pack.
 
-Not among the default tests: terraform is no Debian package. No provider is needed, and none is downloaded.
+Not among the default tests: terraform is no Debian package. `TERRAFORM` is its path. No provider is needed, and none is downloaded.
 """
 
 import json
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from tests.fss_toolbox.plan.test_placed_lines import fleet
-from tests.processes import require
 from tests.prompt import ROOT, ask
 
 from fss_exporter.model.limits import SHAPES
@@ -27,7 +26,7 @@ FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first"
 
 def terraform(*arguments: str, folder: Path, **environment: str) -> str:
     done = subprocess.run(
-        [require("terraform", "terraform"), f"-chdir={folder}", *arguments],
+        [os.environ["TERRAFORM"], f"-chdir={folder}", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -284,6 +284,19 @@ def test_a_fleet_is_judged_by_what_is_known_now(
     assert usage.state is state
 
 
+@for_each("near, state", [(0.7, State.NEAR), (0.8, State.FINE), (None, State.FINE)])
+def test_a_load_of_a_fleet_is_near_from_the_share_on_that_its_poller_states(
+    monkeypatch: pytest.MonkeyPatch, near: float | None, state: State
+) -> None:
+    place = {"tenancy": INFO["tenancy"], "region": INFO["region"]}
+    answers = figures_of_oci(70.0, 4_500.0) | {"utilisation_ratio": [(IOPS_OF_A, 0.75)]}
+    source, _ = fleet(monkeypatch, answers | ({"fss_oci_warning_ratio": [(place, near)]} if near else {}))
+    (target,) = source.look().targets
+    usage = shown_target(target).fullest
+    assert usage is not None
+    assert usage.state is state
+
+
 @for_each(
     "state, at, said",
     [

@@ -123,6 +123,8 @@ class PrometheusSource:
         for target, worst in self._latencies(ages_of_minutes).items():
             shares[target].append(worst)
         listed = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in listed]
+        near = self._by(f"min by (tenancy, region) ({_last('fss_oci_warning_ratio')})", "tenancy", "region")
+        listed = [replace(target, row=_near_at(target.row, near)) for target in listed]
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in listed}))
         lines = (*listed, *unpolled)
         states = FleetStates(self._by)
@@ -286,6 +288,14 @@ class PrometheusSource:
 
 def _last(selector: str) -> str:
     return f"last_over_time({selector}[1h])"
+
+
+def _near_at(row: MountTargetRow, near: Mapping[tuple[str, ...], float]) -> MountTargetRow:
+    """Return a row whose loads are near from the share on that the configuration of its poller states."""
+    ratio = near.get((row.tenancy, row.region))
+    if ratio is None:
+        return row
+    return replace(row, usages=tuple(replace(usage, warning_ratio=ratio) for usage in row.usages))
 
 
 def _with_figures(

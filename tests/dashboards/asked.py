@@ -15,7 +15,7 @@ _AT = "20m"
 # Expressions of the recording rules by name of the series.
 RECORDED = {
     rule.name: rule.expr
-    for path in (RULES / "load.yml", RULES / "service_level.yml", RULES / "panels.yml")
+    for path in (RULES / "load.yml", RULES / "clients.yml", RULES / "panels.yml")
     for rule in rules_of(path)
     if not rule.is_alert
 }

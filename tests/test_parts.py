@@ -109,6 +109,13 @@ def test_a_part_that_is_none_is_refused_with_the_names_of_those_there_are(checko
     assert done.stderr == "no part of `verify` is called engine. There are: soak, engines\n"
 
 
+@pytest.mark.parametrize("command", ["run", "names"])
+def test_a_section_that_is_none_is_refused_with_the_names_of_those_there_are(checkout: Path, command: str) -> None:
+    done = parts(checkout, command, "engines")
+    assert done.returncode == 2
+    assert done.stderr.startswith("no section is called engines. There are: ")
+
+
 @pytest.mark.parametrize(
     ("results", "without", "said"),
     [

@@ -88,9 +88,11 @@ class Running:
 RUNNING = Running()
 
 
-def parts(sections: Iterable[str]) -> dict[str, str]:
+def parts(sections: Sequence[str]) -> dict[str, str]:
     """The arguments of `make` by the name of the part."""
     listed = tomllib.loads(LIST.read_text())
+    if unknown := sorted(set(sections) - set(listed)):
+        refuse(f"no section is called {', '.join(unknown)}. There are: {', '.join(listed)}")
     return {name: arguments for section in sections for name, arguments in listed[section].items()}
 
 

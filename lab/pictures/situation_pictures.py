@@ -138,11 +138,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="a part of the names of situations")
     only = parser.parse_args().only
+    chosen = [situation for situation in SITUATIONS if only in str(situation)]
+    if not chosen:
+        parser.error(f"no situation has {only!r} in its name. There are: {'; '.join(map(str, SITUATIONS))}")
     BUILT.mkdir(parents=True, exist_ok=True)
-    for situation in SITUATIONS:
-        if only in str(situation):
-            print(situation, flush=True)
-            _Pictures(situation).take()
+    for situation in chosen:
+        print(situation, flush=True)
+        _Pictures(situation).take()
     print(BUILT)
 
 

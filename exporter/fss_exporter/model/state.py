@@ -6,6 +6,7 @@ fresh figure of everything that is judged. A lower bound can prove a bad state, 
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -39,7 +40,7 @@ class State(IntEnum):
 
 def whole_percent(ratio: float) -> int:
     """Return a share as whole per cent. A share below a threshold is never rounded up to the threshold."""
-    return math.floor(ratio * 100 + 1e-9)
+    return math.floor(ratio * 100 + 1e-9)  # 0.29 * 100 is 28.999...
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +241,12 @@ class StateNow:
 
 
 NOT_KNOWN: Final = StateNow(State.NOT_KNOWN)
+
+
+def counted(states: Iterable[StateNow]) -> Mapping[tuple[State, str], int]:
+    """Return how many subjects are in each state, with its word, the worst first."""
+    counts = Counter((now.state, now.word) for now in states)
+    return {key: counts[key] for key in sorted(counts, reverse=True)}
 
 
 def judged(evidence: Iterable[Evidence], *, is_idle: bool = False) -> Judgement:

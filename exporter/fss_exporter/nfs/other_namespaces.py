@@ -72,10 +72,9 @@ class EveryNamespace:
         self._read_since: frozenset[str] = frozenset()  # `major:minor` of the superblocks since the last search
         self._others: dict[str, Procfs] = {}  # readers of processes, by number
         self._hidden: dict[str, Procfs] = {}  # readers of processes whose counters belong to another user
-        self._without_mount: frozenset[str] = (
-            frozenset()
-        )  # `major:minor` of superblocks without a mount at the last search
-        self._detached = 0  # of these, superblocks that had none at the search before either
+        # `major:minor` of superblocks without a mount at the last search, and the number of those that had none at the search before either
+        self._without_mount: frozenset[str] = frozenset()
+        self._detached = 0
 
     def read(self) -> Reading:
         """Read the present state of the client.

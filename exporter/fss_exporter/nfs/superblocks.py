@@ -46,7 +46,7 @@ class Reading:
     filtered: int = 0  # number of mounts that the operator's filters leave out
     left_out: int = 0  # number of superblocks above the supported number
     detached: int = (
-        0  # number of superblocks in use without a mount, as after `umount -l`, where the kernel lists superblocks
+        0  # number of superblocks in use without a mount, as after `umount -l`. 0 where the kernel lists none
     )
     is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
 

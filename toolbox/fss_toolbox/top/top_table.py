@@ -4,14 +4,13 @@
 A style only repeats what the text says, so that the view reads the same without colour.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
 from fss_exporter.model.knowledge import FigureSource
-from fss_exporter.model.state import State, whole_percent
+from fss_exporter.model.state import State, counted, whole_percent
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
@@ -330,9 +329,9 @@ def _reasons(targets: Iterable[ShownTarget]) -> Iterator[Cell]:
 def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:
     if is_starting and not targets:
         return Cell("starting: no mount target is known yet", GREY)
-    counts = Counter(target.state.state for target in targets)
-    text = ", ".join(f"{counts[state]} {state.word}" for state in sorted(counts, reverse=True))
-    worst = max(counts, default=State.NOT_KNOWN)
+    counts = counted(target.state for target in targets)
+    text = ", ".join(f"{number} {word}" for (_, word), number in counts.items())
+    worst = max((state for state, _ in counts), default=State.NOT_KNOWN)
     return Cell(f"{_counted(targets)}: {text}" if targets else "no NFS mounts and no mount targets", STYLES[worst])
 
 

@@ -23,6 +23,7 @@ from fss_exporter.model.state import (
     State,
     StateNow,
     Subject,
+    counted,
 )
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
@@ -238,22 +239,22 @@ class StatusPage:
         return next((usage.warning_ratio for row in self.mount_targets for usage in row.usages), WARNING_RATIO)
 
     @property
-    def of_mount_targets(self) -> Mapping[State, int]:
+    def of_mount_targets(self) -> Mapping[tuple[State, str], int]:
         """Number of mount targets in each state, the worst first."""
-        return _counted(row.state for row in self.mount_targets)
+        return counted(row.state for row in self.mount_targets)
 
     @property
-    def of_addresses(self) -> Mapping[State, int]:
+    def of_addresses(self) -> Mapping[tuple[State, str], int]:
         """Number of addresses of this host in each state, the worst first."""
-        return _counted(row.state for row in self.addresses)
+        return counted(row.state for row in self.addresses)
 
     @property
     def worst(self) -> Mapping[State, int]:
         """Number of mount targets, or of addresses, in the worst state on the page. Empty if nothing is worse than not known."""
-        worst = max((*self.of_mount_targets, *self.of_addresses), default=State.FINE)
-        if worst < State.NEAR:
-            return {}
-        return {worst: self.of_mount_targets.get(worst) or self.of_addresses[worst]}
+        of_targets = Counter(row.state.state for row in self.mount_targets)
+        of_addresses = Counter(row.state.state for row in self.addresses)
+        worst = max((*of_targets, *of_addresses), default=State.FINE)
+        return {worst: of_targets[worst] or of_addresses[worst]} if worst >= State.NEAR else {}
 
     @property
     def failing(self) -> tuple[CollectorRow, ...]:
@@ -269,8 +270,3 @@ class StatusPage:
             if wanted
             in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.lifecycle}\n{row.state.state.word}".casefold()
         )
-
-
-def _counted(states: Iterable[StateNow]) -> Mapping[State, int]:
-    counts = Counter(now.state for now in states)
-    return {state: counts[state] for state in sorted(counts, reverse=True)}

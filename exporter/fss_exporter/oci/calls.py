@@ -153,8 +153,10 @@ class FailureLog:
         if error is None:
             self._answered.add(subject)
         else:
-            subjects, _ = self._round.setdefault(_kind_of(subject, error), ([], error))
-            subjects.append(subject)
+            kind = _kind_of(subject, error)
+            subjects, named = self._round.get(kind, ([], error))
+            # The shortest text has the widest place: a statement for the tenancy needs no OCID. Calls side by side end in any order.
+            self._round[kind] = [*subjects, subject], min(named, error, key=lambda one: len(str(one)))
 
     def end_round(self) -> None:
         """End the round: log new kinds of failures, and kinds that have ended. A subject without a call in the round goes on failing."""

@@ -261,6 +261,17 @@ def test_a_failure_is_reported_once_with_all_it_costs_and_once_more_when_it_is_o
     ]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_the_places_where_a_call_is_refused_the_widest_is_named_whichever_answer_comes_first(
+    order: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures = FailureLog("eu", logging.getLogger())
+    for place in ("tenancy", "compartment id ocid1.compartment.oc1..a")[::order]:
+        failures.report("X", NotAuthorized(f"missing: inspect all in {place}", operation="X", status=404))
+    failures.end_round()
+    assert caplog.messages == ["eu: missing: inspect all in tenancy"]
+
+
 def test_another_failure_of_the_same_call_is_reported_again(caplog: pytest.LogCaptureFixture) -> None:
     failures = FailureLog("eu", logging.getLogger())
     for error in (Throttled("a", operation="X", status=429), NotAuthorized("b", operation="X", status=404)):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,10 @@ from tests.rules.pack import RULES, rules_of
 
 from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
-from fss_exporter.nfs.collector import Answer
+from fss_exporter.nfs.collector import Answer, NfsCollector
 from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.nfs.other_namespaces import SEARCH_SECONDS, EveryNamespace
+from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.records import MOST_OPERATIONS
 from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.nfs.ticker import Ticker
@@ -140,6 +143,25 @@ def slowed_loop(_: Path) -> Played:
     return look, slow_down
 
 
+def slowed_search(folder: Path) -> Played:
+    write_procfs(folder, "no device mounted on / with fstype rootfs\n", "")
+    now, cpu_s = [0.0], [0.0]  # seconds so far, and CPU of each look at a clock
+    cpu_clock = accumulate(iter(lambda: cpu_s[0], None))
+
+    def of_process(number: str) -> Procfs:
+        return Procfs(folder, number, sysfs=folder)
+
+    search = EveryNamespace(of_process("1"), of_process, lambda: now[0], lambda: next(cpu_clock))
+    collector = NfsCollector(ticker := Ticker(search.read, 1.0))
+
+    def look() -> Iterable[Metric]:
+        now[0] += SEARCH_SECONDS
+        ticker.tick()
+        return collector.collect()
+
+    return look, lambda: cpu_s.__setitem__(0, 1.0)
+
+
 def unknown_network(folder: Path) -> Played:
     agent = Agent(folder)
     return agent.look, lambda: agent.start(network=None)
@@ -258,6 +280,7 @@ PLAYS: dict[str, Callable[[Path], Played]] = {
     "broken-record": broken_record,
     "many-operations": many_operations,
     "slowed-loop": slowed_loop,
+    "slowed-search": slowed_search,
     "unknown-network": unknown_network,
     "unknown-service": unknown_service,
     "unresolved-forwarder": unresolved_forwarder,

@@ -294,6 +294,7 @@ def _about_ticks(results: TickResults, tails: _Coverage) -> Iterator[Metric]:
             "fss_nfs_superblocks_left_out": reading.left_out,
             "fss_nfs_superblocks_unread": reading.unread - reading.left_out,
             "fss_nfs_mounts_filtered": reading.filtered,
+            "fss_nfs_search_slowed_seconds": reading.search_slowed_s,
             "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
         }
         yield from _coverage(reading, tails)

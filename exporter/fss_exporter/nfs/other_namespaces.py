@@ -110,14 +110,19 @@ class EveryNamespace:
                 del self._hidden[number]
                 self._is_due = True
         self._read_since |= {superblock.number for superblock in reading.superblocks}
-        reading = replace(reading, detached=self._detached) if self._detached else reading
+        slowed_s = max(0.0, self._pause_s - SEARCH_SECONDS)
+        reading = replace(reading, detached=self._detached, search_slowed_s=slowed_s)
         return _unread_for(reading, unread_s, read_before) if unread_s else reading
 
     def _wants_search(self, now: float) -> bool:
         if self._searched_at is None:
             return True
-        pause = self._search_s / LARGEST_CPU_SHARE
-        return now >= self._searched_at + (pause if self._is_due else max(SEARCH_SECONDS, pause))
+        return now >= self._searched_at + (self._pause_s if self._is_due else max(SEARCH_SECONDS, self._pause_s))
+
+    @property
+    def _pause_s(self) -> float:
+        """Shortest time between two searches, so that they keep their share of a core."""
+        return self._search_s / LARGEST_CPU_SHARE
 
     def _search(self, of_host: frozenset[str]) -> None:
         """Choose the processes to read: few that together show every superblock beside those of the host."""

@@ -48,6 +48,8 @@ class Reading:
     detached: int = (
         0  # number of superblocks in use without a mount, as after `umount -l`. 0 where the kernel lists none
     )
+    # seconds by which the search for mounts of other namespaces comes later than each minute. None without a search
+    search_slowed_s: float | None = None
     is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
 
     @property

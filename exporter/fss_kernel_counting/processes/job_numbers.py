@@ -13,7 +13,7 @@ from fss_kernel_counting.processes.control_groups import is_sluid
 
 _NUMBER: Final = re.compile(rb"(?:^|\0)SLURM_JOB_ID=(\d{1,10})(?:\0|$)")
 _MOST_BYTES: Final = 1 << 20
-_MOST_KEPT: Final = 10_000
+_MOST_KEPT: Final = 10_000  # the oldest go first, so that a long watch names the jobs of today
 
 
 class JobNumbers:
@@ -25,7 +25,7 @@ class JobNumbers:
 
     def learn(self, process: str, job: str) -> None:
         """Look into the environment of a process of the job, if its number is not known."""
-        if not is_sluid(job) or job in self._numbers or len(self._numbers) >= _MOST_KEPT:
+        if not is_sluid(job) or job in self._numbers:
             return
         try:
             with (self._procfs / process / "environ").open("rb") as file:
@@ -34,6 +34,8 @@ class JobNumbers:
             return
         if match:
             self._numbers[job] = match[1].decode()
+        if len(self._numbers) > _MOST_KEPT:
+            del self._numbers[next(iter(self._numbers))]
 
     def named(self, job: str) -> str:
         """Return the job with its number in front, if the number is known."""

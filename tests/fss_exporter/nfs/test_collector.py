@@ -52,6 +52,7 @@ def test_the_collector_exports_every_client_row_of_the_catalogue_and_nothing_els
         "fss_client_network_",
         "fss_client_latency_",
         "fss_cost_model_",
+        "fss_nfs_search_",
         "fss_oci_leader",
         "process_",
     )

@@ -134,6 +134,17 @@ def test_an_environment_without_a_number_gives_none(tmp_path: Path, environment:
     assert numbers.named(SLUID) == SLUID
 
 
+def test_after_very_many_jobs_the_newest_have_their_numbers(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7/environ").write_bytes(b"SLURM_JOB_ID=4711\0")
+    numbers = JobNumbers(tmp_path)
+    jobs = [f"s{number:013d}" for number in range(10_002)]
+    for job in jobs:
+        numbers.learn("7", job)
+
+    assert [numbers.named(jobs[place]) for place in (0, -1)] == [jobs[0], f"4711 ({jobs[-1]})"]
+
+
 def test_a_limit_keeps_the_first_lines_and_the_sum_of_all(host: BusyHost) -> None:
     report = _report(host, "process")
     (target,) = document(report, "write", 1)["mount_targets"]

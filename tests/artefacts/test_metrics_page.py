@@ -5,7 +5,7 @@ from collections import Counter
 
 from tests.for_each import for_each
 from tests.rules.pack import RULE_FILES, rules_of
-from tools.metrics_page import FIRST, PAGE, page
+from tools.metrics_page import FIRST, PAGE, TOGETHER, page
 
 from fss_exporter.catalogue import CATALOGUE, CLIENT, CLOUD, EXACT, EXPORTER, PROCESSES, Declaration
 
@@ -15,6 +15,11 @@ _METRIC = re.compile(r"\b(?:[a-z_]+:)?fss_[a-z0-9_]+(?::[a-z0-9_]+)?\b")
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text() == page(), "write it anew: make metrics"
+
+
+def test_every_metric_is_on_the_page_and_those_of_one_row_have_the_same_labels() -> None:
+    assert {name for name in CATALOGUE if name.startswith("fss_") and f"`{name}`" not in PAGE.read_text()} == set()
+    assert [group for group in TOGETHER if len({CATALOGUE[name].labels for name in group}) > 1] == []
 
 
 def test_each_of_the_ten_to_begin_with_is_exported_or_recorded() -> None:

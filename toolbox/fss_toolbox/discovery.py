@@ -39,8 +39,8 @@ def refresh_with_progress(refresh: InventoryRefresh, progress: Progress) -> None
 
     def step() -> None:
         nonlocal shown
-        if refresh.state.inventory is not None and not shown:
-            shown, count = True, refresh.look_ups(len(refresh.state.inventory.mount_targets))
+        if refresh.snapshot.inventory is not None and not shown:
+            shown, count = True, refresh.look_ups(len(refresh.snapshot.inventory.mount_targets))
             progress.phase(f"{region}: looking up addresses of {count} mount targets", count)
         progress.step()
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The state that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
+"""The snapshots that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
 
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fss_exporter.oci.inventory.inventory_state import InventoryState
-from fss_exporter.oci.metrics.answers import MetricState, SeriesColumn
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
+from fss_exporter.oci.metrics.answers import MetricSnapshot, SeriesColumn
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
 from fss_exporter.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class PollState:
+class PollSnapshot:
     """One region after a poll."""
 
     # gauges by exported name, with the end of their newest minute
@@ -21,7 +21,7 @@ class PollState:
     rarely: Mapping[str, float] = field(default_factory=dict)
     sums: Mapping[str, SeriesColumn] = field(default_factory=dict)  # counters by exported name
     targets: Mapping[str, TargetFigures] = field(default_factory=dict)  # by OCID of the mount target
-    metrics: Mapping[str, MetricState] = field(default_factory=dict)  # by documented OCI metric
+    metrics: Mapping[str, MetricSnapshot] = field(default_factory=dict)  # by documented OCI metric
     is_refused: bool = False  # whether OCI refused a query for a permission
     # whether a query of the poll was answered. An old answer to a metric that is asked for rarely says nothing of the region
     has_answer: bool = False
@@ -45,8 +45,8 @@ class RegionSnapshot:
     """One region: the last inventory and the last poll, None before the first."""
 
     region: str
-    inventory: InventoryState = field(default_factory=InventoryState)
-    poll: PollState | None = None
+    inventory: InventorySnapshot = field(default_factory=InventorySnapshot)
+    poll: PollSnapshot | None = None
 
     @property
     def success(self) -> bool:
@@ -76,8 +76,10 @@ class SnapshotBoard:
         self.tenancy = tenancy
         self.regions: tuple[RegionSnapshot, ...] = ()
 
-    def publish(self, region: str, *, inventory: InventoryState | None = None, poll: PollState | None = None) -> None:
-        """Replace the inventory or the poll of a region. None keeps the present state."""
+    def publish(
+        self, region: str, *, inventory: InventorySnapshot | None = None, poll: PollSnapshot | None = None
+    ) -> None:
+        """Replace the inventory or the poll of a region. None keeps the present one."""
         with self._lock:
             snapshots = {snapshot.region: snapshot for snapshot in self.regions}
             before = snapshots.get(region, RegionSnapshot(region))

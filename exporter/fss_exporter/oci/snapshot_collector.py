@@ -17,7 +17,7 @@ from fss_exporter.oci.rows.coverage_rows import coverage_rows
 from fss_exporter.oci.rows.inventory_rows import Rows, inventory_rows, joined_places, service_rows
 from fss_exporter.oci.rows.minute_rows import minute_rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes
-from fss_exporter.oci.snapshot import PollState, RegionSnapshot
+from fss_exporter.oci.snapshot import PollSnapshot, RegionSnapshot
 from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_expected", "fss_seen")
@@ -127,7 +127,7 @@ def _poller_rows(account: Account) -> Iterator[tuple[str, Rows]]:
         yield "fss_oci_api_budget_requests_per_second", [((), account.budget.calls_per_second)]
 
 
-def _oci_time(poll: PollState | None, now: float) -> float:
+def _oci_time(poll: PollSnapshot | None, now: float) -> float:
     """Return the time of OCI, which stamps the points, for a time of this host."""
     return now - (poll.clock_skew_seconds or 0.0) if poll else now
 
@@ -143,7 +143,7 @@ def _extend(
     shown[1].extend(values)
 
 
-def _columns(poll: PollState | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
+def _columns(poll: PollSnapshot | None, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
     """Yield points and counters of a region, whose text is ready-made."""
     if poll is None:
         return
@@ -163,7 +163,7 @@ def _region_rows(
 ) -> Iterator[tuple[str, Rows]]:
     """Yield labels behind the tenancy, and values, of all further metrics about the regions, by exported name."""
     for region in regions:
-        yield from _state_rows(region, now)
+        yield from _inventory_and_poll_rows(region, now)
         yield from coverage_rows(region)
         inventory = region.inventory.inventory
         if inventory is not None:
@@ -175,7 +175,7 @@ def _region_rows(
             yield from minute_rows(region, inventory, settings, _oci_time(region.poll, now), times)
 
 
-def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
+def _measured_limits(poll: PollSnapshot | None, oldest: float) -> Mapping[str, frozenset[tuple[str, ...]]]:
     """Return labels of the limits that OCI publishes, by exported name."""
     return {
         name: frozenset(series.labels for minute, column in columns if minute >= oldest for series in column.series)
@@ -184,33 +184,31 @@ def _measured_limits(poll: PollState | None, oldest: float) -> Mapping[str, froz
     }
 
 
-def _state_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
-    name, state = region.region, region.inventory
-    calls = [((name, call), float(good)) for call, good in state.succeeded.items()]
+def _inventory_and_poll_rows(region: RegionSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
+    name, listed = region.region, region.inventory
+    calls = [((name, call), float(good)) for call, good in listed.succeeded.items()]
     yield "fss_oci_inventory_success", calls
-    failed = Counter(state.failed_calls) + Counter(region.poll.failed_calls if region.poll else ())
+    failed = Counter(listed.failed_calls) + Counter(region.poll.failed_calls if region.poll else ())
     yield "fss_oci_failed_calls", [((name, *call), number) for call, number in failed.items()]
-    yield "fss_oci_inventory_calls", [((name,), state.calls or None)]
-    yield "fss_oci_inventory_broken_rows", [((name, call), number) for call, number in state.broken_rows.items()]
-    if state.listed_at is not None:
-        yield "fss_oci_inventory_age_seconds", [((name,), now - state.listed_at)]
-    yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), state.succeeded_at)]
+    yield "fss_oci_inventory_calls", [((name,), listed.calls or None)]
+    yield "fss_oci_inventory_broken_rows", [((name, call), number) for call, number in listed.broken_rows.items()]
+    if listed.listed_at is not None:
+        yield "fss_oci_inventory_age_seconds", [((name,), now - listed.listed_at)]
+    yield "fss_oci_inventory_last_success_timestamp_seconds", [((name,), listed.succeeded_at)]
     if region.poll is not None:
         yield "fss_oci_poll_success", [((name,), float(region.success))]
         yield from _poll_rows(name, region.poll, now)
 
 
-def _poll_rows(name: str, poll: PollState, now: float) -> Iterator[tuple[str, Rows]]:
+def _poll_rows(name: str, poll: PollSnapshot, now: float) -> Iterator[tuple[str, Rows]]:
     metrics = poll.metrics.items()
     yield "fss_oci_poll_duration_seconds", [((name,), poll.duration_seconds)]
     yield "fss_oci_poll_left_out_metrics", [((name,), poll.left_out)]
     yield "fss_oci_poll_timestamp_seconds", [((name,), poll.ended)]
     yield "fss_oci_poll_last_success_timestamp_seconds", [((name,), poll.succeeded_at)]
     yield "fss_oci_clock_skew_seconds", [((name,), poll.clock_skew_seconds)]
-    yield "fss_oci_metric_success", [((name, metric), float(state.success)) for metric, state in metrics]
-    yield "fss_oci_streams", [((name, metric), state.streams) for metric, state in metrics]
-    yield "fss_oci_query_length_bytes", [((name, metric), state.query_bytes or None) for metric, state in metrics]
-    ages = [
-        ((name, metric), _oci_time(poll, now) - state.newest) for metric, state in metrics if state.newest is not None
-    ]
+    yield "fss_oci_metric_success", [((name, metric), float(of.success)) for metric, of in metrics]
+    yield "fss_oci_streams", [((name, metric), of.streams) for metric, of in metrics]
+    yield "fss_oci_query_length_bytes", [((name, metric), of.query_bytes or None) for metric, of in metrics]
+    ages = [((name, metric), _oci_time(poll, now) - of.newest) for metric, of in metrics if of.newest is not None]
     yield "fss_oci_datapoint_age_seconds", ages

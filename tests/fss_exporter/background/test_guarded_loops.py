@@ -15,7 +15,7 @@ from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
 from fss_exporter.oci.polling.poller import Poller
-from fss_exporter.oci.snapshot import PollState
+from fss_exporter.oci.snapshot import PollSnapshot
 from fss_exporter.settings import load
 from fss_exporter.web.application import Reloading, build
 from fss_exporter.web.collecting import Collectors, Turns
@@ -92,7 +92,7 @@ def test_an_unexpected_error_while_publishing_costs_that_round_only(
     polls = iter(range(1, 10))
 
     def poll() -> None:
-        running.accounts()[0].board.publish("eu-frankfurt-1", poll=PollState(ended=float(next(polls))))
+        running.accounts()[0].board.publish("eu-frankfurt-1", poll=PollSnapshot(ended=float(next(polls))))
 
     def mended() -> None:
         monkeypatch.undo()

@@ -51,7 +51,7 @@ def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_
     seen: list[tuple[int, int]] = []
 
     def look(operation: str) -> None:
-        inventory = poll.inventory.state.inventory
+        inventory = poll.inventory.snapshot.inventory
         targets = inventory.mount_targets.values() if inventory else ()
         if operation == "ListFileSystems":
             seen.append((len(targets), sum(not target.pending and bool(target.address) for target in targets)))
@@ -73,10 +73,10 @@ def test_a_compartment_of_an_odd_form_fails_the_listing_and_costs_only_itself() 
     for tree in (Listing((storage,), ("",)), Listing((storage, other)), Listing((other,), ("",)), Listing((other,))):
         poll.cloud.tree = tree
         poll.inventory.run()
-        state = poll.inventory.state
-        assert state.inventory
-        watched.append(state.inventory.compartments.keys() - {poll.cloud.tenancy_id})
-        succeeded.append(state.succeeded["ListCompartments"])
+        snapshot = poll.inventory.snapshot
+        assert snapshot.inventory
+        watched.append(snapshot.inventory.compartments.keys() - {poll.cloud.tenancy_id})
+        succeeded.append(snapshot.succeeded["ListCompartments"])
     assert watched == [{storage.id}, {storage.id, other.id}, {storage.id, other.id}, {other.id}]
     assert succeeded == [False, True, False, True]
 
@@ -92,12 +92,12 @@ def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_
     poll = PolledRegion(OddRow([mount_target("a")]))
     for _ in range(3):
         poll.minute(11)
-    state = poll.inventory.state
-    assert state.inventory is not None
-    assert [target.name for target in state.inventory.mount_targets.values()] == ["a"]
-    assert not state.succeeded["ListMountTargets"]
-    assert state.failed_calls == {("ListMountTargets", "broken answer"): 1}
-    assert (state.compartments_expected, state.compartments_seen) == (1, 0)
+    snapshot = poll.inventory.snapshot
+    assert snapshot.inventory is not None
+    assert [target.name for target in snapshot.inventory.mount_targets.values()] == ["a"]
+    assert not snapshot.succeeded["ListMountTargets"]
+    assert snapshot.failed_calls == {("ListMountTargets", "broken answer"): 1}
+    assert (snapshot.compartments_expected, snapshot.compartments_seen) == (1, 0)
     assert [message for message in caplog.messages if "as documented" in message] == [
         "eu: ListMountTargets in eu-frankfurt-1: 1 rows are not as documented. Their last records stay"
     ]
@@ -122,10 +122,10 @@ def test_a_row_of_an_odd_form_keeps_its_earlier_record_and_is_counted(names_the_
     for spoilt, unlisted in (((), ()), (("a",), ()), (("a", "b", "c"), ()), (("a",), ("b",)), ((), ("b",))):
         cloud.spoilt, cloud.unlisted = spoilt, unlisted
         poll.inventory.run()
-        state = poll.inventory.state
-        assert state.inventory
-        names = {target.name for target in state.inventory.mount_targets.values()}
-        seen.append(("".join(sorted(names)), state.broken_rows["ListMountTargets"]))
+        snapshot = poll.inventory.snapshot
+        assert snapshot.inventory
+        names = {target.name for target in snapshot.inventory.mount_targets.values()}
+        seen.append(("".join(sorted(names)), snapshot.broken_rows["ListMountTargets"]))
     # a row that cannot be read may be that of the deleted "b"
     assert seen == [("abc", 0), ("abc", 1), ("abc", 3), ("ac" if names_the_row else "abc", 1), ("ac", 0)]
 
@@ -150,10 +150,10 @@ def test_an_empty_compartment_is_listed_once_an_hour_or_where_something_new_may_
         poll.cloud.calls.clear()
         poll.inventory.run(everywhere=everywhere)
         calls.append(poll.cloud.calls.count("ListMountTargets"))
-        state = poll.inventory.state
-        assert (state.compartments_expected, state.compartments_seen) == (51, 51)
-        assert all(state.succeeded.values())
-        assert state.listed_at == poll.now
+        snapshot = poll.inventory.snapshot
+        assert (snapshot.compartments_expected, snapshot.compartments_seen) == (51, 51)
+        assert all(snapshot.succeeded.values())
+        assert snapshot.listed_at == poll.now
         poll.now += 600.0
     assert calls == [51, 1, 1, 51, 1, 51, 1], "the sixth of all"
 
@@ -166,9 +166,9 @@ def test_a_first_inventory_that_takes_long_shows_figures_before_all_compartments
     def a_second(operation: str) -> None:
         if operation.startswith("List") and operation not in ("ListMetrics", "ListPrivateIps"):
             poll.now += 1.0
-            state = poll.inventory.state
-            if state.scopes and not whole:
-                whole.append(state.is_whole)
+            snapshot = poll.inventory.snapshot
+            if snapshot.scopes and not whole:
+                whole.append(snapshot.is_whole)
                 polled = poll.polls._poll
                 polled(poll.regions[0])
                 (region,) = poll.board.regions
@@ -179,7 +179,7 @@ def test_a_first_inventory_that_takes_long_shows_figures_before_all_compartments
     poll.inventories.run_round()
     assert whole == [False]
     assert seen == [(1, False)], "gauges, and no verdict without the file systems behind a mount target"
-    assert poll.inventory.state.is_whole
+    assert poll.inventory.snapshot.is_whole
     poll.cloud.refuse = lambda _: None
     poll.minute()
     poll.minute()
@@ -199,20 +199,20 @@ def test_a_region_that_does_not_answer_is_asked_a_few_times_and_keeps_its_resour
     poll = PolledRegion()
     poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(30)))
     poll.inventory.run()
-    before = poll.inventory.state.inventory
+    before = poll.inventory.snapshot.inventory
     assert before is not None
     poll.cloud.calls.clear()
     poll.cloud.refuse = partial(time_out, poll)
     poll.inventory.run()
-    state = poll.inventory.state
+    snapshot = poll.inventory.snapshot
     assert len(poll.cloud.calls) < 6
-    assert state.inventory == before
-    assert not any(succeeded for operation, succeeded in state.succeeded.items() if operation.startswith("List"))
-    assert state.compartments_seen == 0
+    assert snapshot.inventory == before
+    assert not any(succeeded for operation, succeeded in snapshot.succeeded.items() if operation.startswith("List"))
+    assert snapshot.compartments_seen == 0
 
     poll.cloud.refuse = lambda _: None
     poll.inventory.run()
-    assert all(poll.inventory.state.succeeded.values())
+    assert all(poll.inventory.snapshot.succeeded.values())
 
 
 def test_an_operation_that_hangs_costs_no_other_operation() -> None:
@@ -220,7 +220,7 @@ def test_an_operation_that_hangs_costs_no_other_operation() -> None:
     poll.cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(9)))
     poll.cloud.refuse = lambda name: time_out(poll, name) if name == "ListReplications" else None
     poll.inventory.run()
-    failed = [operation for operation, succeeded in poll.inventory.state.succeeded.items() if not succeeded]
+    failed = [operation for operation, succeeded in poll.inventory.snapshot.succeeded.items() if not succeeded]
     assert failed == ["ListReplications"]
 
 
@@ -238,7 +238,7 @@ def test_an_operation_that_hangs_in_every_call_under_way_costs_no_other_operatio
 
     poll.cloud.refuse = hang
     poll.inventory.run()
-    failed = [operation for operation, succeeded in poll.inventory.state.succeeded.items() if not succeeded]
+    failed = [operation for operation, succeeded in poll.inventory.snapshot.succeeded.items() if not succeeded]
     assert failed == ["ListReplications"]
 
 
@@ -256,7 +256,7 @@ def test_eight_calls_of_an_inventory_are_under_way_at_once(operation: str) -> No
     inventory = InventoryRefresh(cloud, selection, now=Clock(), report=lambda *_: None)
     inventory.run()
     assert cloud.calls.count(operation) == 8
-    assert all(inventory.state.succeeded.values())
+    assert all(inventory.snapshot.succeeded.values())
 
 
 def test_calls_that_fail_at_once_keep_no_other_call_from_being_made() -> None:
@@ -282,15 +282,15 @@ def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.
     poll.cloud.refuse = lambda operation: denied if operation == "ListLimitValues" else None
     for _ in range(25):
         poll.minute()
-    state = poll.inventory.state
-    assert state.inventory
-    assert (dict(state.inventory.mount_target_limits), all(state.succeeded.values())) == ({}, True)
-    assert state.inventory.mount_target_counts == {"AD-1": 2}
+    snapshot = poll.inventory.snapshot
+    assert snapshot.inventory
+    assert (dict(snapshot.inventory.mount_target_limits), all(snapshot.succeeded.values())) == ({}, True)
+    assert snapshot.inventory.mount_target_counts == {"AD-1": 2}
     assert caplog.text.count("service limit of mount targets is not watched") == 1
     poll.cloud.refuse = lambda _: None
     poll.minute(11)
-    assert poll.inventory.state.inventory
-    assert poll.inventory.state.inventory.mount_target_limits == {"AD-1": 2.0}
+    assert poll.inventory.snapshot.inventory
+    assert poll.inventory.snapshot.inventory.mount_target_limits == {"AD-1": 2.0}
 
 
 def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -51,7 +51,11 @@ def test_names_of_metrics_of_one_compartment_are_learned_though_another_refuses(
     poll.queries.learn_names(scopes)
     assert poll.queries.names_are_due, "listed again soon"
     poll.queries.query_all(scopes[1:], lambda: False)
-    assert {"MountTargetIOPS", "FileSystemReadRequestsbySize", "MountTargetConnections"} <= poll.queries.states.keys()
+    assert {
+        "MountTargetIOPS",
+        "FileSystemReadRequestsbySize",
+        "MountTargetConnections",
+    } <= poll.queries.snapshots.keys()
 
 
 def test_a_spelling_that_brings_data_in_the_first_poll_stays_in_use() -> None:

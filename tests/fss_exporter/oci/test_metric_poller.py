@@ -18,14 +18,14 @@ from tests.region import Region
 from fss_exporter.background import EndLoop
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.oci.calls import CallBudget, FailureLog
-from fss_exporter.oci.inventory.inventory_state import InventoryState
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.metrics.answers import MetricState
+from fss_exporter.oci.metrics.answers import MetricSnapshot
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
 from fss_exporter.oci.polling.rounds import PollRounds
-from fss_exporter.oci.snapshot import PollState, SnapshotBoard
+from fss_exporter.oci.snapshot import PollSnapshot, SnapshotBoard
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 
@@ -40,7 +40,7 @@ class FakeInventory:
     """An inventory that was made before."""
 
     def __init__(self) -> None:
-        self.state = InventoryState(inventory=Inventory())
+        self.snapshot = InventorySnapshot(inventory=Inventory())
         self.listed = threading.Event()
         self.listed.set()
 
@@ -53,11 +53,13 @@ class FakePolls:
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
 
-    def poll(self, state: InventoryState, seconds: float) -> PollState:
-        assert state.inventory is not None
+    def poll(self, snapshot: InventorySnapshot, seconds: float) -> PollSnapshot:
+        assert snapshot.inventory is not None
         assert seconds > 0
         self._work()
-        return PollState(metrics={"M": MetricState(success=True, streams=1, newest=0)}, has_answer=True, ended=1.0)
+        return PollSnapshot(
+            metrics={"M": MetricSnapshot(success=True, streams=1, newest=0)}, has_answer=True, ended=1.0
+        )
 
 
 def polling(connect: Callable[[], None] = lambda: None, **work: Callable[[], None]) -> tuple[PollRounds, SnapshotBoard]:

@@ -16,7 +16,7 @@ from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
 from fss_exporter.oci.client.service_clients import decode_streams
 from fss_exporter.oci.cloud_client import Compartment, MetricRequest, Scope
-from fss_exporter.oci.inventory.inventory_state import InventoryState
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.labels import RegionLabels
@@ -24,7 +24,7 @@ from fss_exporter.oci.metrics.series_store import MinuteStamps
 from fss_exporter.oci.minutes.load_history import ResourceLoad
 from fss_exporter.oci.minutes.minute_judge import TargetFigures
 from fss_exporter.oci.publish.publisher import Publisher
-from fss_exporter.oci.snapshot import PollState, RegionSnapshot
+from fss_exporter.oci.snapshot import PollSnapshot, RegionSnapshot
 from fss_exporter.settings import Oci, Settings
 from fss_toolbox.alarms.apply import Alarms, duplicates, existing_alarms
 from fss_toolbox.alarms.pack import KEY_TAG, PACK_TAG
@@ -219,8 +219,8 @@ def test_a_region_without_a_refusal_does_not_hide_the_refusal_of_another() -> No
     def snapshot(region: str) -> RegionSnapshot:
         target = mount_target("a")
         figures = TargetFigures({}, loads=(ResourceLoad("read_bandwidth", "measured", 60, 1.0, 1.0, 1.0),))
-        state = InventoryState(Inventory(mount_targets={target.id: target}))
-        return RegionSnapshot(region, state, PollState(targets={target.id: figures}, ended=60.0))
+        listed = InventorySnapshot(Inventory(mount_targets={target.id: target}))
+        return RegionSnapshot(region, listed, PollSnapshot(targets={target.id: figures}, ended=60.0))
 
     def refusing(operation: str) -> Throttled:
         return Throttled("HTTP 429", operation=operation)

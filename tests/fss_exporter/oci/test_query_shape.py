@@ -150,16 +150,16 @@ def test_calls_do_not_grow_with_mount_targets(mount_targets: int) -> None:
         assert len(monitoring.asked) == len(METRICS)
     else:
         assert all(calls[name] <= 3 for name in large)
-    assert all(asked.success for asked in queries.states.values())
+    assert all(asked.success for asked in queries.snapshots.values())
 
 
 @pytest.mark.parametrize("status", [400, 413])
 def test_a_query_that_is_refused_for_its_length_is_halved_until_it_is_short_enough(status: int) -> None:
     queries, monitoring = polled(tenancy(200, 4), longest=1_000, status=status)
     assert max(monitoring.lengths) > 1_000
-    assert all(state.success for state in queries.states.values())
-    assert queries.states[READS.name].streams == 2_400
-    assert 500 < queries.states[READS.name].query_bytes <= 1_000, "the length of the longest query that was answered"
+    assert all(metric.success for metric in queries.snapshots.values())
+    assert queries.snapshots[READS.name].streams == 2_400
+    assert 500 < queries.snapshots[READS.name].query_bytes <= 1_000, "the length of the longest query that was answered"
     monitoring.lengths.clear()
     queries.query_all([ROOT], lambda: False)
     assert max(monitoring.lengths) <= 1_000, "the length is remembered"
@@ -168,7 +168,7 @@ def test_a_query_that_is_refused_for_its_length_is_halved_until_it_is_short_enou
 def test_a_shard_remembers_the_length_although_its_streams_fit_into_one_answer() -> None:
     queries, monitoring = polled(tenancy(100, 1).of_shard(Shard.parse("1/2")), longest=1_000)
     assert max(monitoring.lengths) > 1_000
-    assert all(state.success for state in queries.states.values())
+    assert all(metric.success for metric in queries.snapshots.values())
     monitoring.lengths.clear()
     queries.query_all([ROOT], lambda: False)
     assert max(monitoring.lengths) <= 1_000
@@ -176,8 +176,8 @@ def test_a_shard_remembers_the_length_although_its_streams_fit_into_one_answer()
 
 def test_a_query_that_is_refused_however_short_it_is_costs_only_its_metric(caplog: pytest.LogCaptureFixture) -> None:
     queries, monitoring = polled(tenancy(1000, 4), longest=100, status=400)
-    assert not queries.states[READS.name].success
-    assert queries.states["MountTargetConnections"].success
+    assert not queries.snapshots[READS.name].success
+    assert queries.snapshots["MountTargetConnections"].success
     assert len(monitoring.lengths) < 200
     queries.failures.end_round()
     assert "HTTP refused" in caplog.text
@@ -221,7 +221,7 @@ def test_an_answer_that_was_too_large_is_asked_again_in_more_parts_and_later_in_
 
 def test_a_mount_target_with_more_streams_than_an_answer_holds_costs_one_query() -> None:
     queries, monitoring = polled(tenancy(1, 1000))
-    assert not queries.states[READS.name].success
+    assert not queries.snapshots[READS.name].success
     assert [asked.name for asked in monitoring.asked].count(READS.name) == 1
 
 

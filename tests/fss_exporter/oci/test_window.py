@@ -7,7 +7,7 @@ from tests.clock import NOON
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Minutes, newest_complete
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.metrics.answers import MetricState
+from fss_exporter.oci.metrics.answers import MetricSnapshot
 from fss_exporter.oci.metrics.schedule import Schedule, Window, window
 
 moments = st.floats(min_value=NOON, max_value=NOON + 86_400, allow_nan=False)
@@ -67,7 +67,7 @@ def test_answers_of_the_last_fifteen_minutes_and_one_before_are_remembered() -> 
 
 
 def test_every_compartment_is_asked_for_late_series_every_five_minutes() -> None:
-    schedule = Schedule(METRICS["MountTargetConnections"], 0.0, state=MetricState(newest=NOON))
+    schedule = Schedule(METRICS["MountTargetConnections"], 0.0, snapshot=MetricSnapshot(newest=NOON))
     scopes = [Scope(f"ocid1.compartment.oc1..{name}") for name in "ab"]
     asked_minutes: dict[Scope, list[int]] = {scope: [] for scope in scopes}
     for at in range(11):

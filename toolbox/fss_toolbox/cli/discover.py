@@ -97,7 +97,7 @@ def list_resources(session: Session, selection: InventorySelection) -> tuple[Inv
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
     with tables.progress() as progress, suppress(CloudError):  # reported
         discovery.refresh_with_progress(refresh, progress)
-    return refresh.state.inventory or Inventory(), list(failures.values())
+    return refresh.snapshot.inventory or Inventory(), list(failures.values())
 
 
 _TENANCY = Figure(Column("tenancy", left=True), lambda row: row.tenancy)

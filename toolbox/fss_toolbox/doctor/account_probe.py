@@ -134,7 +134,7 @@ class Probe:
         )
         with suppress(CloudError):  # reported
             refresh_with_progress(refresh, self.progress)
-        return refresh.state.inventory, refresh.state.scopes or (Scope(self.session.tenancy_id, subtree=True),)
+        return refresh.snapshot.inventory, refresh.snapshot.scopes or (Scope(self.session.tenancy_id, subtree=True),)
 
     def _lags(self, probe: MetricProbe, metrics: tuple[facts.MetricFacts, ...]) -> tuple[facts.Lag, ...]:
         if not self.wait_seconds:

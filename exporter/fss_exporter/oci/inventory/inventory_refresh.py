@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory of one region: list all resources, look up addresses, and publish the result as a frozen state.
+"""The inventory of one region: list all resources, look up addresses, and publish the result as a frozen snapshot.
 
 A failed listing keeps the earlier records, reports the operation as failed, and lets the age grow. Resources appear before
 the address lookups, so that the first metrics do not wait for the lookups.
@@ -23,7 +23,7 @@ from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.address_lookup import LOOK_UPS, AddressLookup, Report
 from fss_exporter.oci.inventory.compartment_lookup import CompartmentLookup
-from fss_exporter.oci.inventory.inventory_state import InventoryState
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.inventory.selection import InventorySelection
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
@@ -74,7 +74,7 @@ class _Round:
     mistakes: int = 0  # compartments of the settings that cannot be made out
 
     def outcomes(self) -> dict[str, Any]:
-        """Return the fields of `InventoryState` about calls."""
+        """Return the fields of `InventorySnapshot` about calls."""
         return {
             "succeeded": MappingProxyType(dict(self.succeeded)),
             "refused": frozenset(self.refused),
@@ -85,10 +85,10 @@ class _Round:
 
 
 class InventoryRefresh:
-    """Refresh the inventory of one region. Any thread may read `state`, because each round replaces the whole state.
+    """Refresh the inventory of one region. Any thread may read `snapshot`, because each round replaces it as a whole.
 
     Attributes:
-        state: what is known now.
+        snapshot: the newest one.
         calls: calls so far.
         listed: set once all listings were made.
 
@@ -97,7 +97,7 @@ class InventoryRefresh:
         selection: the resources to list.
         now: returns epoch seconds.
         report: called after every call.
-        publish: called with each new state.
+        publish: called with each new snapshot.
         look_ups: returns the number of mount targets to look up, by the number of listed mount targets.
         report_optional: called after a call that may be refused without a failure.
         calls: has some listings and look-ups under way at once.
@@ -110,7 +110,7 @@ class InventoryRefresh:
         *,
         now: Callable[[], float],
         report: Report,
-        publish: Callable[[InventoryState], None] = lambda _: None,
+        publish: Callable[[InventorySnapshot], None] = lambda _: None,
         look_ups: Callable[[int], int] = lambda count: count,
         report_optional: Report = lambda _operation, _error: None,
         calls: CallsInFlight | None = None,
@@ -122,7 +122,7 @@ class InventoryRefresh:
         self._publish = publish
         self.look_ups = look_ups
         self._report_optional = report_optional
-        self.state = InventoryState()
+        self.snapshot = InventorySnapshot()
         self.calls = 0
         self.listed = threading.Event()
         self._round = _Round()
@@ -148,7 +148,7 @@ class InventoryRefresh:
         listed is published in parts. Without `everywhere`, compartments without resources are left for a later inventory.
 
         Raises:
-            CloudError: availability domains or compartments are unknown. The earlier state stays.
+            CloudError: availability domains or compartments are unknown. The earlier snapshot stays.
             EndLoop: the exporter stops.
         """
         self._shown_at = self._now()
@@ -158,7 +158,7 @@ class InventoryRefresh:
             names = self._wanted_compartments()
             domains = self._availability_domains(names) if names else ()
         except CloudError:
-            self._set(replace(self.state, **self._round.outcomes(), compartments_seen=0))
+            self._set(replace(self.snapshot, **self._round.outcomes(), compartments_seen=0))
             raise
         scopes = scopes_of(self.selection, self.client.tenancy_id, names)
         if not everywhere and self._rounds % _RESTING_ROUNDS:
@@ -184,8 +184,8 @@ class InventoryRefresh:
         self._show(inventory, scopes)
         self.listed.set()
         self._look_up_addresses(inventory, scopes, progress)
-        succeeded_at = self._now() if all(self._round.succeeded.values()) else self.state.succeeded_at
-        self._set(replace(self.state, succeeded_at=succeeded_at, calls=self.calls - calls_before))
+        succeeded_at = self._now() if all(self._round.succeeded.values()) else self.snapshot.succeeded_at
+        self._set(replace(self.snapshot, succeeded_at=succeeded_at, calls=self.calls - calls_before))
 
     def _publish_mount_targets(
         self, domains: Sequence[str], names: Mapping[str, str], show_part: Callable[[Sequence[Any]], None]
@@ -199,7 +199,7 @@ class InventoryRefresh:
 
         self._calls.each(list(product(names, domains)), ask)
         inventory = records.join(targets, self.selection.tags, compartments=names, availability_domains=domains)
-        self._look_up_addresses(inventory, self.state.scopes, lambda: show_part(targets), is_whole=False)
+        self._look_up_addresses(inventory, self.snapshot.scopes, lambda: show_part(targets), is_whole=False)
 
     def _check_tags(self, listed: Iterable[Any]) -> None:
         """Log the tags of the settings that match nothing. An `exclude` with a mistake would watch everything."""
@@ -416,11 +416,11 @@ class InventoryRefresh:
         """Publish the inventory with the known addresses."""
         located = {key: self._addresses.located(target) for key, target in inventory.mount_targets.items()}
         self._set(
-            InventoryState(
+            InventorySnapshot(
                 inventory=replace(inventory, mount_targets=MappingProxyType(located)).of_shard(self.selection.shard),
                 scopes=scopes,
                 is_whole=is_whole,
-                calls=self.state.calls,
+                calls=self.snapshot.calls,
                 compartments_expected=len(inventory.compartments) + self._round.mistakes,
                 compartments_seen=len(inventory.compartments.keys() - self._round.failed_compartments),
                 listed_at=min(
@@ -431,14 +431,14 @@ class InventoryRefresh:
                     ),
                     default=None,
                 ),
-                succeeded_at=self.state.succeeded_at,
+                succeeded_at=self.snapshot.succeeded_at,
                 **self._round.outcomes(),
             )
         )
 
-    def _set(self, state: InventoryState) -> None:
-        self.state = state
-        self._publish(state)
+    def _set(self, snapshot: InventorySnapshot) -> None:
+        self.snapshot = snapshot
+        self._publish(snapshot)
 
 
 def scopes_of(selection: InventorySelection, tenancy_id: str, names: Collection[str]) -> tuple[Scope, ...]:

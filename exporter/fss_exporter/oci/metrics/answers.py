@@ -41,8 +41,8 @@ class SeriesColumn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MetricState:
-    """The last query of one OCI metric."""
+class MetricSnapshot:
+    """One OCI metric after its last query."""
 
     success: bool = True  # whether the last query was answered in every scope
     streams: int = 0  # metric streams in the last answers

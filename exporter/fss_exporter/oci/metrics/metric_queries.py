@@ -20,7 +20,7 @@ from fss_exporter.oci.cloud_client import CloudClient, MetricRequest, Scope
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames, OciMetric
-from fss_exporter.oci.metrics.answers import AnswerSummary, MetricState
+from fss_exporter.oci.metrics.answers import AnswerSummary, MetricSnapshot
 from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.schedule import Schedule, Window
 from fss_exporter.oci.metrics.series_store import SKIPPED, MinuteStamps, Receive, SeriesStore
@@ -107,9 +107,9 @@ class MetricQueries:
             self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
 
     @property
-    def states(self) -> Mapping[str, MetricState]:
-        """The last query of each metric of the tenancy, by documented name."""
-        return {name: schedule.state for name, schedule in self.schedules.items() if schedule.state is not None}
+    def snapshots(self) -> Mapping[str, MetricSnapshot]:
+        """The snapshot of each metric of the tenancy, by documented name."""
+        return {name: schedule.snapshot for name, schedule in self.schedules.items() if schedule.snapshot is not None}
 
     @property
     def is_empty(self) -> bool:
@@ -164,8 +164,8 @@ class MetricQueries:
             for metric in self.metrics.values()
             if self._exists(metric) and self._names.spelling(metric) is not None
         ]
-        for name in self.states.keys() - {metric.name for metric in metrics}:
-            self.schedules[name].state = None
+        for name in self.snapshots.keys() - {metric.name for metric in metrics}:
+            self.schedules[name].snapshot = None
             self.failures.report(name, None)
         begin = self._first % max(1, len(metrics))
         due = [metric for metric in metrics[begin:] + metrics[:begin] if self.schedules[metric.name].is_due(self.now())]
@@ -181,8 +181,8 @@ class MetricQueries:
 
         self._calls.each(due, query)
         if due:
-            states = self.states
-            self.has_answer = any(states[metric.name].success for metric in due)
+            snapshots = self.snapshots
+            self.has_answer = any(snapshots[metric.name].success for metric in due)
 
     def _exists(self, metric: OciMetric) -> bool:
         if not metric.split_by and not self._inventory.shard.is_first:
@@ -211,9 +211,9 @@ class MetricQueries:
         self._remember(metric, total, asked)
 
     def _remember(self, metric: OciMetric, answer: AnswerSummary, asked: int = 0) -> None:
-        """Store the state of a metric, and try another spelling of a name without a new minute."""
+        """Store the snapshot of a metric, and try another spelling of a name without a new minute."""
         schedule = self.schedules[metric.name]
-        before = schedule.state
+        before = schedule.snapshot
         newest_before = before.newest if before else None
         newest = max(filter(None, (newest_before, answer.newest)), default=None)
         if answer.success and newest == newest_before:
@@ -225,7 +225,7 @@ class MetricQueries:
             self.ledger.answered[metric.name] = asked
             self.failures.report(metric.name, None)
         streams = answer.streams if answer.success or before is None else before.streams  # of the last whole answer
-        schedule.state = MetricState(answer.success, streams, newest, answer.query_bytes, answered)
+        schedule.snapshot = MetricSnapshot(answer.success, streams, newest, answer.query_bytes, answered)
 
     def _query_scope(self, metric: OciMetric, scope: Scope) -> AnswerSummary:
         """Query one metric in one scope, in as many parts as the answer needs."""

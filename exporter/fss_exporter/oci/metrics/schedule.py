@@ -13,7 +13,7 @@ from typing import Final
 from fss_exporter.oci.cloud_client import Scope
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, GIVE_UP_MINUTES, MINUTE, newest_complete
 from fss_exporter.oci.metric_table import OciMetric
-from fss_exporter.oci.metrics.answers import MetricState
+from fss_exporter.oci.metrics.answers import MetricSnapshot
 from fss_exporter.oci.metrics.query_parts import QueryParts
 
 # Minutes to query again before the last answer, every five minutes. A point comes up to three minutes late, and a new series is
@@ -97,14 +97,16 @@ class Schedule:
     lacking: Callable[[int], int | None] = lambda _: None
     awaited: Callable[[], int | None] = lambda: None
     resumed: int | None = None
-    state: MetricState | None = None  # the last query. None before the first, and while the tenancy has no such metric
+    snapshot: MetricSnapshot | None = (
+        None  # of the last query. None before the first, and while the tenancy has no such metric
+    )
     _asked: float | None = None
     _new_targets_since: int = 0
     _scopes: dict[Scope, ScopeSchedule] = field(default_factory=dict)
 
     def is_due(self, now: float) -> bool:
         """Return whether the interval is over, or the last query failed."""
-        if self.state is None or not self.state.success or self._asked is None:
+        if self.snapshot is None or not self.snapshot.success or self._asked is None:
             return True
         return abs(now - self._asked) >= self.interval - _EARLY_SECONDS
 
@@ -143,4 +145,4 @@ class Schedule:
     def _asks_far(self, now: float) -> bool:
         is_event = self.metric.idle == "silent" and self.metric.counter is not None  # events come at any time
         has_new_targets = now - self._new_targets_since < GIVE_UP_MINUTES * MINUTE
-        return is_event or has_new_targets or self.state is None or self.state.newest is None
+        return is_event or has_new_targets or self.snapshot is None or self.snapshot.newest is None

@@ -209,7 +209,7 @@ class Account:
             selection,
             now=self._now,
             report=inventory_failures.report,
-            publish=lambda state: self.board.publish(name, inventory=state),
+            publish=lambda snapshot: self.board.publish(name, inventory=snapshot),
         )
         ledger, keep = self._ledger(name, client.tenancy_id)
         judge = MinuteJudge(ledger, lambda: self.settings)

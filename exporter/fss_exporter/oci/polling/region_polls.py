@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from fss_exporter.log_once import LogOnce
-from fss_exporter.oci.inventory.inventory_state import InventoryState
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.ledger import Ledger, newest_complete
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
 from fss_exporter.oci.minute_metrics import BY_MINUTE, CONNECTIONS
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
-from fss_exporter.oci.snapshot import PollState
+from fss_exporter.oci.snapshot import PollSnapshot
 
 if TYPE_CHECKING:
     from fss_exporter.oci.metrics.answers import SeriesColumn
@@ -65,51 +65,51 @@ class RegionPolls:
         self._log_once = LogOnce(log)
         self._suspicious: frozenset[object] = frozenset()
 
-    def poll(self, state: InventoryState, seconds: float) -> PollState:
+    def poll(self, snapshot: InventorySnapshot, seconds: float) -> PollSnapshot:
         """Query every metric once, in some seconds. The next poll begins with the remaining metrics.
 
         Returns:
-            The state of the region, without any metric before the first inventory.
+            The snapshot of the poll, without any metric before the first inventory.
 
         Raises:
             EndLoop: the exporter stops.
         """
         began = self._clock()
-        if state.inventory is None or not state.scopes:
-            return self._state(0.0, is_empty=False)
+        if snapshot.inventory is None or not snapshot.scopes:
+            return self._snapshot(0.0, is_empty=False)
         self._queries.ledger.forget_after(newest_complete(self._queries.now()))
-        self._queries.use(state.inventory)
-        self._learn_names(state)
-        is_empty = self._queries.is_empty and state.is_whole and all(state.succeeded.values())
-        self._queries.query_all(state.scopes, lambda: self._clock() - began > seconds)
-        states = self._queries.states
+        self._queries.use(snapshot.inventory)
+        self._learn_names(snapshot)
+        is_empty = self._queries.is_empty and snapshot.is_whole and all(snapshot.succeeded.values())
+        self._queries.query_all(snapshot.scopes, lambda: self._clock() - began > seconds)
+        metrics = self._queries.snapshots
         now_minute = newest_complete(self._queries.now())
         for name, store in self._queries.stores.items():
             store.forget(now_minute, self._stale_after + self._queries.schedules[name].interval)
-        answered = {name: state.answered for name, state in states.items() if name in BY_MINUTE}
-        if state.is_whole:  # a verdict without the file systems behind a mount target would be final
-            self._judge.judge(state.inventory, answered, now_minute)
+        answered = {name: metric.answered for name, metric in metrics.items() if name in BY_MINUTE}
+        if snapshot.is_whole:  # a verdict without the file systems behind a mount target would be final
+            self._judge.judge(snapshot.inventory, answered, now_minute)
         self._keep(self._queries.ledger)
-        if state.is_whole:
+        if snapshot.is_whole:
             self._look_for_changes()
         self._queries.failures.end_round()
-        if (states or is_empty) and all(state.success for state in states.values()):
+        if (metrics or is_empty) and all(metric.success for metric in metrics.values()):
             self._succeeded_at = self._queries.now()
-        poll = self._state(self._clock() - began, is_empty=is_empty)
+        poll = self._snapshot(self._clock() - began, is_empty=is_empty)
         self._log_cut(poll)
         self._log_first(poll)
         return poll
 
-    def _learn_names(self, state: InventoryState) -> None:
+    def _learn_names(self, snapshot: InventorySnapshot) -> None:
         since = self._clock() - self._names_learned
         least = _BETWEEN_LISTINGS_SECONDS if self._queries.names_are_due else self._names_interval
         if since >= least:
-            self._queries.learn_names(state.scopes)
+            self._queries.learn_names(snapshot.scopes)
             self._names_learned = self._clock()
 
     def _look_for_changes(self) -> None:
         """Suggest a new inventory once for each mount target that fell silent or is missing in the inventory."""
-        asked = self._queries.states.get(CONNECTIONS)
+        asked = self._queries.snapshots.get(CONNECTIONS)
         if asked is None or not asked.success or asked.newest is None:
             return
         store = self._queries.stores[CONNECTIONS]
@@ -120,7 +120,7 @@ class RegionPolls:
             self.suspects_changes.set()
         self._suspicious = suspicious
 
-    def _state(self, seconds: float, *, is_empty: bool) -> PollState:
+    def _snapshot(self, seconds: float, *, is_empty: bool) -> PollSnapshot:
         points: dict[str, tuple[tuple[int, SeriesColumn], ...]] = {}
         sums: dict[str, SeriesColumn] = {}
         rarely: dict[str, float] = {}
@@ -132,12 +132,12 @@ class RegionPolls:
                 points[gauge.name] = points.get(gauge.name, ()) + store.points  # two OCI metrics may become one
             if counter:
                 sums[counter.name] = store.sums
-        return PollState(
+        return PollSnapshot(
             points=MappingProxyType(points),
             rarely=MappingProxyType(rarely),
             sums=MappingProxyType(sums),
             targets=MappingProxyType(self._judge.figures()),
-            metrics=MappingProxyType(self._queries.states),
+            metrics=MappingProxyType(self._queries.snapshots),
             is_refused=self._queries.is_refused,
             has_answer=self._queries.has_answer or is_empty,
             is_empty=is_empty,
@@ -149,7 +149,7 @@ class RegionPolls:
             clock_skew_seconds=self._queries.client.clock_skew_seconds,
         )
 
-    def _log_cut(self, poll: PollState) -> None:
+    def _log_cut(self, poll: PollSnapshot) -> None:
         region = self._queries.client.region
         if poll.left_out:
             message = (
@@ -159,7 +159,7 @@ class RegionPolls:
         else:
             self._log_once.works("cut", f"{region}: polls are whole again")
 
-    def _log_first(self, poll: PollState) -> None:
+    def _log_first(self, poll: PollSnapshot) -> None:
         if self._first_is_logged:
             return
         self._first_is_logged = True

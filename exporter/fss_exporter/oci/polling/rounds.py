@@ -87,13 +87,13 @@ class PollRounds:
 
     def _poll(self, region: AccountRegion) -> None:
         self._wait_for_inventory(region)
-        poll = region.polls.poll(region.inventory.state, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self._interval))
+        poll = region.polls.poll(region.inventory.snapshot, max(_LEAST_POLL_SECONDS, _POLL_SHARE * self._interval))
         self._board.publish(region.name, poll=poll)
 
     def _wait_for_inventory(self, region: AccountRegion) -> None:
         """Let the first poll wait for the first listings, at most one interval."""
         for _ in range(int(_POLL_SHARE * self._interval / _BETWEEN_LOOKS_SECONDS)):
-            if region.inventory.state.scopes:
+            if region.inventory.snapshot.scopes:
                 return
             self._pause(_BETWEEN_LOOKS_SECONDS)
         message = f"{region.name}: no poll yet: the first inventory has not listed all resources"
@@ -125,14 +125,15 @@ class InventoryRounds:
         """
         regions = self._regions.all()
         each_at_once([region for region in regions if self._is_due(region)], self._refresh)
-        incomplete = [region.name for region in regions if not all(region.inventory.state.succeeded.values())]
+        incomplete = [region.name for region in regions if not all(region.inventory.snapshot.succeeded.values())]
         if incomplete:
             raise SourceError(f"incomplete inventory: {', '.join(incomplete)}")
         settings = self._settings()
         if settings is not self._checked and all(region.inventory.listed.is_set() for region in regions):
             self._checked = settings
-            states = (region.inventory.state for region in regions)
-            _warn_of_unknown_targets(named_targets(settings), (state.inventory for state in states if state.inventory))
+            snapshots = (region.inventory.snapshot for region in regions)
+            listed = (snapshot.inventory for snapshot in snapshots if snapshot.inventory)
+            _warn_of_unknown_targets(named_targets(settings), listed)
 
     def _is_due(self, region: AccountRegion) -> bool:
         since = self._clock() - self._began.get(region.name, float("-inf"))
@@ -151,7 +152,7 @@ class InventoryRounds:
             nonlocal shown
             if is_first and self._clock() - shown >= _BETWEEN_PROGRESS_SECONDS:
                 shown = self._clock()
-                listed = inventory.state.inventory
+                listed = inventory.snapshot.inventory
                 count = f", {len(listed.mount_targets)} mount targets found" if listed else ""
                 log.info(
                     "%s: first inventory: %d calls after %.0f s%s", region.name, inventory.calls, shown - began, count
@@ -163,8 +164,8 @@ class InventoryRounds:
             return
         finally:
             region.inventory_failures.end_round()
-        if is_first and inventory.listed.is_set() and inventory.state.inventory is not None:
-            listed = inventory.state.inventory
+        if is_first and inventory.listed.is_set() and inventory.snapshot.inventory is not None:
+            listed = inventory.snapshot.inventory
             log.info(
                 "%s: first inventory ended after %.0f s: %d mount targets, %d file systems",
                 region.name,

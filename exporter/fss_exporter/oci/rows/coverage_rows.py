@@ -12,15 +12,15 @@ _QUERY = "SummarizeMetricsData"
 
 def coverage_rows(region: RegionSnapshot) -> Iterator[tuple[str, Rows]]:
     """Yield the rows of `fss_expected`, `fss_seen` and `fss_oci_permission_missing`."""
-    state, metrics = region.inventory, region.poll.metrics if region.poll else {}
+    listed, metrics = region.inventory, region.poll.metrics if region.poll else {}
     answered = sum(metric.success for metric in metrics.values())
-    refused = {*state.refused, *([_QUERY] if region.poll and region.poll.is_refused else ())}
-    tried = {*state.succeeded, "ListLimitValues", _QUERY, *refused} - state.optional
+    refused = {*listed.refused, *([_QUERY] if region.poll and region.poll.is_refused else ())}
+    tried = {*listed.succeeded, "ListLimitValues", _QUERY, *refused} - listed.optional
     expected = _permissions(tried)
-    missing = _permissions(refused - state.optional)
+    missing = _permissions(refused - listed.optional)
     parts = {
         "regions": (1, int(region.poll is not None and region.poll.has_answer)),
-        "compartments": (state.compartments_expected, state.compartments_seen),
+        "compartments": (listed.compartments_expected, listed.compartments_seen),
         "metrics": (len(metrics), answered),
         "permissions": (len(expected), len(expected - missing)),
     }

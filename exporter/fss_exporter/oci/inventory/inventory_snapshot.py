@@ -9,7 +9,7 @@ from fss_exporter.oci.inventory.oci_inventory import Inventory
 
 
 @dataclass(frozen=True, slots=True)
-class InventoryState:
+class InventorySnapshot:
     """The resources that the last inventory listed."""
 
     inventory: Inventory | None = None  # None until all listings were made once

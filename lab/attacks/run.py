@@ -2,7 +2,7 @@
 
 Each attack runs in a process of its own against a server that has just started. Meanwhile a scraper asks for `/metrics`
 every 0.1 s. At the end, with the attack still going on, the server gets SIGTERM. `make attacks` prints the tables of
-docs/security.md; `--command 'SERVER --port {port}'` attacks another server.
+docs/performance.md; `--command 'SERVER --port {port}'` attacks another server.
 """
 
 import argparse

@@ -69,10 +69,10 @@ def test_the_limits_are_those_of_the_code() -> None:
 
     for sentence in (
         f"cut off after {limits.request_seconds:g} s",
-        f"not taken after {limits.send_seconds:g} s",
+        f"response not taken after {limits.send_seconds:g} s",
         f"an idle connection after {limits.idle_seconds:g} s",
         f"At most {limits.connections} are open",
-        f"hold more than {limits.unsent_bytes >> 20} MiB",
+        f"not taken hold more than {limits.unsent_bytes >> 20} MiB",
         f"{http_server.HEAD_BYTES // 1024} KiB of head and {http_server.BODY_BYTES // 1024} KiB of body",
     ):
         assert sentence in section

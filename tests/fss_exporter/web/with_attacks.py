@@ -1,7 +1,7 @@
 """Hostile clients against a real agent with 10 mounts: its memory, the scrapes that wait meanwhile, and SIGTERM (make test-memory).
 
-`make attacks` prints the same figures for docs/security.md. The limits hold on a busy machine too: on a quiet one a
-scrape waits a tenth of `WAIT_S` (docs/security.md).
+`make attacks` prints the same figures for docs/performance.md. The limits hold on a busy machine too: on a quiet one a
+scrape waits a tenth of `WAIT_S` (docs/performance.md).
 """
 
 from pathlib import Path

@@ -17,7 +17,7 @@ from tests.for_each import for_each
 from fss_exporter.cli.main import cli
 
 ROOT = Path(__file__).parents[2]
-FIRST_DAY = ("install.md", "troubleshooting.md", "upgrade.md", "start/*.md")
+FIRST_DAY = ("install.md", "upgrade.md", "start/*.md")
 PAGES = (ROOT / "README.md", *(page for name in FIRST_DAY for page in sorted((ROOT / "docs").glob(name))))
 PREFIXES = ("/opt/fss-exporter/bin", "~/fss/bin", ".venv/bin")
 STAND_IN = '#!/bin/bash\n[ "${0##*/}" = sudo ] && exec "$@"\necho "${0##*/} ${*@Q}" >>"$CALLS"\n'

@@ -19,6 +19,9 @@ WARNING_RATIOS = {
     'fss_client_warning_ratio{job="agent", instance="web", address="10.9.0.5"}': "0.8+0",
 }
 
+# The ticket about an address, where the address is in a milder state than near.
+_BESIDE_ANOTHER_STATE = 'ALERTS{alertstate="firing", alertname="FssAddressUtilisationHigh"} unless on (network, address) address:fss_state:worst >= 2'
+
 
 def assert_fire(folder: Path, series: dict[str, str], *alerts: str) -> None:
     """After twenty minutes of these series exactly these alerts on ceilings fire, `name severity`: the real promtool says so."""
@@ -38,7 +41,8 @@ def assert_fire(folder: Path, series: dict[str, str], *alerts: str) -> None:
                     {"labels": f'{{alertname="{name}", severity="{severity}"}}', "value": 1}
                     for name, severity in expected
                 ],
-            }
+            },
+            {"expr": _BESIDE_ANOTHER_STATE, "eval_time": "20m", "exp_samples": []},
         ],
     }
     test = {"rule_files": list(map(str, files)), "group_eval_order": groups_of(*files), "tests": [case]}
@@ -112,6 +116,16 @@ class TestApsaraNas:
             'fss_client_bytes_per_second_limit{job="agent", instance="web", address="10.9.0.5"}': "150000000+0",
         }
         assert_fire(tmp_path, series, "FssAddressUtilisationHigh warning")
+
+    def test_a_second_at_95_percent_of_a_stated_ceiling_is_near_and_a_ticket(self, tmp_path: Path) -> None:
+        mount = 'job="agent", instance="web", address="10.9.0.5"'
+        for peak, alerts in ((48_000, ["FssAddressUtilisationHigh warning"]), (47_000, [])):
+            series = {
+                f"fss_client_peak_estimated_iops{{{mount}}}": f"{peak}+0",
+                f"fss_client_iops_limit{{{mount}}}": "50000+0",
+                f"fss_client_address_estimated_io_operations_total{{{mount}}}": f"0+{500 * MINUTE}",
+            }
+            assert_fire(tmp_path, series, *alerts)
 
     def test_plan(self) -> None:
         """300 MiB/s of 1 MiB writes take 2,000 GiB, 30 of 128 requests in flight at 100 ms, and two clients of 150 MiB/s."""

@@ -30,7 +30,7 @@ inhibition of [alertmanager.md](alertmanager.md) make messages of the alerts. An
 
 PLACES = """## What each place says
 
-Twenty or thirty minutes after each situation began. A poller shows the state that OCI tells. An agent shows what its client feels, and judges no ceiling.
+Twenty or thirty minutes after each situation began. A poller shows the state that OCI tells. An agent shows what its client feels. It calls a ceiling near where the configuration states it and the load of its host alone proves it.
 The rules record the worst of both. `make test-incidents` asks every place.
 
 ![The status page of a client: 10.96.0.0 hanging for 20 min, no reply for 1210 s, and a link that says what now](images/status-page-hanging.png)

@@ -8,7 +8,7 @@ from typing import Final
 
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, Evidence, State, StateNow
+from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, SUBJECTS_OF_HOSTS, Evidence, State, StateNow
 from fss_exporter.samples import Samples
 
 # Metric of the state of an address on a host. The names of its age and its evidence begin with it.
@@ -71,7 +71,8 @@ def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, w
 
     The client comes from `who`, or else the file system from the labels.
     """
-    subject, state = SUBJECTS.get(labels["subject"]), _WORDS.get(labels["state"])
+    subjects = SUBJECTS_OF_HOSTS if source is FigureSource.HOST else SUBJECTS
+    subject, state = subjects.get(labels["subject"]), _WORDS.get(labels["state"])
     whole = subject.whole_of(state) if subject and state is not None else None
     if subject is None or whole is None:
         return None
@@ -80,5 +81,6 @@ def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, w
         KnownFigure(ratio * whole, source),
         labels.get("detail", ""),
         who or labels.get("file_system", ""),
+        is_lower_bound=source.is_part,
         judged_before=state,
     )

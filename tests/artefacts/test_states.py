@@ -5,8 +5,8 @@ import re
 from tests.rules.pack import RULES
 
 from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.model.state import SUBJECTS, State
-from fss_exporter.model.thresholds import CLIENTS_SHARES, LEAST_CLIENTS
+from fss_exporter.model.state import CLIENT_CEILINGS, SUBJECTS, SUBJECTS_OF_HOSTS, State
+from fss_exporter.model.thresholds import CLIENTS_SHARES, CRITICAL_RATIO, LEAST_CLIENTS
 
 PACK = {path.name: path.read_text(encoding="utf-8") for path in RULES.glob("*.yml")}
 RUNBOOK = (RULES.parent / "docs" / "runbook.md").read_text(encoding="utf-8")
@@ -54,6 +54,27 @@ def test_a_mount_target_without_a_poller_has_the_number_of_not_known() -> None:
     )
 
 
+def test_an_address_near_a_stated_ceiling_is_near_by_the_ticket_by_the_state_and_by_the_model_alike() -> None:
+    load, peak = (
+        f"address:fss_client_utilisation:ratio{{{of}}} >= {least}"
+        for of, least in (
+            (
+                'resource!="peak_iops"',
+                "on (network, address) group_left () min by (network, address) (fss_client_warning_ratio)",
+            ),
+            ('resource="peak_iops"', f"{CRITICAL_RATIO:g}"),
+        )
+    )
+    resources = re.findall(
+        r"record: address:fss_client_utilisation:ratio\n.*?resource: (\w+)", PACK["load.yml"], re.DOTALL
+    )
+
+    assert f"{load}\n          or\n          {peak}\n" in PACK["load.yml"]
+    assert all(f"({of}) * 0 + {State.NEAR.value}\n" in PACK["clients.yml"] for of in (load, peak))
+    assert sorted(resources) == sorted(CLIENT_CEILINGS)
+    assert dict(CLIENT_CEILINGS["peak_iops"].limits) == {CRITICAL_RATIO: State.NEAR}
+
+
 def test_the_help_of_a_state_has_every_number_and_word() -> None:
     text = CATALOGUE["fss_mount_target_state"].help
     assert all(f"{state.value} {state.word}" in text for state in State)
@@ -61,4 +82,4 @@ def test_the_help_of_a_state_has_every_number_and_word() -> None:
 
 def test_every_subject_has_a_heading_of_the_runbook() -> None:
     headings = {heading.lower() for heading in re.findall(r"^#+ (\w+)", RUNBOOK, re.MULTILINE)}
-    assert {subject.runbook for subject in SUBJECTS.values()} <= headings
+    assert {subject.runbook for subject in (*SUBJECTS.values(), *SUBJECTS_OF_HOSTS.values())} <= headings

@@ -133,7 +133,7 @@ _STATE = f"max by (network, instance, address) (fss_client_address_state{{{CHOSE
 _STATES = f"({_STATE} > 0 or {_STATE} and on (network, instance, address) {_COSTLIEST})"
 _NOW = table(
     "Top clients now",
-    "The fifty clients that cost most now, and all with a fault, the worst state first. A host judges no ceiling, so its state is fine, slow, failing or hanging. A dash means no fault. Waiting is the time since the last reply to a client with "
+    "The fifty clients that cost most now, and all with a fault, the worst state first. A host calls a stated ceiling near where its own load alone proves it. A dash means no fault. Waiting is the time since the last reply to a client with "
     "open requests. Click a client to choose it for all panels of this dashboard.",
     Query(_of_client(_STATES), "state"),
     Query(_of_client(_COSTLIEST), "iops"),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judge how an address served one client for some seconds: hanging, failing, slow or fine. Pure.
+"""Judge how an address served one client for some seconds: hanging, failing, slow, near or fine. Pure.
 
 The agent judges, because only the agent knows each client and each second: rules then add up seconds, and need no means of means. A
-host sees a part of the load only, so it says nothing about ceilings.
+host sees a part of the load only: it is near a ceiling that its own load brings near, and fine says nothing about ceilings.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -17,7 +17,7 @@ from fss_exporter.model.thresholds import DEFAULT_LATENCY_SECONDS, LEAST_WAIT_SE
 
 Verdict = Literal["fine", "slow", "failing", "hanging", "idle"]
 
-# The words of a client's states, with `idle` for a fine time without requests.
+# The words of a client's time, with `idle` for a fine time without requests. Time near a ceiling is fine: it hurts nobody.
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "slow", "failing", "hanging", "idle")
 
 # Fewer requests are too few for a share of errors or a mean. In a span of ten seconds this is one request a second.
@@ -70,23 +70,26 @@ class AddressWork:
         return sum(work.requests for work in self.classes.values())
 
 
-def judge_client(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool) -> Judgement:
+def judge_client(
+    work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool, near: Iterable[Evidence] = ()
+) -> Judgement:
     """Judge what one client asked of one address.
 
     Args:
         work: what the client asked for.
         stated: latency objectives of the configuration, seconds by class.
         has_defaults: whether the default objectives hold, as for OCI File Storage. Other services can be slow on purpose.
+        near: ceilings that the load of the client brings near.
     """
     is_idle = work.requests == 0 and work.longest_wait_seconds < LEAST_WAIT_SECONDS
-    return judged(_evidence(work, stated, has_defaults=has_defaults), is_idle=is_idle)
+    return judged((*_evidence(work, stated, has_defaults=has_defaults), *near), is_idle=is_idle)
 
 
 def verdict_of(judgement: Judgement) -> Verdict:
     """Return the word under which the time of a client is counted."""
     if judgement.is_idle:
         return "idle"
-    return next(verdict for verdict in VERDICTS if verdict == judgement.state.word)
+    return next((verdict for verdict in VERDICTS if verdict == judgement.state.word), "fine")
 
 
 def _evidence(work: AddressWork, stated: Mapping[str, float], *, has_defaults: bool) -> Iterator[Evidence]:

@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from fss_exporter.model.knowledge import Knowledge, KnownFigure
 from fss_exporter.model.thresholds import (
+    CRITICAL_RATIO,
     LATE_REQUESTS_SHARE,
     LATENCY_CRITICAL_RATIO,
     LEAST_WAIT_SECONDS,
@@ -113,6 +114,17 @@ READ_BANDWIDTH: Final = Subject("read bandwidth", "ratio", _NEAR, "fssmounttarge
 WRITE_BANDWIDTH: Final = Subject("write bandwidth", "ratio", _NEAR, "fssmounttargetwritebandwidthhigh")
 CONNECTIONS: Final = Subject("connections", "ratio", _NEAR, "fssmounttargetconnectionshigh")
 
+_CLIENTS_NEAR: Final = "fssaddressutilisationhigh"
+
+# What the load of clients alone proves, by the label `resource` of the rule `address:fss_client_utilisation:ratio`.
+CLIENT_CEILINGS: Final[Mapping[str, Subject]] = {
+    "iops": Subject("IOPS", "ratio", _NEAR, _CLIENTS_NEAR),
+    "peak_iops": Subject("IOPS of the busiest second", "ratio", ((CRITICAL_RATIO, State.NEAR),), _CLIENTS_NEAR),
+    "read_bandwidth": Subject("read bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
+    "write_bandwidth": Subject("write bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
+    "bandwidth": Subject("bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -199,10 +211,15 @@ class Judgement:
         return tuple(evidence for evidence in self.evidence if evidence.state is self.state)
 
 
-# Every subject by its name.
+# Every subject of a mount target by its name.
 SUBJECTS: Final[Mapping[str, Subject]] = {
     subject.name: subject
     for subject in (LIFECYCLE, WAIT, ERRORS, LATENCY, TAIL, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, CONNECTIONS)
+}
+
+# Every subject of an address on one host by its name.
+SUBJECTS_OF_HOSTS: Final[Mapping[str, Subject]] = {
+    subject.name: subject for subject in (WAIT, ERRORS, CLIENT_LATENCY, TAIL, *CLIENT_CEILINGS.values())
 }
 
 

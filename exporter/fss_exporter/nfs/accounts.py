@@ -145,8 +145,8 @@ class Accounts:
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
-        mounted = {baseline.superblock.key.address for baseline in self._baselines.values()}
-        self.states.end_tick(self.unanswered.seconds(), mounted, self.addresses, at)
+        mounted = [baseline.superblock for baseline in self._baselines.values()]
+        self.states.end_tick(self.unanswered.seconds(), mounted, self.addresses, self.peaks, at)
         self.last_at = at
 
     def _add(self, superblock: Superblock, before: NfsRecord | None, changes: list[TransferChange]) -> float:

@@ -2,18 +2,22 @@
 """The state of each address on this host, and seconds by state: the agent judges each span of ten seconds once.
 
 A single tick of a second has too few requests for a mean, and a minute is long for a page. A hang is told with the tick that finds it.
+Ceilings are those that the configuration states of the service behind an address.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol
 
+from fss_exporter.model.client_load import ClientLoad, near_ceilings
 from fss_exporter.model.client_state import NO_TAILS, AddressWork, ClassWork, JudgedRequests, judge_client, verdict_of
-from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, class_of
-from fss_exporter.model.state import Judgement, State, StateNow
+from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, READ_CLASS, WRITE_CLASS, class_of
+from fss_exporter.model.state import Evidence, Judgement, State, StateNow
 from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.records import OperationCounters
-from fss_exporter.nfs.totals import AddressTotals
+from fss_exporter.nfs.superblocks import Superblock, shared_facts
+from fss_exporter.nfs.totals import AddressTotals, Peaks
 
 SPAN_SECONDS: Final = 10.0
 
@@ -63,6 +67,7 @@ class AddressStates:
         self.tails: Tails = tails or NoTails({})
         self.now: dict[str, AddressState] = {}
         self._work: dict[str, AddressWork] = defaultdict(AddressWork)
+        self._io_operations: dict[str, float] = {}  # by address, at the end of the last span
         self._judged_until: float | None = None
         self._at = 0.0  # time of the last tick
 
@@ -82,17 +87,24 @@ class AddressStates:
             work.unexpected_errors += max(0, (now.errors or 0) - (old.errors or 0))
 
     def end_tick(
-        self, waits: Mapping[str, float], mounted: Collection[str], totals: Mapping[str, AddressTotals], at: float
+        self,
+        waits: Mapping[str, float],
+        superblocks: Collection[Superblock],
+        totals: Mapping[str, AddressTotals],
+        peaks: Peaks,
+        at: float,
     ) -> None:
         """End a tick, `at` seconds of a monotonic clock. A full span is judged.
 
         Args:
             waits: seconds without any reply by address.
-            mounted: addresses with a mount now. Others have no time and no state.
+            superblocks: what is mounted now. Other addresses have no time and no state.
             totals: totals by address.
+            peaks: busiest seconds by address.
             at: time of the tick.
         """
         self._at = at
+        mounted = {superblock.key.address for superblock in superblocks}
         self.now = {address: state for address, state in self.now.items() if address in mounted}
         for address, seconds in waits.items():
             if seconds:
@@ -105,10 +117,12 @@ class AddressStates:
             for address in self._hanging(waits, mounted):
                 self._judge(address, totals[address], at)
             return
+        near = self._near_ceilings(superblocks, totals, peaks, seconds)
         for address in mounted:
-            judgement = self._judge(address, totals[address], at)
+            judgement = self._judge(address, totals[address], at, near.get(address, ()))
             totals[address].seconds[verdict_of(judgement)] += seconds
         self._work.clear()
+        self._io_operations = {address: totals[address].io_operations or 0.0 for address in mounted}
         self._judged_until = at
 
     def shown(self) -> dict[str, StateNow]:
@@ -127,12 +141,37 @@ class AddressStates:
     def _hanging(self, waits: Mapping[str, float], mounted: Collection[str]) -> Iterator[str]:
         return (address for address in mounted if waits.get(address, 0.0) >= LEAST_WAIT_SECONDS)
 
-    def _judge(self, address: str, total: AddressTotals, at: float) -> Judgement:
+    def _near_ceilings(
+        self,
+        superblocks: Collection[Superblock],
+        totals: Mapping[str, AddressTotals],
+        peaks: Peaks,
+        seconds: float,
+    ) -> Mapping[str, tuple[Evidence, ...]]:
+        """Return the ceilings that the load of a span brings near, by address. Only where the configuration states ceilings."""
+        if not any(superblock.storage.has_ceilings for superblock in superblocks):
+            return {}
+        stated = [superblock for superblock in superblocks if superblock.storage.stated]
+        highest, near = peaks.highest(), {}
+        for address, (ceilings, ratio) in shared_facts(stated, attrgetter("ceilings", "warning_ratio")).items():
+            classes = self._work[address].classes
+            read, written = (classes.get(name, ClassWork()).payload_bytes for name in (READ_CLASS, WRITE_CLASS))
+            cost = totals[address].io_operations
+            load = ClientLoad(
+                None if cost is None else max(0.0, cost - self._io_operations.get(address, 0.0)) / seconds,
+                read / seconds,
+                written / seconds,
+                None if cost is None else highest.get(address),
+            )
+            near[address] = tuple(near_ceilings(load, ceilings, ratio))
+        return near
+
+    def _judge(self, address: str, total: AddressTotals, at: float, near: tuple[Evidence, ...] = ()) -> Judgement:
         """Judge the work of a span so far, and return the judgement."""
         has_defaults = total.io_operations is not None  # only a service with a cost table has default objectives
         work = self._work[address]
         work.tails = self.tails.judged().get(address, NO_TAILS)
-        judgement = judge_client(work, self.stated, has_defaults=has_defaults)
+        judgement = judge_client(work, self.stated, has_defaults=has_defaults, near=near)
         before = self.now.get(address)
         since = at if before is None or before.judgement.state is not judgement.state else before.since
         if judgement.state is State.HANGING:

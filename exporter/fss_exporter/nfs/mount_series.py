@@ -5,8 +5,7 @@ The text of the counters is prepared once, with the totals behind each series.
 Lines of one operation or class are adjacent, because such text compresses well.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -17,8 +16,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, OPERATION_CLASSES, READ, WRITE, class_of
 from fss_exporter.model.service_table import OneClient, SeriesKey
-from fss_exporter.nfs.mount_services import MountStorage
-from fss_exporter.nfs.superblocks import Superblock
+from fss_exporter.nfs.superblocks import Superblock, shared_facts
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
 
@@ -237,14 +235,13 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
         return
     kinds = sorted({(network, *superblock.key, superblock.storage.kind) for superblock in stated})
     yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
-    ceilings, clients = (_shared(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
+    ceilings, clients = (shared_facts(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
         limits = ((address, value_of(ceiling)) for address, ceiling in ceilings.items())
         if present := [((network, address), value) for address, value in limits if value is not None]:
             yield family(name, present)
-    near = _shared(
-        [superblock for superblock in stated if superblock.storage.ceilings != Limits()], attrgetter("warning_ratio")
-    )
+    with_ceilings = [superblock for superblock in stated if superblock.storage.has_ceilings]
+    near = shared_facts(with_ceilings, attrgetter("warning_ratio"))
     if near:
         yield family("fss_client_warning_ratio", (((network, address), ratio) for address, ratio in near.items()))
     for name, values_of in _OBJECTIVES.items():
@@ -256,11 +253,3 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
         ]
         if objectives:
             yield family(name, objectives)
-
-
-def _shared(stated: Iterable[Superblock], fact_of: Callable[[MountStorage], Any]) -> dict[str, Any]:
-    """Return a fact by address, without an address whose exports differ in the fact."""
-    members: dict[str, set[Any]] = defaultdict(set)
-    for superblock in stated:
-        members[superblock.key.address].add(fact_of(superblock.storage))
-    return {address: facts.pop() for address, facts in members.items() if len(facts) == 1}

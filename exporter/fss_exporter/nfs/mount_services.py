@@ -53,6 +53,11 @@ class MountStorage:
     warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near
 
     @property
+    def has_ceilings(self) -> bool:
+        """Whether the configuration states any ceiling."""
+        return self.ceilings != Limits()
+
+    @property
     def one_client(self) -> OneClient | None:
         """Documented throughput of a single client. None if the type is unknown."""
         kind = self.service.kinds.get(self.kind)

@@ -7,9 +7,9 @@ record is enough.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model.service_table import SeriesKey
@@ -57,6 +57,14 @@ class Reading:
         """The number of NFS superblocks whose counters are not in `superblocks`."""
         unread = self.present - {superblock.number for superblock in self.superblocks}
         return len(unread) + self.left_out + self.detached
+
+
+def shared_facts(superblocks: Iterable[Superblock], fact_of: Callable[[MountStorage], Any]) -> dict[str, Any]:
+    """Return a fact of the service by address, without an address whose exports differ in the fact."""
+    members: dict[str, set[Any]] = defaultdict(set)
+    for superblock in superblocks:
+        members[superblock.key.address].add(fact_of(superblock.storage))
+    return {address: facts.pop() for address, facts in members.items() if len(facts) == 1}
 
 
 NO_READING: Final = Reading((), frozenset(), (), frozenset())  # a client without mounts

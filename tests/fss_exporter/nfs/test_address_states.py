@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
+from tests.for_each import for_each
 from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, mountstats
 
 from fss_exporter.model.state import State
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_states import AddressStates
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.mount_services import Claim, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
@@ -150,3 +152,100 @@ def test_a_hanging_address_stands_on_the_page_of_metrics_with_its_age_and_why() 
     assert now.state is State.HANGING
     assert now.seconds == 30.0
     assert [reason.text for reason in now.reasons] == ["no reply for 30 s"]
+
+
+def working(per_second: int, *, seconds: int = 61, burst: int = 0) -> list[str]:
+    """GETATTRs a second, and a burst in one of the last seconds."""
+    done = [per_second * second + burst * (second > seconds - 10) for second in range(seconds)]
+    return [
+        mountstats({"GETATTR": count}, age=1000 + second, sends=count, revalidations=count)
+        for second, count in enumerate(done)
+    ]
+
+
+def accounts_of(records: Iterable[str], services: Services) -> Accounts:
+    accounts = Accounts()
+    mounts = parse_mountinfo(mountinfo())
+    for second, record in enumerate(records):
+        accounts.apply(join(parse_mountstats(record), mounts, services=services), float(second))
+    return accounts
+
+
+# A volume of 100 GB with lower cost: 200 IOPS and 24 MB/s. Operations other than READ and WRITE cost it nothing.
+SMALL = Claim("block-volume", "vpu-0", 100e9)
+STANDARD = Claim("oci-fss", "standard")  # 50,000 IOPS, and 1 GB/s in each direction
+
+
+@for_each(
+    "share, ratio, state",
+    [
+        (0.88, 0.8, State.NEAR),
+        (0.8, 0.8, State.NEAR),
+        (0.799, 0.8, State.FINE),
+        (0.75, 0.7, State.NEAR),
+        (0.0, 0.8, State.FINE),
+    ],
+)
+def test_a_host_whose_own_load_is_at_the_share_of_a_stated_ceiling_is_near_and_below_it_says_nothing_of_ceilings(
+    share: float, ratio: float, state: State
+) -> None:
+    accounts = accounts_of(working(round(50_000 * share)), Services([STANDARD], ratio))
+    now = accounts.states.shown()[ADDRESS]
+
+    assert now.state is state
+    assert [reason.text for reason in now.reasons] == (
+        [f"IOPS at {share:.0%} of the ceiling or more".replace("%", " %")] if state is State.NEAR else []
+    )
+    assert accounts.addresses[ADDRESS].seconds["fine" if share else "idle"] == 60.0, "near hurts nobody"
+
+
+def test_a_ceiling_that_nobody_states_is_near_nothing() -> None:
+    for services in (Services(), Services([Claim("oci-fss")])):
+        assert accounts_of(working(60_000), services).states.shown()[ADDRESS].state is State.FINE
+
+
+def test_a_host_is_near_in_the_minute_of_a_second_at_95_percent_of_the_iops_as_in_the_rules() -> None:
+    burst, less = (accounts_of(working(1000, burst=iops - 1000), Services([STANDARD])) for iops in (48_000, 47_000))
+
+    (reason,) = burst.states.shown()[ADDRESS].reasons
+    assert reason.text == "IOPS of the busiest second at 96 % of the ceiling or more"
+    assert less.states.shown()[ADDRESS].state is State.FINE
+
+
+@for_each("kind", ["read", "write"])
+def test_bandwidth_of_a_host_is_near_in_its_direction_and_in_both_together(kind: str) -> None:
+    for claim, bytes_each_second, name in (
+        (STANDARD, 900_000_000, f"{kind} bandwidth"),
+        (SMALL, 21_600_000, "bandwidth"),
+    ):
+        records = [
+            mountstats(
+                {kind.upper(): 100 * second},
+                age=1000 + second,
+                sends=100 * second,
+                read_bytes=bytes_each_second * second if kind == "read" else 0,
+                written_bytes=bytes_each_second * second if kind == "write" else 0,
+            )
+            for second in range(61)
+        ]
+        (reason,) = accounts_of(records, Services([claim])).states.shown()[ADDRESS].reasons
+        assert reason.text == f"{name} at 90 % of the ceiling or more"
+
+
+def test_a_host_that_is_slow_and_near_is_slow() -> None:
+    accounts = Accounts(states=AddressStates({"metadata_read": 0.002}))
+    mounts, services = parse_mountinfo(mountinfo()), Services([STANDARD])
+    for second, record in enumerate(working(45_000)):
+        accounts.apply(join(parse_mountstats(record), mounts, services=services), float(second))
+
+    assert accounts.states.shown()[ADDRESS].state is State.SLOW
+
+
+def test_a_view_of_the_page_tells_near_with_the_words_of_the_agent() -> None:
+    accounts = accounts_of(working(44_000), Services([STANDARD]))
+    ticker = Ticker(lambda: join(parse_mountstats(""), parse_mountinfo("")), 1.0, accounts=accounts)
+    told = states_of_addresses(Samples(NfsCollector(ticker).collect()))[ADDRESS]
+    own = accounts.states.shown()[ADDRESS]
+
+    assert (told.state, told.runbook) == (State.NEAR, "fssaddressutilisationhigh") == (own.state, own.runbook)
+    assert [reason.text for reason in told.reasons] == [reason.text for reason in own.reasons]

@@ -8,8 +8,8 @@ from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.state import NOT_KNOWN, Evidence, State, StateNow, Subject
-from fss_exporter.model.thresholds import WARNING_RATIO
+from fss_exporter.model.state import CLIENT_CEILINGS, NOT_KNOWN, Evidence, State, StateNow
+from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, evidence_of
 
 # Recorded series of the worse of what OCI says of a mount target, and of what its clients feel.
@@ -33,7 +33,11 @@ _CLIENTS_AGE: Final = (
     f"max by (network, address) (max by (network, instance, address) ({OF_ADDRESSES}_age_seconds)"
     f" and on (network, instance, address) ({_SLOW_OR_WORSE}))"
 )
-_SHARES: Final = 'max by (network, address, resource) (address:fss_client_utilisation:ratio{resource!="peak_iops"})'
+_SHARE: Final = "address:fss_client_utilisation:ratio"
+_SHARES: Final = (
+    f'max by (network, address, resource) ({_SHARE}{{resource!="peak_iops"}}'
+    f' or {_SHARE}{{resource="peak_iops"}} >= {CRITICAL_RATIO:g})'
+)
 
 
 class FleetStates:
@@ -115,10 +119,8 @@ def _with_clients(oci: StateNow, clients: StateNow) -> StateNow:
 
 def _near(share: float, resource: str) -> Evidence:
     """Return the evidence that the scraped clients of an address bring it near a ceiling of their configuration."""
-    name = resource.replace("_", " ").replace("iops", "IOPS")
-    subject = Subject(name, "ratio", ((WARNING_RATIO, State.NEAR),), "fssaddressutilisationhigh")
     figure = KnownFigure(share, FigureSource.CLIENTS)
-    return Evidence(subject, figure, is_lower_bound=True, judged_before=State.NEAR)
+    return Evidence(CLIENT_CEILINGS[resource], figure, is_lower_bound=True, judged_before=State.NEAR)
 
 
 def _of_oci(ask: Ask) -> Mapping[str, StateNow]:

@@ -69,7 +69,7 @@ class HostSource:
         self._processes.end_interval(self._traffic.reading)
         remarks: tuple[str, ...] = (
             (
-                "states and load are of this host alone: nothing is said of ceilings, and the load of a mount target is larger",
+                "states and load are of this host alone: fine says nothing of ceilings, and the load of a mount target is larger",
             )
             if self._report.traffic
             else ()

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from itertools import combinations, product
+from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, example, given, strategies as st
 
+from fss_toolbox.sizing import placement
 from fss_toolbox.sizing.placement import Amounts, MovablePart, PlacedTarget, Placement, placed
 
 STANDARD = Amounts(100.0, 100.0, 100.0)
@@ -125,6 +127,24 @@ def test_every_resource_stays_below_its_ceiling() -> None:
     assert moved(answer) == [("reader", "busy", 1.0)]
 
 
+def test_a_mount_target_above_one_ceiling_takes_no_load_of_another_resource() -> None:
+    readers = (MovablePart("f", "r1", Amounts(0.0, 50.0, 0.0)), MovablePart("f", "r2", Amounts(0.0, 40.0, 0.0)))
+    full = PlacedTarget("full", ZONE, STANDARD, Amounts(0.0, 90.0, 0.0), {"/f": "f"}, readers)
+    answer = placed([full, target("busy", fixed=90)], STANDARD, 1, 0.8)
+    assert moved(answer) == [("r1", "new-1", 1.0)]
+
+
+def test_clients_without_a_share_of_the_fullest_ceiling_stay() -> None:
+    parts = (MovablePart("f", "c1", amounts(90)), MovablePart("g", "", Amounts(0.0, 50.0, 0.0)))
+    full = PlacedTarget("full", ZONE, STANDARD, Amounts(90.0, 50.0, 0.0), {"/f": "f", "/g": "g"}, parts)
+    assert placed([full, target("b", fixed=50)], STANDARD, 0, 0.8).moves == ()
+
+
+def test_no_share_moves_where_less_than_one_per_cent_has_room() -> None:
+    answer = placed([target("a", [("f", "", 90)]), target("b", fixed=79.7)], STANDARD, 0, 0.8)
+    assert answer.stuck.keys() == {"a"}
+
+
 def test_one_large_client_moves_and_not_many_small_ones_that_need_no_export() -> None:
     small = [("f", f"s{number}", 3.0) for number in range(10)]
     full = target("a", [("f", "large", 40), ("f", "middle", 35), *small])
@@ -138,9 +158,31 @@ def test_a_large_fleet_gets_an_answer_in_seconds() -> None:
         target(f"mt-{number:02}", [("f", f"c{number}-{client}", 3 + client % 7) for client in range(30)])
         for number in range(20)
     ]
-    answer = placed(fleet, STANDARD, 100, 0.8)
+    small = target("small", [("f", "c1", 50), ("f", "c2", 45)], zone=("vcn", "AD-2"))
+    answer = placed([*fleet, small], STANDARD, 100, 0.8)
     assert not answer.stuck
     assert all(share <= 0.8 + 1e-6 for share in shares(answer).values())
+    assert not answer.is_fewest, "of one zone that is not tried to the end"
+
+
+@pytest.mark.parametrize("clients", [7, 20])
+def test_each_client_gets_a_mount_target_of_its_own_where_no_two_fit_on_one(clients: int) -> None:
+    full = target("full", [("f", f"c{number}", 41) for number in range(clients)])
+    answer = placed([full], STANDARD, 100, 0.8)
+    assert not answer.stuck
+    assert sum(each.is_new for each in answer.targets) == len(answer.moves) == clients - 1
+
+
+def fleet_of(loads: Sequence[Sequence[int]]) -> list[PlacedTarget]:
+    return [
+        target(f"t{at}", [("f", f"{at}-{n}", size) for n, size in enumerate(own)], exports={"/f": "f"})
+        for at, own in enumerate(loads)
+    ]
+
+
+def used(answer: Placement) -> tuple[int, int] | None:
+    """The number of new mount targets and of moves. None if a mount target stays above."""
+    return None if answer.stuck else (sum(each.is_new for each in answer.targets), len(answer.moves))
 
 
 def fewest_moves(loads: Sequence[Sequence[int]], room: int) -> int | None:
@@ -158,26 +200,52 @@ def fewest_moves(loads: Sequence[Sequence[int]], room: int) -> int | None:
     return None
 
 
+def fewest(loads: Sequence[Sequence[int]], most_new: int) -> tuple[int, int] | None:
+    """The fewest new mount targets, and then the fewest moves. None if no placement holds."""
+    for new in range(most_new + 1):
+        moves = fewest_moves([*loads, *[[]] * new], 80)
+        if moves is not None:
+            return new, moves
+    return None
+
+
 @given(st.lists(st.lists(st.integers(5, 60), max_size=3), min_size=1, max_size=3), st.integers(0, 1))
 @example([[41, 40], [30, 25, 20]], 0)  # the second takes 40 and gives 30 to nobody
 @example([[53, 32], [21, 47]], 0)  # the second takes 32 and gives 21 for it
 @example([[20], [36, 48], [19, 50, 31]], 0)  # 31 goes to the second, which is too full before
 def test_no_placement_of_clients_has_fewer_moves_or_new_mount_targets(loads: list[list[int]], most_new: int) -> None:
     assume(sum(map(len, loads)) <= 6)  # so many moves are all tried
-    targets = [
-        target(f"t{at}", [("f", f"{at}-{n}", size) for n, size in enumerate(own)], exports={"/f": "f"})
-        for at, own in enumerate(loads)
-    ]
-    answer = placed(targets, STANDARD, most_new, 0.8)
-    wanted = next(
-        ((new, moves) for new in range(most_new + 1) if (moves := fewest_moves([*loads, *[[]] * new], 80)) is not None),
-        None,
-    )
+    answer = placed(fleet_of(loads), STANDARD, most_new, 0.8)
     assert answer.is_fewest
-    assert (None if answer.stuck else (sum(each.is_new for each in answer.targets), len(answer.moves))) == wanted
+    assert used(answer) == fewest(loads, most_new)
+
+
+@given(
+    st.lists(st.lists(st.integers(5, 60), max_size=3), min_size=1, max_size=3),
+    st.integers(0, 1),
+    st.integers(0, 60),
+    st.integers(0, 6),
+)
+@example([[53, 32], [21, 47]], 0, 1, 6)  # ends before two moves are tried
+@example([[60, 30], [20, 20, 20, 5]], 1, 1, 6)  # a new mount target, where two moves are enough without one
+@example([[53, 32], [21, 47]], 0, 1_000, 1)  # two moves
+def test_a_search_that_ends_early_does_not_call_its_placement_the_one_with_the_fewest_moves(
+    loads: list[list[int]], most_new: int, tries: int, moves: int
+) -> None:
+    assume(sum(map(len, loads)) <= 6)
+    with patch.object(placement, "_MOST_TRIES", tries), patch.object(placement, "_MOVES_TRIED", moves):
+        answer = placed(fleet_of(loads), STANDARD, most_new, 0.8)
+    assert not answer.is_fewest or used(answer) == fewest(loads, most_new)
+
+
+@pytest.mark.parametrize(("tries", "moves", "found"), [(1, 6, None), (1_000, 1, None), (1_000, 2, (0, 2))])
+def test_a_search_ends_after_its_tries_and_its_moves(tries: int, moves: int, found: tuple[int, int] | None) -> None:
+    with patch.object(placement, "_MOST_TRIES", tries), patch.object(placement, "_MOVES_TRIED", moves):
+        assert used(placed(fleet_of([[53, 32], [21, 47]]), STANDARD, 0, 0.8)) == found
 
 
 @given(st.lists(st.lists(st.integers(5, 60), max_size=6), min_size=1, max_size=5), st.integers(0, 2))
+@example([[46, 51], [22, 53, 58], [16, 27]], 0)  # 51 and 22 could change places, and the second stays above
 def test_after_the_moves_each_mount_target_is_below_the_bound_or_stuck(loads: list[list[int]], most_new: int) -> None:
     parts = [[("f", f"{at}-{n}", float(size)) for n, size in enumerate(own)] for at, own in enumerate(loads)]
     answer = placed([target(f"t{at}", own) for at, own in enumerate(parts)], STANDARD, most_new, 0.8)
@@ -189,3 +257,4 @@ def test_after_the_moves_each_mount_target_is_below_the_bound_or_stuck(loads: li
     assert all(load <= 80 for name, load in after.items() if name not in answer.stuck)
     assert after == {each.name: each.load.iops for each in answer.targets if each.name in after}
     assert len({move.part.client for move in answer.moves}) == len(answer.moves)
+    assert answer.stuck.keys().isdisjoint(move.target for move in answer.moves)

@@ -10,15 +10,17 @@ minutes, so the shares of a placement are at most these.
 """
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from fss_exporter.model.limits import ROUNDING
 
-_MOST_TRIES: Final = 50_000  # pairs of a part and a mount target that one search looks at, about a second of a CPU
+_MOST_TRIES: Final = 300_000  # pairs of a part and a mount target that one search looks at, about a second of a CPU
 _MOVES_TRIED: Final = 6  # moves up to which every placement is tried. More take too long
 _LEAST_SHARE: Final = 0.01  # of a part that is divided
+_NO_ROOM: Final = "no mount target of its network and availability domain has room for its clients"
 
 
 class Amounts(NamedTuple):
@@ -147,23 +149,27 @@ def placed(targets: Sequence[PlacedTarget], new: Amounts, most_new: int, most_sh
 
 
 def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range, most_share: float) -> Placement:
-    stuck = {each.name: reason for each in own if (reason := _why_stuck(each, most_share))}
+    def new_target(number: int) -> PlacedTarget:
+        return PlacedTarget(f"new-{number}", own[0].zone, new, _NOTHING, {}, is_new=True)
+
+    homes = (*own, *map(new_target, numbers[:1]))
+    movable = tuple(_with_movable_parts(each, homes, most_share) for each in own)
+    reasons = {each.name: _why_stuck(each, rest, most_share) for each, rest in zip(own, movable, strict=True)}
+    stuck = {name: reason for name, reason in reasons.items() if reason}
     is_fewest = True
     while True:
-        full = [each for each in own if each.name not in stuck and (each.share or 0.0) > most_share]
-        most = sum(math.ceil((each.share or 0.0) / most_share) + 1 for each in full)
-        least = _least_new(full, [each for each in own if each not in full], new, most_share)
+        full = [each for each in movable if each.name not in stuck and _is_above(each, most_share)]
+        # With one for each client, and with one for each share of the other clients, no other one would help.
+        most = sum(math.ceil((each.share or 0.0) / most_share) + len(each.parts) for each in full)
+        least = _least_new(full, [each for each in movable if each not in full], new, most_share)
         for count in range(least, min(most, len(numbers)) + 1):
-            added = tuple(
-                PlacedTarget(f"new-{n}", own[0].zone, new, _NOTHING, {}, is_new=True) for n in numbers[:count]
-            )
             search = _Search(most_share, frozenset(stuck))
-            answer = search.answer(own + added)
+            answer = search.answer((*movable, *map(new_target, numbers[:count])))
             is_fewest = is_fewest and search.is_whole
             if answer:
                 return replace(answer, stuck=stuck, is_fewest=is_fewest)
         fullest = max(full, key=lambda each: each.share or 0.0)
-        stuck[fullest.name] = "no mount target of its network and availability domain has room for its clients"
+        stuck[fullest.name] = _NO_ROOM
 
 
 def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new: Amounts, most_share: float) -> int:
@@ -185,14 +191,30 @@ def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new
     return least
 
 
-def _why_stuck(each: PlacedTarget, most_share: float) -> str:
+def _with_movable_parts(each: PlacedTarget, homes: Sequence[PlacedTarget], most_share: float) -> PlacedTarget:
+    """Return the mount target without the clients that are too large for every other one, even for an empty one."""
+    empty = [_emptied(home) for home in homes if home.name != each.name and None not in home.shares]
+
+    def fits(part: MovablePart) -> bool:
+        return not part.client or any(
+            not _is_above(replace(home, load=home.load.plus(part.amounts)), most_share) for home in empty
+        )
+
+    return replace(each, parts=tuple(filter(fits, each.parts)))
+
+
+def _is_above(each: PlacedTarget, most_share: float) -> bool:
+    return (each.share or 0.0) > most_share * (1 + ROUNDING)
+
+
+def _why_stuck(each: PlacedTarget, movable: PlacedTarget, most_share: float) -> str:
     """Return why no moves bring a mount target down. Empty if some can, or if it is not too full."""
-    if (each.share or 0.0) <= most_share * (1 + ROUNDING):
+    if not _is_above(each, most_share):
         return ""
-    fixed = _emptied(each).share or 0.0
-    if fixed > most_share * (1 + ROUNDING):
-        return f"{fixed:.0%} of a ceiling is load whose file system is not known"
-    return ""
+    fixed = _emptied(each)
+    if _is_above(fixed, most_share):
+        return f"{fixed.share:.0%} of a ceiling is load whose file system is not known"
+    return _NO_ROOM if _is_above(_emptied(movable), most_share) else ""
 
 
 def _emptied(each: PlacedTarget) -> PlacedTarget:
@@ -230,19 +252,17 @@ class _Search:
         self, targets: tuple[PlacedTarget, ...], best: Placement | None, *, may_swap: bool
     ) -> Placement | None:
         """Return the placement with the fewest moves, if these are fewer than those of the best one. None without any."""
-        self._tries = 0
+        self.is_whole = True
         least = int(self._least_moves(targets))
-        for moves in range(least, len(best.moves) if best else _MOVES_TRIED + 2):
-            if moves > _MOVES_TRIED or self._tries > _MOST_TRIES:
+        for moves in range(least, len(best.moves) if best else sys.maxsize):
+            if moves > _MOVES_TRIED:
                 self.is_whole = False
-                return None
+                break
             self._needs_more = False
-            found = self._moved(targets, moves, may_swap=may_swap)
-            if found is not None:
+            if found := self._moved(targets, moves, may_swap=may_swap):
                 return found
             if not self._needs_more:
                 break
-        self.is_whole = self._tries <= _MOST_TRIES
         return None
 
     def _moved(self, targets: tuple[PlacedTarget, ...], left: int, *, may_swap: bool) -> Placement | None:
@@ -250,15 +270,15 @@ class _Search:
         full = self._fullest(targets)
         if full is None:
             return Placement((), targets)
-        least = self._least_moves(targets)
-        if least > left:
-            self._needs_more = self._needs_more or least < math.inf
+        if self._least_moves(targets) > left:
+            self._needs_more = True
             return None
         if self._tries > _MOST_TRIES:
+            self.is_whole = False
             return None
+        self._tries += len(full.parts) * len(targets)
         for move in self._candidates(full, targets, may_swap=may_swap):
-            found = self._moved(_after(targets, move), left - 1, may_swap=may_swap)
-            if found is not None:
+            if found := self._moved(_after(targets, move), left - 1, may_swap=may_swap):
                 return Placement((move, *found.moves), found.targets)
         return None
 
@@ -325,16 +345,17 @@ class _Search:
             yield from sorted(self._moves(part, full, takers, resource), key=lambda move: move.needs_export)
         if may_swap:
             for part in by_amount:
-                yield from self._swaps(part, full, targets, resource)
+                yield from self._swaps(part, full, targets)
 
     def _takers(self, targets: Sequence[PlacedTarget]) -> Iterator[PlacedTarget]:
         """Yield the mount targets that can take load, the emptiest first. Of empty new ones, which are alike, the first."""
         has_new = False
         for other in sorted(targets, key=lambda each: (each.is_new, each.share or 0.0)):
             is_empty_new = other.is_new and not other.exports
-            if None not in other.shares and not self._is_over(other) and not (is_empty_new and has_new):
-                has_new = has_new or is_empty_new
-                yield other
+            if None in other.shares or (other.share or 0.0) > self._most_share or (is_empty_new and has_new):
+                continue
+            has_new = has_new or is_empty_new
+            yield other
 
     def _moves(
         self, part: MovablePart, full: PlacedTarget, takers: Sequence[PlacedTarget], resource: int
@@ -342,20 +363,16 @@ class _Search:
         """Yield the moves of a part to each mount target that has room for it, or for a share of it if it can be divided."""
         amount = part.amounts[resource] or 0.0
         for other in takers:
-            self._tries += 1
             room = self._room(part, other)
             if amount and room >= (1.0 if part.client else _LEAST_SHARE):
                 share = 1.0 if part.client else self._divided(full, other, resource, amount, room)
                 yield from _to(part, share * part.remaining, full, other)
 
-    def _swaps(
-        self, part: MovablePart, full: PlacedTarget, targets: Sequence[PlacedTarget], resource: int
-    ) -> Iterator[Move]:
+    def _swaps(self, part: MovablePart, full: PlacedTarget, targets: Sequence[PlacedTarget]) -> Iterator[Move]:
         """Yield the moves of a client to mount targets that have room only after they give parts of their own."""
-        if not part.client or not part.amounts[resource]:
+        if not part.client:
             return
         for other in targets:
-            self._tries += 1
             may_give = other.parts and other.name not in {full.name, *self._stuck}
             if (
                 may_give

@@ -1,8 +1,9 @@
-"""The bill of an availability domain, from what a poller exports."""
+"""The bill of an availability domain, from what pollers export to a real Prometheus."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tests.fss_toolbox.plan.planned import Series, answering
+import pytest
+from tests import processes
 
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.plan.domain_bills import with_bills
@@ -10,50 +11,76 @@ from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.sizing.domain_bill import DomainBill
 
-REGION = {"tenancy": "t", "region": "eu-frankfurt-1"}
+NOW = 1_790_000_000
+SEEN = NOW - 400  # longer ago than Prometheus looks back by itself
+TB = 10**12
+
+FRANKFURT, ASHBURN = "eu-frankfurt-1", "us-ashburn-1"
+# region, availability domain and billed bytes by file system
+FILE_SYSTEMS = {
+    "fs-1": (FRANKFURT, "AD-1", 20 * TB),
+    "fs-2": (FRANKFURT, "AD-1", 10 * TB),
+    "fs-3": (FRANKFURT, "AD-2", 1 * TB),
+    "fs-4": (ASHBURN, "AD-1", 5 * TB),
+}
+# region, availability domain and shape by mount target
+MOUNT_TARGETS = {
+    "a": (FRANKFURT, "AD-1", "hpmt-20"),
+    "b": (FRANKFURT, "AD-1", "hpmt-40"),
+    "c": (FRANKFURT, "AD-1", "standard"),
+    "d": (FRANKFURT, "AD-2", "unknown"),
+    "e": (ASHBURN, "AD-1", "hpmt-20"),
+    "f": (ASHBURN, "AD-3", "hpmt-20"),
+}
 
 
-def prometheus(stored: Mapping[str, float], shapes: Mapping[tuple[str, str], str]) -> Prometheus:
-    """A server with stored bytes by availability domain, and mount targets by OCID and domain with their shape."""
+def history() -> Iterator[str]:
+    """Two pollers of the same tenancy, of which one stands by."""
+    by_family: dict[str, list[str]] = {}
+    for instance in ("poller-0", "poller-1"):
+        for file_system, (region, domain, size) in FILE_SYSTEMS.items():
+            own = f'instance="{instance}",tenancy="t",region="{region}",file_system_id="{file_system}"'
+            info = f'fss_file_system_info{{{own},availability_domain="{domain}"}} 1 {SEEN}\n'
+            by_family.setdefault("fss_file_system_info", []).append(info)
+            by_family.setdefault("size", []).append(f"fss_file_system_metered_bytes{{{own}}} {size} {SEEN}\n")
+        for mount_target, (region, domain, shape) in MOUNT_TARGETS.items():
+            own = f'instance="{instance}",tenancy="t",region="{region}",mount_target_id="{mount_target}"'
+            info = f'fss_mount_target_info{{{own},availability_domain="{domain}",shape="{shape}"}} 1 {SEEN}\n'
+            by_family.setdefault("fss_mount_target_info", []).append(info)
+    for samples in by_family.values():
+        yield from samples
+    yield "# EOF\n"
 
-    @answering
-    def server(query: str, _: bool) -> Iterator[Series]:
-        if "metered_bytes" in query:
-            for domain, value in stored.items():
-                yield REGION | {"availability_domain": domain}, str(value)
-        else:
-            for (ocid, domain), shape in shapes.items():
-                yield REGION | {"availability_domain": domain, "mount_target_id": ocid, "shape": shape}, "1"
 
-    return Prometheus(server)
+@pytest.fixture(scope="module")
+def bills(tmp_path_factory: pytest.TempPathFactory) -> dict[str, DomainBill | None]:
+    """The bills by mount target, and of a load that no poller lists."""
+    with processes.prometheus_of(history(), tmp_path_factory.mktemp("bills")) as server:
+        prometheus = Prometheus(lambda path: processes.get(server.url + path), NOW)
+        loads = {name: Load("", Traffic({}), mount_target_id=name) for name in (*MOUNT_TARGETS, "")}
+        return {name: load.bill for name, load in with_bills(prometheus, loads).items()}
 
 
-def load(ocid: str) -> Load:
-    return Load("", Traffic({}), mount_target_id=ocid)
-
-
-def test_each_domain_has_its_own_stored_data_and_its_mount_targets_of_mixed_shapes() -> None:
-    server = prometheus(
-        {"AD-1": 30e12, "AD-2": 1e12},
-        {("a", "AD-1"): "hpmt-20", ("b", "AD-1"): "hpmt-40", ("c", "AD-1"): "standard", ("d", "AD-2"): "standard"},
-    )
-    loads = with_bills(server, {name: load(name) for name in "abcd"})
-
-    assert {name: of.bill for name, of in loads.items()} == {
-        "a": DomainBill(30e12, 60e12, 20e12),
-        "b": DomainBill(30e12, 60e12, 40e12),
-        "c": DomainBill(30e12, 60e12, 0.0),
-        "d": DomainBill(1e12, 0.0, 0.0),
+def test_each_domain_has_its_own_stored_data_and_its_mount_targets_of_mixed_shapes(
+    bills: dict[str, DomainBill | None],
+) -> None:
+    assert {name: bills[name] for name in "abc"} == {
+        "a": DomainBill(30 * TB, 60 * TB, 20 * TB),
+        "b": DomainBill(30 * TB, 60 * TB, 40 * TB),
+        "c": DomainBill(30 * TB, 60 * TB, 0.0),
     }
 
 
-def test_a_domain_whose_stored_data_are_not_known_has_no_bill() -> None:
-    loads = with_bills(prometheus({}, {("a", "AD-1"): "hpmt-20"}), {"a": load("a")})
+def test_a_domain_of_another_region_with_the_same_name_has_a_bill_of_its_own(
+    bills: dict[str, DomainBill | None],
+) -> None:
+    assert bills["e"] == DomainBill(5 * TB, 20 * TB, 20 * TB)
 
-    assert loads["a"].bill is None
+
+def test_a_mount_target_of_a_shape_without_a_price_is_entitled_to_nothing(bills: dict[str, DomainBill | None]) -> None:
+    assert bills["d"] == DomainBill(1 * TB, 0.0, 0.0)
 
 
-def test_a_load_that_no_poller_lists_has_no_bill() -> None:
-    loads = with_bills(prometheus({"AD-1": 1e12}, {}), {"10.0.0.5": load("")})
-
-    assert loads["10.0.0.5"].bill is None
+@pytest.mark.parametrize("name", ["f", ""], ids=["no billed sizes", "no poller lists it"])
+def test_a_load_without_billed_sizes_in_its_domain_has_no_bill(bills: dict[str, DomainBill | None], name: str) -> None:
+    assert bills[name] is None

@@ -49,9 +49,9 @@ def with_bills(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, L
 
 def _stored(prometheus: Prometheus) -> dict[_Domain, float]:
     """Return the billed bytes of all file systems by domain."""
-    sizes = "max by (tenancy, region, file_system_id) (last_over_time(fss_file_system_metered_bytes[10m]))"
+    sizes = "max by (file_system_id) (last_over_time(fss_file_system_metered_bytes[10m]))"
     places = f"group by (file_system_id, {_IN_DOMAIN}) (last_over_time(fss_file_system_info[10m]))"
-    query = f"sum by ({_IN_DOMAIN}) ({sizes} * on (tenancy, region, file_system_id) group_left (availability_domain) {places})"
+    query = f"sum by ({_IN_DOMAIN}) ({sizes} * on (file_system_id) group_right () {places})"
     return {
         (tenancy, region, domain): stored
         for (tenancy, region, domain), stored in prometheus.by(query, prometheus.now, *_DOMAIN).items()

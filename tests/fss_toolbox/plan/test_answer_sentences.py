@@ -91,6 +91,7 @@ def test_the_service_limit_is_named_above_it(iops: float, lines: int) -> None:
     ("clients", "lines"),
     [
         (ClientHosts(), 0),
+        (ClientHosts(nconnect=3), 0),
         (ClientHosts(count=79_999), 0),
         (ClientHosts(count=80_000), 1),
         (ClientHosts(count=10, nconnect=3), 1),

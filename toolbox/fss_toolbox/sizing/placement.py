@@ -177,9 +177,7 @@ def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new
     least = 0
     for resource in range(len(RESOURCES)):
         room = sum(
-            max(0.0, most_share * (each.ceilings[resource] or 0.0) - (each.load[resource] or 0.0))
-            for each in others
-            if None not in each.shares
+            max(0.0, most_share * (each.ceilings[resource] or 0.0) - (each.load[resource] or 0.0)) for each in others
         )
         excess = sum(
             (each.load[resource] or 0.0) - most_share * ceiling

@@ -548,7 +548,13 @@ LOAD_AND_CEILINGS = (
         "all load of a file system is on one of two mount targets",
         Site(mount_targets=2, shares=True, minutes=90),
         (Work(times=6, side="oci", targets=(0,)), Work(times=0.1, side="oci", targets=(1,))),
-        (ticket("FssFileSystemLoadUneven", 80),),
+        (
+            ticket(
+                "FssFileSystemLoadUneven",
+                80,
+                "mt-00000 carries 1.967 times the mean of the mount targets of file system fs-00000-0",
+            ),
+        ),
     ),
     Incident(
         "a full mount target, and the tenancy may have no further one",

@@ -109,6 +109,12 @@ def test_only_whole_clients_fit() -> None:
     assert "stunnel" not in line
 
 
+def test_both_directions_count_on_all_mount_targets_together() -> None:
+    load = Load("x", Traffic({}, read_bytes=1.5e9, written_bytes=1e9))
+    (line,) = said(replace(scenario(), load=load, mount_targets=2), "bandwidth, reads and writes together")
+    assert line.endswith("If both directions share the bandwidth, 4 mount targets are needed")
+
+
 def test_a_ceiling_is_not_called_unpublished_where_only_the_cost_is_not_known() -> None:
     load = Load("x", Traffic({"OPEN": OperationTraffic(5.0)}, read_bytes=5e8))
     of = replace(scenario(), load=load)

@@ -135,9 +135,10 @@ def test_a_mount_target_above_one_ceiling_takes_no_load_of_another_resource() ->
 
 
 def test_clients_without_a_share_of_the_fullest_ceiling_stay() -> None:
-    parts = (MovablePart("f", "c1", amounts(90)), MovablePart("g", "", Amounts(0.0, 50.0, 0.0)))
-    full = PlacedTarget("full", ZONE, STANDARD, Amounts(90.0, 50.0, 0.0), {"/f": "f", "/g": "g"}, parts)
-    assert placed([full, target("b", fixed=50)], STANDARD, 0, 0.8).moves == ()
+    clients = (MovablePart("f", "c1", amounts(50)), MovablePart("f", "c2", amounts(45)))
+    readers = MovablePart("g", "", Amounts(0.0, 50.0, 0.0))
+    full = PlacedTarget("full", ZONE, STANDARD, Amounts(95.0, 50.0, 0.0), {"/f": "f", "/g": "g"}, (*clients, readers))
+    assert placed([full, target("b", [("h", "c3", 60)])], STANDARD, 0, 0.8).moves == ()
 
 
 def test_no_share_moves_where_less_than_one_per_cent_has_room() -> None:
@@ -238,10 +239,20 @@ def test_a_search_that_ends_early_does_not_call_its_placement_the_one_with_the_f
     assert not answer.is_fewest or used(answer) == fewest(loads, most_new)
 
 
-@pytest.mark.parametrize(("tries", "moves", "found"), [(1, 6, None), (1_000, 1, None), (1_000, 2, (0, 2))])
-def test_a_search_ends_after_its_tries_and_its_moves(tries: int, moves: int, found: tuple[int, int] | None) -> None:
+@pytest.mark.parametrize(
+    ("loads", "tries", "moves", "found"),
+    [
+        ([[53, 32], [21, 47]], 1, 6, None),
+        ([[53, 32], [21, 47]], 1_000, 1, None),
+        ([[53, 32], [21, 47]], 1_000, 2, (0, 2)),
+        ([[57, 8, 10, 56], [23, 41], [29]], 10_000, 2, (0, 2)),  # needs three without a swap
+    ],
+)
+def test_a_search_ends_after_its_tries_and_its_moves(
+    loads: list[list[int]], tries: int, moves: int, found: tuple[int, int] | None
+) -> None:
     with patch.object(placement, "_MOST_TRIES", tries), patch.object(placement, "_MOVES_TRIED", moves):
-        answer = placed(fleet_of([[53, 32], [21, 47]]), STANDARD, 0, 0.8)
+        answer = placed(fleet_of(loads), STANDARD, 0, 0.8)
     assert (used(answer), answer.is_fewest) == (found, found is not None)
 
 

@@ -152,7 +152,7 @@ def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range,
     def new_target(number: int) -> PlacedTarget:
         return PlacedTarget(f"new-{number}", own[0].zone, new, _NOTHING, {}, is_new=True)
 
-    homes = (*own, *map(new_target, numbers[:1]))
+    homes = [_emptied(each) for each in (*own, *map(new_target, numbers[:1])) if None not in each.shares]
     movable = tuple(_with_movable_parts(each, homes, most_share) for each in own)
     reasons = {each.name: _why_stuck(each, rest, most_share) for each, rest in zip(own, movable, strict=True)}
     stuck = {name: reason for name, reason in reasons.items() if reason}
@@ -190,12 +190,11 @@ def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new
 
 
 def _with_movable_parts(each: PlacedTarget, homes: Sequence[PlacedTarget], most_share: float) -> PlacedTarget:
-    """Return the mount target without the clients that are too large for every other one, even for an empty one."""
-    empty = [_emptied(home) for home in homes if home.name != each.name and None not in home.shares]
+    """Return the mount target without the clients that are too large for each of the empty `homes`."""
 
     def fits(part: MovablePart) -> bool:
         return not part.client or any(
-            not _is_above(replace(home, load=home.load.plus(part.amounts)), most_share) for home in empty
+            not _is_above(replace(home, load=home.load.plus(part.amounts)), most_share) for home in homes
         )
 
     return replace(each, parts=tuple(filter(fits, each.parts)))
@@ -394,7 +393,7 @@ class _Search:
         also, other_ceiling = other.load[resource] or 0.0, other.ceilings[resource] or 0.0
         even = (load * other_ceiling - also * ceiling) / (ceiling + other_ceiling) / amount
         wanted = max(even, self._excess(full, resource) / amount)
-        return min(1.0, math.ceil(wanted * 100) / 100, max(_LEAST_SHARE, math.floor(room * 100) / 100))
+        return min(1.0, math.ceil(wanted * 100) / 100, math.floor(room * 100) / 100)
 
 
 def _to(part: MovablePart, share: float, full: PlacedTarget, other: PlacedTarget) -> Iterator[Move]:

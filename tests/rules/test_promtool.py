@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.rules.pack import RULE_FILES, RULES, parsed, promtool, rules_of
+from tests.rules.pack import RULE_FILES, RULES, promtool, rules_of
 
 FILES = sorted(RULES.glob("*.yml"))
-GROUPS = [group for path in FILES for group in parsed(path)["groups"]]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

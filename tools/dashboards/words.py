@@ -88,13 +88,9 @@ def with_network(expr: str) -> str:
     return f'label_replace({expr}, "of_network", "$1", "network", "(.+)")'
 
 
-def nearest(expr: str, by: str, among: str = "") -> str:
-    """The first few over the time shown; `expr` is a selector. A plain topk would change its choice at every step.
-
-    Args:
-        among: picks the series that can be chosen, behind an operator such as `and`.
-    """
-    return f"{expr}\nand on ({by})\ntopk($top, max_over_time({expr}[$__range] @ end()){among})"
+def nearest(expr: str, by: str) -> str:
+    """The first few over the time shown; `expr` is a selector. A plain topk would change its choice at every step."""
+    return f"{expr}\nand on ({by})\ntopk($top, max_over_time({expr}[$__range] @ end()))"
 
 
 def nearest_here(expr: str, by: str) -> str:

@@ -22,6 +22,7 @@ from fss_exporter.model.observed_ceiling import (
 NOON = 1_795_867_200
 SEEDS = range(25)
 LATENCY = 0.004
+NOISE = 0.03  # standard deviation of a figure, as a share of it
 
 
 def server(ceiling: float, asked: float, clients: float = 64.0) -> tuple[float, float, float]:
@@ -38,7 +39,7 @@ def server(ceiling: float, asked: float, clients: float = 64.0) -> tuple[float, 
 
 
 def played(
-    asked: Callable[[int], float], minutes: int, ceiling: float, chance: Random, *, noise: float = 0.03, first: int = 0
+    asked: Callable[[int], float], minutes: int, ceiling: float, chance: Random, *, first: int = 0
 ) -> list[LoadMinute]:
     """Minute means of a demand by second, with noise in each figure, and with six parts of each minute that ask differently."""
     made = []
@@ -48,8 +49,8 @@ def played(
         ]
         load = sum(part[0] for part in parts) / 6
         in_flight = sum(part[2] for part in parts) / 6
-        noisy = load * chance.gauss(1, noise)
-        latency = in_flight / load * chance.lognormvariate(0, 2 * noise)
+        noisy = load * chance.gauss(1, NOISE)
+        latency = in_flight / load * chance.lognormvariate(0, 2 * NOISE)
         made.append(LoadMinute(NOON + (minute + 1) * MINUTE, noisy, latency, noisy * latency))
     return made
 

@@ -1,6 +1,5 @@
 """A demo region and an exporter that polls it with the real SDK, on one clock that is turned by hand."""
 
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -83,10 +82,3 @@ def reach(endpoints: Mapping[str, str] | None = None, **seconds: float) -> Oci:
     """Endpoints and time-outs of a session; time-outs are short enough for tests unless `seconds` says otherwise."""
     times = {"connect_timeout": 60.0, "read_timeout": 60.0, "answer_timeout": 60.0}
     return Oci.model_validate({"endpoints": dict(endpoints or {}), **times, **seconds})
-
-
-def in_background(work: Any) -> threading.Thread:
-    """Start something in a thread of its own."""
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread

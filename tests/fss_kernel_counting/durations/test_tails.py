@@ -38,10 +38,10 @@ def test_a_request_is_late_above_the_edge_that_contains_the_objective(
     assert took.judged(objective_s) == JudgedRequests(1, int(is_late))
 
 
-def tail_of(host: LatencyHost, mount: Mount, *, late: int = 20, requests: int = 1000) -> None:
-    """READs of a millisecond, of which some take 200 ms longer: the mean moves by 4 ms."""
+def tail_of(host: LatencyHost, mount: Mount, *, requests: int = 1000) -> None:
+    """READs of a millisecond, of which twenty take 200 ms longer: the mean moves by 4 ms."""
     for number in range(requests):
-        host.call(Call(mount.number, mount, microseconds=201_000 if number < late else 1_000))
+        host.call(Call(mount.number, mount, microseconds=201_000 if number < 20 else 1_000))
 
 
 def test_two_of_a_hundred_late_reads_are_counted_and_make_the_address_slow_while_the_mean_is_fine(

@@ -23,12 +23,12 @@ def _line(local: str, remote: str, port: int, state: str, inode: int) -> str:
     return f"   0: {_place(local, 2049)} {_place(remote, port)} {state} 00000000:00000000 00:00000000 00000000  0  0 {inode} 1\n"
 
 
-def _process(procfs: Path, number: int, lines: str, inodes: tuple[int, ...], space: int = 7) -> None:
+def _process(procfs: Path, number: int, lines: str, inodes: tuple[int, ...]) -> None:
     folder = procfs / str(number)
     for name in ("net", "ns", "fd"):
         (folder / name).mkdir(parents=True)
     (folder / "net/tcp").write_text(HEAD + lines)
-    (folder / "ns/net").symlink_to(f"net:[{space}]")
+    (folder / "ns/net").symlink_to("net:[7]")
     for place, inode in enumerate(inodes):
         (folder / "fd" / str(place)).symlink_to(f"socket:[{inode}]")
 

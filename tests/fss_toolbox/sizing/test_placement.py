@@ -68,6 +68,13 @@ def test_a_client_that_fits_nowhere_stays_and_the_others_are_placed() -> None:
     assert moved(answer) == [("c1", "new-1", 1.0)]
 
 
+def test_a_client_that_is_too_large_for_every_mount_target_is_told_without_a_search() -> None:
+    small = [("f", f"c{number}", 3.0 + number % 7) for number in range(30)]
+    answer = placed([target("a", [("f", "giant", 130), *small]), target("b", ceilings=HPMT)], STANDARD, 100, 0.8)
+    assert answer.stuck.keys() == {"a"}
+    assert answer.is_fewest
+
+
 def test_load_stays_in_its_network_and_availability_domain() -> None:
     elsewhere = [target("b", zone=("vcn", "AD-2")), target("c", zone=("other", "AD-1"))]
     answer = placed([target("a", [("f", "c1", 45), ("f", "c2", 45)]), *elsewhere], STANDARD, 1, 0.8)
@@ -144,6 +151,7 @@ def test_clients_without_a_share_of_the_fullest_ceiling_stay() -> None:
 def test_no_share_moves_where_less_than_one_per_cent_has_room() -> None:
     answer = placed([target("a", [("f", "", 90)]), target("b", fixed=79.7)], STANDARD, 0, 0.8)
     assert answer.stuck.keys() == {"a"}
+    assert answer.is_fewest, "nothing is left to try"
 
 
 def test_one_large_client_moves_and_not_many_small_ones_that_need_no_export() -> None:

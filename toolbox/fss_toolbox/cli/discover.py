@@ -5,7 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
@@ -49,40 +49,54 @@ def discover(flags: DiscoverFlags) -> int:
     """
     settings = flags.settings()
     note_ceilings(settings)
-    mount_targets: list[discovery.DiscoveredMountTarget] = []
-    failures: list[str] = []
-    regions: dict[str | None, list[str]] = {}
+    found = _Found()
     for account in settings.each_account:
-        name = f"{account.oci.name}: " if settings.oci.accounts else ""
-        try:
-            sessions = sessions_of(account, read_credentials(account.oci))
-        except (UsageError, CloudError) as error:
-            if not settings.oci.accounts:
-                raise
-            failures.append(f"{name}{error}")
-            continue
-        regions[account.oci.name] = [session.region for session in sessions]
-        selection = replace(InventorySelection.of(account), services=(), optional_services=())
-        for session in sessions:
-            inventory, failed = list_resources(session, selection)
-            tenancy = session.tenancy
-            mount_targets += discovery.mount_targets_of(tenancy, session.region, inventory, account)
-            failures += [f"{name}{failure}" for failure in failed]
-    for failure in dict.fromkeys(failures):
+        _discover_account(account, found, is_one_of_several=bool(settings.oci.accounts))
+    for failure in dict.fromkeys(found.failures):
         tables.note(f"incomplete: {failure}")
-    if failures and not mount_targets:
-        is_hidden = any("ListCompartments" in failure and "NotAuthorizedOrNotFound" in failure for failure in failures)
-        hint = ". A policy on one compartment is enough with --oci.compartment OCID" if is_hidden else ""
-        raise SourceError(f"no mount target could be listed{hint}")
+    if found.failures and not found.mount_targets:
+        raise SourceError(f"no mount target could be listed{_hint(found.failures)}")
     if flags.output == "table":
-        _show(mount_targets)
+        _show(found.mount_targets)
     elif flags.output == "json":
-        click.echo(tables.as_json({"mount_targets": [_document(row) for row in mount_targets]}))
+        click.echo(tables.as_json({"mount_targets": [_document(row) for row in found.mount_targets]}))
     elif flags.output == "http_sd":
-        click.echo(tables.as_json(discovery.http_sd(mount_targets)))
+        click.echo(tables.as_json(discovery.http_sd(found.mount_targets)))
     else:
-        click.echo(configuration(settings, regions, mount_targets), nl=False)
-    return 1 if failures else 0
+        click.echo(configuration(settings, found.regions, found.mount_targets), nl=False)
+    return 1 if found.failures else 0
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the accounts answered so far."""
+
+    mount_targets: list[discovery.DiscoveredMountTarget] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    regions: dict[str | None, list[str]] = field(default_factory=dict)  # by name of the account
+
+
+def _discover_account(account: Settings, found: _Found, *, is_one_of_several: bool) -> None:
+    """Add the mount targets of an account. One account of several may fail, and a single one may not."""
+    name = f"{account.oci.name}: " if is_one_of_several else ""
+    try:
+        sessions = sessions_of(account, read_credentials(account.oci))
+    except (UsageError, CloudError) as error:
+        if not is_one_of_several:
+            raise
+        found.failures.append(f"{name}{error}")
+        return
+    found.regions[account.oci.name] = [session.region for session in sessions]
+    selection = replace(InventorySelection.of(account), services=(), optional_services=())
+    for session in sessions:
+        inventory, failed = list_resources(session, selection)
+        found.mount_targets += discovery.mount_targets_of(session.tenancy, session.region, inventory, account)
+        found.failures += [f"{name}{failure}" for failure in failed]
+
+
+def _hint(failures: Sequence[str]) -> str:
+    is_hidden = any("ListCompartments" in failure and "NotAuthorizedOrNotFound" in failure for failure in failures)
+    return ". A policy on one compartment is enough with --oci.compartment OCID" if is_hidden else ""
 
 
 def list_resources(session: Session, selection: InventorySelection) -> tuple[Inventory, list[str]]:

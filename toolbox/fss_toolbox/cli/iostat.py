@@ -70,9 +70,10 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
 
     def check(self) -> None:
         """Refuse flags that do not name one source of figures with a UsageError."""
-        is_saved, is_elsewhere = self.after is not None, self.after is not None or self.url is not None
+        is_saved = self.after is not None
+        is_of_this_host = not is_saved and self.url is None
         counts_processes = self.by in process_reports.GROUPINGS
-        if counts_processes and (self.before or is_elsewhere or self.exact != "off"):
+        if counts_processes and (self.before or not is_of_this_host or self.exact != "off"):
             raise UsageError(f"--by {self.by} counts on this host: leave out --from, --to, --url and --nfs.exact")
         if counts_processes and self.sort == "rtt":
             raise UsageError(f"--sort rtt: --by {self.by} has no times. Give iops, operations, read, write or name")
@@ -82,7 +83,7 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
             raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
         if not is_saved and (self.mountinfo or self.seconds is not None):
             raise UsageError("--mountinfo and --seconds go with --from and --to, or with --to")
-        if self.exact != "off" and is_elsewhere:
+        if self.exact != "off" and not is_of_this_host:
             raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
         if (self.exact != "off" or counts_processes) and self.interval is None:
             which = f"--by {self.by}" if counts_processes else "--nfs.exact"

@@ -87,10 +87,7 @@ def plan(flags: PlanFlags) -> None:
     choice = flags.service_choice()
     if choice is not None and choice.capacity_bytes and not flags.has_workload:
         _refuse_without_effect()
-        if flags.output == "json":
-            click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
-        else:
-            show_ceilings(tables.console(), choice)
+        _print_ceilings(choice, flags)
         return
     check_inputs(flags)
     if choice is not None:
@@ -109,26 +106,35 @@ def plan(flags: PlanFlags) -> None:
     prices = _prices(flags) if flags.compare or flags.advice else {}
     settings = flags.configuration()
     ceilings, mounts, prometheus = _Ceilings(flags.shape, settings), mount_settings(settings), _prometheus(flags)
+    advice: list[Advice] = []
     if prometheus is not None:
         loads = _of_week(prometheus, ceilings, flags.address)
+        if flags.place:
+            _print_placement(flags, prometheus, loads, ceilings)
+            return
+        if prices:
+            loads = with_bills(prometheus, loads)
+        if flags.advice:
+            advice = _advice(prometheus, loads, ceilings, prices)
+        if flags.compare:
+            loads = with_growth(prometheus, loads)
     elif flags.is_stated:
         loads = {"": stated_load(flags, overrides=mounts.overrides)}
     else:
         loads = _recorded(flags, mounts)
-    if prometheus and flags.place:
-        _print_placement(flags, prometheus, loads, ceilings)
-        return
-    if prometheus and prices:
-        loads = with_bills(prometheus, loads)
-    advice = _advice(prometheus, loads, ceilings, prices) if prometheus and flags.advice else []
-    if prometheus and flags.compare:
-        loads = with_growth(prometheus, loads)
     cases = [_case(name, load, ceilings, flags, prices) for name, load in _chosen(loads, flags)]
     cases.sort(key=_share, reverse=True)
     if prometheus and flags.replay:
         _print_replay(flags, prometheus, cases)
         return
     _print(flags, cases, advice)
+
+
+def _print_ceilings(choice: ServiceChoice, flags: PlanFlags) -> None:
+    if flags.output == "json":
+        click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
+    else:
+        show_ceilings(tables.console(), choice)
 
 
 def _refuse_without_effect() -> None:

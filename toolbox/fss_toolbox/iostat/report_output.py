@@ -93,29 +93,34 @@ def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> N
     name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.name)
     columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
     show_figures(out, columns, lines_of(report, ceilings, order), _style)
-    said = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
-    share, *more = (*_ceiling_lines(report, ceilings, order.sort), "")
-    say(out, f"{said}. {share}" if share else said, "dim", hanging=2)
+    cost = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
+    compared = list(_ceiling_lines(report, ceilings, order.sort))
+    say(out, ". ".join((cost, *compared[:1])), "dim", hanging=2)
     for target in targets_of(report, ceilings, order.sort):
         if target.state.reasons:
             say(out, f"{target.name} is {sentence(target.state)}", "bold red", hanging=2)
-    for line in filter(None, more):
+    for line in compared[1:]:
         say(out, line, "dim", hanging=2)
+    _show_network(out, report, order)
+    _show_left_out(out, report)
+    say(out, "")
+
+
+def _show_network(out: Console, report: Report, order: ReportOrder) -> None:
     network = network_use(report, order)
     if network is not None:
         figures = f"{printed.megabytes(network.demand)} of {printed.megabytes(network.limit)} MB/s"
-        say(
-            out,
-            f"{network.resource}: {figures}, {printed.percent(network.ratio)}",
-            colour(network.ratio),
-        )
+        say(out, f"{network.resource}: {figures}, {printed.percent(network.ratio)}", colour(network.ratio))
+
+
+def _show_left_out(out: Console, report: Report) -> None:
+    """Print the load that the IOPS of the report lack."""
     every = together(report.traffic.values())
     if every.lock_iops:
         say(out, f"not included: about {printed.number(every.lock_iops)} IOPS of locks", "dim")
     without_cost = sum(1 for traffic in report.traffic.values() if traffic.iops is None and traffic.operations)
     if without_cost and every.iops is not None:
         say(out, f"not included: IOPS of mounts without a known cost ({without_cost} of {len(report.traffic)})", "dim")
-    say(out, "")
 
 
 def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:

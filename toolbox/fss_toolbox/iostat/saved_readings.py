@@ -121,17 +121,12 @@ def between(
     pairs = [(then, now) for then, now in pairs if then.record.device == now.record.device]
     if not pairs:
         raise UsageError(f"{before.source} and {after.source} have no mount in common. Give two readings of one host")
-    again = [(then, now) for then, now in pairs if now.record.age_s < then.record.age_s]
     elapsed = seconds or _aged(pairs)
     if not elapsed:
-        if again:
-            raise _younger(after.source, *again[0])
-        raise UsageError(
-            f"{before.source} and {after.source} are of the same second. Give the time between with --seconds"
-        )
+        raise _not_aged(before.source, after.source, pairs)
     aged = _aged(pairs) or elapsed
     for then, now in pairs:
-        if now.record.age_s >= then.record.age_s:
+        if not _is_mounted_again(then, now):
             _check_forward(after.source, then, now)
         elif now.record.age_s > aged + _AGE_SLACK_S:
             raise _younger(after.source, then, now)
@@ -221,6 +216,17 @@ def _aged(pairs: list[tuple[Superblock, Superblock]]) -> float:
     """Return the growth of the mounts' ages in seconds. 0 if no mount has aged."""
     grown = [age for then, now in pairs if (age := now.record.age_s - then.record.age_s) > 0]
     return float(median_low(grown)) if grown else 0.0
+
+
+def _is_mounted_again(then: Superblock, now: Superblock) -> bool:
+    return now.record.age_s < then.record.age_s
+
+
+def _not_aged(before: str, after: str, pairs: Iterable[tuple[Superblock, Superblock]]) -> UsageError:
+    again = next(((then, now) for then, now in pairs if _is_mounted_again(then, now)), None)
+    if again is not None:
+        return _younger(after, *again)
+    return UsageError(f"{before} and {after} are of the same second. Give the time between with --seconds")
 
 
 def _check_forward(source: str, then: Superblock, now: Superblock) -> None:

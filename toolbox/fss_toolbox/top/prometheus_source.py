@@ -101,28 +101,14 @@ class PrometheusSource:
         self._at = self._prometheus.present()
         listed = list(self._inventory())
         limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in LIMITS.items()}
-        ages = self._by(_AGES, "mount_target_id", "resource")
         clients = {
             quantity: self._by(f"sum by (network, address) ({recorded})", "network", "address")
             for quantity, recorded in _CLIENTS.items()
         }
-        shares: dict[str, list[Usage]] = defaultdict(list)
-        ratios = f"max by (mount_target_id, resource, source) ({_last(_RATIO)})"
-        for (target, resource, source), ratio in self._by(ratios, "mount_target_id", "resource", "source").items():
-            quantity = QUANTITIES.get(resource)
-            limit = limits[quantity].get((target,)) if quantity else None
-            if quantity is not None and limit:
-                figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
-                shares[target].append(Usage(quantity, figure, limit))
-        ages_of_minutes: Ages = {
-            (tenancy, region, metric.lower()): age
-            for (tenancy, region, metric), age in self._by(_MINUTE_AGES, "tenancy", "region", "oci_metric").items()
-        }
-        for target, usage in self._without_ceilings(limits, ages_of_minutes):
-            shares[target].append(usage)
-        for target, worst in self._latencies(ages_of_minutes).items():
-            shares[target].append(worst)
-        listed = [replace(target, row=_with_figures(target, shares[target.id], limits, clients)) for target in listed]
+        usages: dict[str, list[Usage]] = defaultdict(list)
+        for ocid, usage in self._usages(limits):
+            usages[ocid].append(usage)
+        listed = [replace(target, row=_with_figures(target, usages[target.id], limits, clients)) for target in listed]
         near = self._by(f"min by (tenancy, region) ({_last('fss_oci_warning_ratio')})", "tenancy", "region")
         listed = [replace(target, row=_near_at(target.row, near)) for target in listed]
         unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in listed}))
@@ -137,6 +123,23 @@ class PrometheusSource:
         }
         remarks = (*self._of_single_clients(targets, states), *self._remarks(targets, has_poller=bool(listed)))
         return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
+
+    def _usages(self, limits: Mapping[Quantity, Mapping[tuple[str, ...], float]]) -> Iterator[tuple[str, Usage]]:
+        """Yield OCIDs and usages: of the ceilings, of what has no ceiling, and of the latency objective."""
+        ages = self._by(_AGES, "mount_target_id", "resource")
+        ratios = f"max by (mount_target_id, resource, source) ({_last(_RATIO)})"
+        for (target, resource, source), ratio in self._by(ratios, "mount_target_id", "resource", "source").items():
+            quantity = QUANTITIES.get(resource)
+            limit = limits[quantity].get((target,)) if quantity else None
+            if quantity is not None and limit:
+                figure = KnownFigure(ratio * limit, SOURCES.get(source, FigureSource.OCI), ages.get((target, resource)))
+                yield target, Usage(quantity, figure, limit)
+        ages_of_minutes: Ages = {
+            (tenancy, region, metric.lower()): age
+            for (tenancy, region, metric), age in self._by(_MINUTE_AGES, "tenancy", "region", "oci_metric").items()
+        }
+        yield from self._without_ceilings(limits, ages_of_minutes)
+        yield from self._latencies(ages_of_minutes).items()
 
     def _of_single_clients(self, targets: Iterable[MountTargetRow], states: FleetStates) -> Iterator[str]:
         """Yield a line for each of the first mount targets some of whose clients are worse off than it is."""

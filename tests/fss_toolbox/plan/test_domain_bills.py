@@ -36,19 +36,16 @@ MOUNT_TARGETS = {
 
 def history() -> Iterator[str]:
     """Two pollers of the same tenancy, of which one stands by."""
-    by_family: dict[str, list[str]] = {}
+    samples = []
     for instance in ("poller-0", "poller-1"):
         for file_system, (region, domain, size) in FILE_SYSTEMS.items():
             own = f'instance="{instance}",tenancy="t",region="{region}",file_system_id="{file_system}"'
-            info = f'fss_file_system_info{{{own},availability_domain="{domain}"}} 1 {SEEN}\n'
-            by_family.setdefault("fss_file_system_info", []).append(info)
-            by_family.setdefault("size", []).append(f"fss_file_system_metered_bytes{{{own}}} {size} {SEEN}\n")
+            samples.append(f'fss_file_system_info{{{own},availability_domain="{domain}"}} 1 {SEEN}\n')
+            samples.append(f"fss_file_system_metered_bytes{{{own}}} {size} {SEEN}\n")
         for mount_target, (region, domain, shape) in MOUNT_TARGETS.items():
             own = f'instance="{instance}",tenancy="t",region="{region}",mount_target_id="{mount_target}"'
-            info = f'fss_mount_target_info{{{own},availability_domain="{domain}",shape="{shape}"}} 1 {SEEN}\n'
-            by_family.setdefault("fss_mount_target_info", []).append(info)
-    for samples in by_family.values():
-        yield from samples
+            samples.append(f'fss_mount_target_info{{{own},availability_domain="{domain}",shape="{shape}"}} 1 {SEEN}\n')
+    yield from sorted(samples)  # the samples of a family stand together
     yield "# EOF\n"
 
 

@@ -1,6 +1,7 @@
 """`plan --place` of named clients, and of mount targets whose load is not known, on a real Prometheus."""
 
 from collections.abc import Iterator
+from itertools import chain
 from types import SimpleNamespace
 
 import pytest
@@ -14,8 +15,7 @@ NOW = 1_790_000_000
 MINUTES = range(NOW - 600, NOW + 1, 60)
 
 
-def series(kind: str, name: str, labels: str, value: float, *, per_second: bool = False) -> Iterator[str]:
-    yield f"# TYPE {name.removesuffix('_total')} {kind}\n"
+def series(name: str, labels: str, value: float, *, per_second: bool = False) -> Iterator[str]:
     for at in MINUTES:
         yield f"{name}{{{labels}}} {value * (at - MINUTES[0]) if per_second else value} {at}\n"
 
@@ -23,45 +23,37 @@ def series(kind: str, name: str, labels: str, value: float, *, per_second: bool 
 def mount_target(number: int, iops: float) -> Iterator[str]:
     own = f'mount_target="mt-{number}",mount_target_id="ocid1.mt.{number}"'
     place = f'network="vcn",address="10.0.0.{number}"'
-    yield from series("gauge", "fss_mount_target_info", f'{own},{place},shape="standard",availability_domain="AD-1"', 1)
+    yield from series("fss_mount_target_info", f'{own},{place},shape="standard",availability_domain="AD-1"', 1)
     file_system = f'file_system="data",file_system_id="ocid1.fs",{own}'
-    yield from series("gauge", "fss_export_info", f'{file_system},{place},export="/data"', 1)
+    yield from series("fss_export_info", f'{file_system},{place},export="/data"', 1)
     if iops >= 0:
         figures = {"iops": iops, "read_bytes_per_second": 0.0, "write_bytes_per_second": 0.0}
         for name, value in figures.items():
-            yield from series("gauge", f"fss_mount_target_{name}", own, value)
+            yield from series(f"fss_mount_target_{name}", own, value)
         operations = f'{file_system},operation="GETATTR"'
-        yield from series("gauge", "fss_file_system_metadata_operations_per_second", operations, iops)
+        yield from series("fss_file_system_metadata_operations_per_second", operations, iops)
 
 
 def client(name: str, iops: float, mount_point: str) -> Iterator[str]:
     mount = f'network="vcn",instance="{name}",address="10.0.0.1",server="s",export="/data",service="oci-fss"'
     options = f'mount_point="{mount_point}",nfs_version="3",nconnect="1",hard="true",sec="sys",encrypted="false"'
-    yield from series("gauge", "fss_client_mount_info", f"{mount},{options}", 1)
+    yield from series("fss_client_mount_info", f"{mount},{options}", 1)
     cost = f'{mount},class="metadata_read"'
     operation = f'{cost},operation="GETATTR"'
-    yield from series("counter", "fss_client_estimated_io_operations_total", cost, iops, per_second=True)
-    yield from series("counter", "fss_client_operations_total", operation, iops, per_second=True)
-    yield from series("counter", "fss_client_read_bytes_total", mount, 0.0)
+    yield from series("fss_client_estimated_io_operations_total", cost, iops, per_second=True)
+    yield from series("fss_client_operations_total", operation, iops, per_second=True)
+    yield from series("fss_client_read_bytes_total", mount, 0.0)
 
 
 def history() -> Iterator[str]:
     """A full mount target with two clients, one with 8,000 IOPS, and one of which OCI published nothing."""
-    by_family: dict[str, list[str]] = {}
-    for lines in (
+    samples = chain(
         mount_target(1, 45_000),
         mount_target(2, -1),
         client("a", 8_000, "/mnt/x y"),
         client("b", 37_000, "/mnt/b"),
-    ):
-        for line in lines:
-            if line.startswith("# TYPE"):
-                samples = by_family.setdefault(line, [])
-            else:
-                samples.append(line)
-    for head, samples in by_family.items():
-        yield head
-        yield from samples
+    )
+    yield from sorted(samples, key=lambda line: line.partition("{")[0])  # the samples of a family stand together
     yield "# EOF\n"
 
 

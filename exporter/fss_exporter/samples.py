@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find samples of one collection by name and label."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -24,6 +25,18 @@ class Samples:
         for family in families:
             for name, labels, value, *_ in family.samples:
                 self._by_name[name].append((labels, value))
+
+    @property
+    def not_finite(self) -> int:
+        """Number of samples without a finite number."""
+        return sum(not math.isfinite(value) for _, _, value in self)
+
+    def finite(self) -> "Samples":
+        """Return the samples with a finite number. On a page from outside any other figure is unknown."""
+        known = Samples(())
+        for name, own in self._by_name.items():
+            known._by_name[name] = [sample for sample in own if math.isfinite(sample[1])]
+        return known
 
     def __iter__(self) -> Iterator[tuple[str, Labels, float]]:
         """Name, labels and value of every sample."""

@@ -22,7 +22,10 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     is_whole = text.endswith("\n") or "\n" not in text
     try:
         samples = Samples(text_string_to_metric_families(text))
-        scrape = scrape_of(samples)
+        scrape = scrape_of(samples)  # refuses a damaged counter
+        if samples.not_finite:
+            samples = samples.finite()
+            scrape = scrape_of(samples)
     except (ValueError, LookupError, OverflowError) as error:
         if not is_whole:
             raise _cut_off(source) from error

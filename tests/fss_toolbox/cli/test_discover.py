@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.for_each import for_each
 from tests.prompt import ask, ask_process
 from tests.region import Region, small
 
 from fss_exporter.addresses import NetworkAddress
+from fss_exporter.errors import BrokenAnswer, CredentialsRefused, NotAuthorized, UsageError
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Settings, load
-from fss_toolbox.cli.discover import configuration
+from fss_toolbox.cli.discover import configuration, hides_compartments
 from fss_toolbox.discovery import DiscoveredMountTarget, http_sd, sharing_an_address
 
 Flags = tuple[str, ...]
@@ -52,6 +54,23 @@ def test_an_account_whose_compartments_are_hidden_asks_for_the_ocid_of_one(
     )
     batch = next(compartment.id for compartment in small().compartments if compartment.name == "batch")
     assert ask("discover", *account_flags, "--oci.compartment", batch).code == 0
+
+
+@for_each(
+    "failure, hidden",
+    [
+        (NotAuthorized("", operation="ListCompartments", status=403), True),
+        (NotAuthorized("", operation="ListCompartments", status=404), True),
+        (CredentialsRefused("", operation="ListCompartments", status=401), False),
+        (BrokenAnswer("ListCompartments: NotAuthorizedOrNotFound", operation="ListCompartments", status=503), False),
+        (NotAuthorized("ListCompartments", operation="ListMountTargets", status=404), False),
+        (UsageError("ListCompartments: NotAuthorizedOrNotFound"), False),
+    ],
+)
+def test_compartments_are_hidden_by_the_kind_of_the_answer_and_not_by_its_words(
+    failure: Exception, hidden: bool
+) -> None:
+    assert hides_compartments(failure) is hidden
 
 
 def test_a_missing_permission_names_its_statement(region: Region, account_flags: Flags) -> None:

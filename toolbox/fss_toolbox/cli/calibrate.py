@@ -218,7 +218,7 @@ def _mount_target(settings: Settings, address: str, ocid: str | None) -> tuple[S
         UsageError: none or several of the listed mount targets have the address or OCID.
     """
     matches: list[tuple[Session, MountTarget]] = []
-    failures: list[str] = []
+    failures: list[Exception] = []
     for session in sessions_of(settings, read_credentials(settings.oci)):
         inventory, failed = list_resources(
             session, InventorySelection(settings.oci.compartments, settings.oci.in_subtree)

@@ -55,7 +55,8 @@ def discover(flags: DiscoverFlags) -> int:
     for failure in dict.fromkeys(found.failures):
         tables.note(f"incomplete: {failure}")
     if found.failures and not found.mount_targets:
-        raise SourceError(f"no mount target could be listed{_hint(found.failures)}")
+        hint = ". A policy on one compartment is enough with --oci.compartment OCID" if found.is_hidden else ""
+        raise SourceError(f"no mount target could be listed{hint}")
     if flags.output == "table":
         _show(found.mount_targets)
     elif flags.output == "json":
@@ -73,6 +74,7 @@ class _Found:
 
     mount_targets: list[discovery.DiscoveredMountTarget] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    is_hidden: bool = False  # whether OCI lists the compartments of any account to nobody without a permission
     regions: dict[str | None, list[str]] = field(default_factory=dict)  # by name of the account
 
 
@@ -92,21 +94,22 @@ def _discover_account(account: Settings, found: _Found, *, is_one_of_several: bo
         inventory, failed = list_resources(session, selection)
         found.mount_targets += discovery.mount_targets_of(session.tenancy, session.region, inventory, account)
         found.failures += [f"{name}{failure}" for failure in failed]
+        found.is_hidden |= any(map(hides_compartments, failed))
 
 
-def _hint(failures: Sequence[str]) -> str:
-    is_hidden = any("ListCompartments" in failure and "NotAuthorizedOrNotFound" in failure for failure in failures)
-    return ". A policy on one compartment is enough with --oci.compartment OCID" if is_hidden else ""
+def hides_compartments(failure: Exception) -> bool:
+    """Whether OCI lists no compartments without a permission."""
+    return isinstance(failure, CloudError) and failure.operation == "ListCompartments" and failure.lacks_permission
 
 
-def list_resources(session: Session, selection: InventorySelection) -> tuple[Inventory, list[str]]:
-    """Return the resources of one region, and a line for each operation that failed and each mistake of the settings."""
-    failures: dict[str, str] = {}
+def list_resources(session: Session, selection: InventorySelection) -> tuple[Inventory, list[Exception]]:
+    """Return the resources of one region, and an error for each operation that failed and each mistake of the settings."""
+    failures: dict[str, Exception] = {}
 
     def report(operation: str, error: Exception | None) -> None:
         if error is not None and operation not in _NOT_SHOWN:
-            # one line for the calls of an operation, and one for each mistake of the settings
-            failures.setdefault(operation if isinstance(error, CloudError) else str(error), str(error))
+            # one for the calls of an operation, and one for each mistake of the settings
+            failures.setdefault(operation if isinstance(error, CloudError) else str(error), error)
 
     refresh = InventoryRefresh(SdkClient(session), selection, now=time.time, report=report)
     with tables.progress() as progress, suppress(CloudError):  # reported

@@ -45,7 +45,6 @@ def check_ceilings(samples: Samples) -> Iterator[Finding]:
             without[labels["reason"]].add(labels["mount_target"])
             continue
         differs = limit is None or abs(observed - limit) > _SAME * limit
-        date = datetime.fromtimestamp(newest.get((ocid, resource), 0.0), UTC)
         yield finding_of(
             "ceiling.differs" if differs else "ceiling.agrees",
             labels["mount_target"],
@@ -54,10 +53,18 @@ def check_ceilings(samples: Samples) -> Iterator[Finding]:
             limit="no figure" if limit is None else printed.amount(limit, unit),
             plateaus="1 plateau" if count == 1 else f"{count:.0f} plateaus",
             minutes=minutes.get((ocid, resource), 0.0),
-            date=f"{date:%Y-%m-%d}",
+            date=_day(newest.get((ocid, resource))),
         )
     for reason, names in sorted(without.items()):
         yield finding_of("ceiling.none-yet", names=first_names(sorted(names), _MOST_NAMES), reason=reason)
+
+
+def _day(moment: float | None) -> str:
+    """Return the day of a moment in epoch seconds. The page of another program can have any figure."""
+    try:
+        return "on an unknown day" if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+    except (OverflowError, ValueError, OSError):
+        return "on an unknown day"
 
 
 def _plateaus(samples: Samples) -> Iterator[tuple[dict[str, str], float]]:

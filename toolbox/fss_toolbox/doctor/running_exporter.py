@@ -51,6 +51,9 @@ def check_running(url: str) -> Iterator[Finding]:
         # The format ends every line. A figure that is cut off is another figure.
         yield finding_of("exporter.silent", subject, error="the answer is cut off in the last line")
         return
+    if samples.not_finite:
+        yield finding_of("exporter.not-finite", subject, count=samples.not_finite)
+        samples = samples.finite()
     if not samples.by(_SUCCESS):
         yield finding_of("exporter.no-loop", subject)
     yield from check_samples(samples)

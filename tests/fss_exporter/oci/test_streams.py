@@ -26,7 +26,10 @@ def test_what_is_no_list_of_json_is_no_answer(content: bytes) -> None:
     [
         None,
         17,
+        "text",
+        [],
         {},
+        {"dimensions": GOOD["dimensions"]},
         {**GOOD, "dimensions": None},
         {**GOOD, "aggregatedDatapoints": None},
         {"\ud800": 1},
@@ -66,7 +69,16 @@ def test_every_good_stream_comes_as_it_was_sent(rows: list[tuple[dict[str, str],
 
 @pytest.mark.parametrize(
     "bad",
-    [None, {"timestamp": 12, "value": 1.0}, {**POINT, "value": "7"}, {**POINT, "value": True}, {**POINT, "\ud800": 1}],
+    [
+        None,
+        {"value": 1.0},
+        {"timestamp": POINT["timestamp"]},
+        {**POINT, "timestamp": 12},
+        {**POINT, "value": None},
+        {**POINT, "value": "7"},
+        {**POINT, "value": True},
+        {**POINT, "\ud800": 1},
+    ],
     ids=ascii,
 )
 def test_a_point_that_is_not_as_documented_costs_only_itself(bad: Any) -> None:

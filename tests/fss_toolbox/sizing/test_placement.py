@@ -81,6 +81,14 @@ def test_load_stays_in_its_network_and_availability_domain() -> None:
     assert moved(answer) == [("c1", "new-1", 1.0)]
 
 
+@pytest.mark.parametrize(("most_new", "stuck"), [(2, set()), (1, {"b"})])
+def test_all_networks_together_get_at_most_so_many_new_mount_targets(most_new: int, stuck: set[str]) -> None:
+    full = [target(name, [("f", f"{name}1", 45), ("f", f"{name}2", 45)], zone=("vcn", name)) for name in "ab"]
+    answer = placed(full, STANDARD, most_new, 0.8)
+    new = [each.name for each in answer.targets if each.is_new]
+    assert (new, set(answer.stuck)) == ([f"new-{number}" for number in range(1, most_new + 1)], stuck)
+
+
 def test_nothing_moves_where_each_is_at_the_target() -> None:
     assert placed([target("a", [("f", "c", 80)]), target("b")], STANDARD, 5, 0.8).moves == ()
 

@@ -20,7 +20,6 @@ from fss_exporter.model.limits import ROUNDING
 _MOST_TRIES: Final = 300_000  # pairs of a part and a mount target that one search looks at, about a second of a CPU
 _MOVES_TRIED: Final = 6  # moves up to which every placement is tried. More take too long
 _LEAST_SHARE: Final = 0.01  # of a part that is divided
-_NO_ROOM: Final = "no mount target of its network and availability domain has room for its clients"
 
 
 class Amounts(NamedTuple):
@@ -154,8 +153,7 @@ def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range,
 
     homes = [_emptied(each) for each in (*own, *map(new_target, numbers[:1])) if None not in each.shares]
     movable = tuple(_with_movable_parts(each, homes, most_share) for each in own)
-    reasons = {each.name: _why_stuck(each, rest, most_share) for each, rest in zip(own, movable, strict=True)}
-    stuck = {name: reason for name, reason in reasons.items() if reason}
+    stuck = {each.name: reason for each in own if (reason := _why_stuck(each, most_share))}
     is_fewest = True
     while True:
         full = [each for each in movable if each.name not in stuck and _is_above(each, most_share)]
@@ -169,7 +167,7 @@ def _placed_in_zone(own: tuple[PlacedTarget, ...], new: Amounts, numbers: range,
             if answer:
                 return replace(answer, stuck=stuck, is_fewest=is_fewest)
         fullest = max(full, key=lambda each: each.share or 0.0)
-        stuck[fullest.name] = _NO_ROOM
+        stuck[fullest.name] = "no mount target of its network and availability domain has room for its clients"
 
 
 def _least_new(full: Sequence[PlacedTarget], others: Sequence[PlacedTarget], new: Amounts, most_share: float) -> int:
@@ -204,14 +202,14 @@ def _is_above(each: PlacedTarget, most_share: float) -> bool:
     return (each.share or 0.0) > most_share * (1 + ROUNDING)
 
 
-def _why_stuck(each: PlacedTarget, movable: PlacedTarget, most_share: float) -> str:
+def _why_stuck(each: PlacedTarget, most_share: float) -> str:
     """Return why no moves bring a mount target down. Empty if some can, or if it is not too full."""
     if not _is_above(each, most_share):
         return ""
     fixed = _emptied(each)
     if _is_above(fixed, most_share):
         return f"{fixed.share:.0%} of a ceiling is load whose file system is not known"
-    return _NO_ROOM if _is_above(_emptied(movable), most_share) else ""
+    return ""
 
 
 def _emptied(each: PlacedTarget) -> PlacedTarget:

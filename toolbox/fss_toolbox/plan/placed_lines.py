@@ -138,16 +138,7 @@ def terraform(fleet: FleetPlacement) -> str:
     homes = {name: fleet.home_of(name) for name in (*(each.name for each in new), *present)}
     compartments = _numbered("compartment_id", (home.compartment for home in homes.values()))
     subnets = _numbered("subnet_id", (each.zone[0] for each in new))
-    variables = {
-        name: f"of the compartment {compartment}" if compartment else "of the compartment of the mount targets"
-        for compartment, name in compartments.items()
-    }
-    variables |= {name: f"of the new mount targets in the network {network}" for network, name in subnets.items()}
-    variables |= {"client_cidr": "of the clients that may mount the new exports"} if exports else {}
-    blocks = [
-        _block(f"variable {quoted(name)}", {"type": "string", "description": quoted(text)})
-        for name, text in variables.items()
-    ]
+    blocks = list(_variables(compartments, subnets, has_exports=bool(exports)))
     regions = sorted({home.region for home in homes.values()})
     common: dict[str, dict[str, str]] = {
         name: {
@@ -167,6 +158,17 @@ def terraform(fleet: FleetPlacement) -> str:
         _export(fleet, move, common[move.target], labels[move.target], number) for number, move in enumerate(exports, 1)
     ]
     return "\n".join(blocks)
+
+
+def _variables(compartments: Mapping[str, str], subnets: Mapping[str, str], *, has_exports: bool) -> Iterator[str]:
+    described = {
+        name: f"of the compartment {compartment}" if compartment else "of the compartment of the mount targets"
+        for compartment, name in compartments.items()
+    }
+    described |= {name: f"of the new mount targets in the network {network}" for network, name in subnets.items()}
+    described |= {"client_cidr": "of the clients that may mount the new exports"} if has_exports else {}
+    for name, text in described.items():
+        yield _block(f"variable {quoted(name)}", {"type": "string", "description": quoted(text)})
 
 
 def _numbered(variable: str, values: Iterable[str]) -> dict[str, str]:

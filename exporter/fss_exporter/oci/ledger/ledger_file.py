@@ -80,23 +80,23 @@ def load(content: bytes, place: str) -> Ledger:
     ledger = Ledger(document.start)
     ledger.answered = document.answered
     for name, kept in document.tallies.items():
-        tallies = ledger.tallies(name)
-        for tally in kept:
-            taken = int(tally.taken, 16)
-            are_minutes = tally.floor >= 0 and tally.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
-            are_sums = tally.totals and all(
-                0 <= total < _LARGEST for total in (*tally.totals.values(), tally.held_back)
-            )
-            if not (are_minutes and are_sums):
-                raise ValueError(f"an impossible number in {name}")
-            if not tally.key:
-                raise ValueError(f"a tally of no resource in {name}")
-            tallies[tally.key] = Tally(Minutes(tally.floor, taken), tally.totals, tally.held_back)
+        ledger.tallies(name).update((tally.key, _checked(tally, name)) for tally in kept)
     for target, loads in document.observed.items():
         if not all(_is_possible(record) for record in loads.resources.values()):
             raise ValueError(f"an impossible load of {target}")
     ledger.observed = document.observed
     return ledger
+
+
+def _checked(kept: _Tally, metric: str) -> Tally:
+    taken = int(kept.taken, 16)
+    are_minutes = kept.floor >= 0 and kept.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
+    are_sums = kept.totals and all(0 <= total < _LARGEST for total in (*kept.totals.values(), kept.held_back))
+    if not (are_minutes and are_sums):
+        raise ValueError(f"an impossible number in {metric}")
+    if not kept.key:
+        raise ValueError(f"a tally of no resource in {metric}")
+    return Tally(Minutes(kept.floor, taken), kept.totals, kept.held_back)
 
 
 def _is_possible(record: LoadRecord) -> bool:

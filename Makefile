@@ -139,7 +139,7 @@ alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.
 	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.alerts_tried $(ARGS)
 
 architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
-	@$(RUN) tools/architecture.py
+	@$(RUN) -m tools.architecture
 
 dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
 	@$(RUN) -m tools.dependencies

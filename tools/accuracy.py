@@ -25,6 +25,7 @@ from tests.recordings import (
     load_repeated,
     load_unseen,
 )
+from tools.written_part import rewritten
 
 # Recordings an estimator cannot get right from counters, and why.
 OUT_OF_REACH = {
@@ -40,8 +41,7 @@ ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsyn
 
 _ROOT = Path(__file__).parent.parent
 DOCUMENT = _ROOT / "docs" / "cost-model.md"  # the page with the table by kind of workload
-BEGIN = "<!-- accuracy: python -m tools.accuracy --write -->"
-END = "<!-- /accuracy -->"
+MARKS = ("<!-- accuracy: python -m tools.accuracy --write -->\n", "\n<!-- /accuracy -->")
 
 # Largest error on the recordings of live programs, repeated and older workloads. Those drawn by chance have no target: whatever
 # their errors are is published.
@@ -224,10 +224,8 @@ def report() -> str:
 
 def documented() -> str:
     """The page with the tables of sets and kinds in their place."""
-    begin, _, rest = DOCUMENT.read_text().partition(BEGIN)
     by_title = sets()
-    tables = f"{sets_table(by_title)}\n\n{kinds_table(by_title[0][1])}"
-    return f"{begin}{BEGIN}\n{tables}\n{END}{rest.partition(END)[2]}"
+    return rewritten(DOCUMENT.read_text(), *MARKS, f"{sets_table(by_title)}\n\n{kinds_table(by_title[0][1])}")
 
 
 def main() -> None:

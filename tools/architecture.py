@@ -1,10 +1,9 @@
-"""architecture.py [check]: write the picture of rooms and imports into docs/architecture.md, from the code's own imports."""
+"""Write the picture of rooms and imports into docs/architecture.md, from the code's own imports."""
 
-import re
-import sys
 from pathlib import Path
 
 import grimp
+from tools.written_part import rewritten
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/architecture.md"
@@ -67,21 +66,10 @@ def picture(imports: dict[str, set[str]]) -> str:
     return "\n".join([*lines, *sorted(arrows), "```", ""])
 
 
-def page_with(drawn: str) -> str:
-    begin, end = MARKS
-    text = PAGE.read_text()
-    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-    if not pattern.search(text):
-        sys.exit(f"{PAGE}: the marks of the picture are missing: {begin.strip()} and {end}")
-    return pattern.sub(lambda _: begin + drawn + end, text)
+def page() -> str:
+    """Return the page with the picture of today."""
+    return rewritten(PAGE.read_text(), *MARKS, picture(rooms()))
 
 
 if __name__ == "__main__":
-    page = page_with(picture(rooms()))
-    if sys.argv[1:] == ["check"]:
-        sys.exit(
-            0
-            if page == PAGE.read_text()
-            else "docs/architecture.md: the picture is out of date; run: make architecture"
-        )
-    PAGE.write_text(page)
+    PAGE.write_text(page())

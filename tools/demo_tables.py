@@ -6,7 +6,6 @@ and the arithmetic are those of the command.
 """
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
@@ -21,6 +20,7 @@ from tests.fss_toolbox.calibrate.fake_kernel import MeteredClock, calibrated_in,
 from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.fss_toolbox.demo.sdk import clients
 from tests.region import Region, shared_account, small
+from tools.written_part import rewritten
 
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, SdkClient, Session
@@ -39,7 +39,7 @@ PLAN = CalibrationPlan(STEPS, 3, 5000.0)
 # Three costs that are not the table's 8, 2 and 33.
 WRONG: Mapping[str, float] = {"RENAME": 9.0, "LOOKUP": 1.0, "READ 1 MiB": 17.0}
 
-_BLOCK = re.compile(r"(?<=<!-- calibrated -->\n).*?(?=<!-- end of calibrated -->)", re.DOTALL)
+_MARKS = ("<!-- calibrated -->\n", "<!-- end of calibrated -->")
 
 # Rows of the page, its heading first.
 _SHOWN = ("request ", "GETATTR ", "LOOKUP ", "RENAME ", "WRITE 1 MiB  ", "READ 64 KiB  ", "READ 1 MiB  ", "NLM ")
@@ -95,7 +95,7 @@ def table(hidden: Mapping[str, float]) -> str:
 def with_table(page: str) -> str:
     """The page with rows of a mount target with wrong costs in place of what it has."""
     rows = [line for line in table(WRONG).splitlines() if line.startswith(_SHOWN)]
-    return _BLOCK.sub("\n".join(("```text", *rows, "```", "")), page)
+    return rewritten(page, *_MARKS, "\n".join(("```text", *rows, "```", "")))
 
 
 def hidden_table(seed: int) -> str:

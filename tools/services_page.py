@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.written_part import rewritten
+
 from fss_exporter.model.service_table import GB, GIB, SERVICES, TB, CapacityCeiling
 
 PAGE = Path(__file__).parents[1] / "docs/services.md"
 # Levels of block volumes that a sentence of the page describes in place of a row.
 BETWEEN = {f"vpu-{vpus}" for vpus in range(40, 120, 10)}
 
+MARKS = ("<!-- kinds: written by make pages -->\n", "<!-- end of kinds -->")
 UNITS = {1000 * GIB: "1,000 GiB", TB: "TB", GB: "GB"}
 
 
@@ -53,8 +56,7 @@ def rows() -> Iterator[str]:
 
 def with_table(text: str) -> str:
     """Return the page with the table of today."""
-    begin, end = text.index("-->\n", text.index("<!-- kinds")) + 4, text.index("<!-- end of kinds")
-    return text[:begin] + "\n".join(rows()) + "\n" + text[end:]
+    return rewritten(text, *MARKS, "\n".join((*rows(), "")))
 
 
 if __name__ == "__main__":

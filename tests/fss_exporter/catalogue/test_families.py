@@ -28,6 +28,7 @@ def test_the_wrong_number_of_label_values_is_refused(given: tuple[str, ...]) -> 
         ("/a\x1b[31m", "/a\\\\x1b[31m"),
         ("\x00\r\x9b", "\\\\x00\\\\r\\\\x9b"),
         ("a\nb", "a\\nb"),
+        ("a\u2028b\u2029", "a\\\\u2028b\\\\u2029"),
         ("/größe\u00a0x", "/größe\u00a0x"),
     ],
 )

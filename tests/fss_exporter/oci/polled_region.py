@@ -49,6 +49,7 @@ class PolledRegion:
             client,
             InventorySelection(),
             now=self.clock,
+            clock=self.clock,
             report=self.failures.report,
             publish=lambda state: self.board.publish("eu", inventory=state),
             calls=CallsInFlight(self.in_flight),

@@ -14,6 +14,7 @@ import oci
 import pytest
 from circuitbreaker import CircuitBreakerMonitor
 from oci.exceptions import ClientError
+from tests.fss_exporter.oci.hostile_server import hostile_server
 from tests.fss_exporter.oci.world import reach
 from tests.processes import NEVER_S, PROMPT_S
 from tests.region import Account, Region
@@ -200,6 +201,29 @@ def test_calls_go_through_the_proxy_of_the_environment_except_for_hosts_that_nee
     assert not region.calls
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     assert listed(make(), region)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 503 Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\noops"]
+)
+def test_an_error_by_way_of_a_proxy_names_the_proxy_too(
+    make: Make, monkeypatch: pytest.MonkeyPatch, answer: bytes
+) -> None:
+    """A proxy that takes a call and is silent, or that answers itself, looks like the endpoint."""
+
+    def respond(connection: socket.socket) -> None:
+        if answer:
+            connection.sendall(answer)
+        else:
+            connection.recv(1)
+
+    with hostile_server(respond) as proxy:
+        monkeypatch.setenv("http_proxy", proxy)
+        monkeypatch.setenv("no_proxy", "")
+        calls = make("http://oci.example.com", read_timeout=0.5)
+        named = f"by way of the proxy {proxy.removeprefix('http://')}, which the environment names: "
+        with pytest.raises(CloudError, match=named):
+            calls.call("identity", "list_availability_domains", compartment_id="ocid1.tenancy.x")
 
 
 def test_the_ca_bundle_of_the_environment_is_the_clients(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,6 +268,20 @@ def test_calls_that_fail_at_once_keep_no_other_call_from_being_made() -> None:
     assert poll.cloud.calls.count("ListExports") == 10
 
 
+def test_a_clock_of_the_host_that_is_set_an_hour_ahead_makes_no_region_a_silent_one() -> None:
+    """The time without an answer is measured, and not read from the clock of the host."""
+    cloud, host = FakeCloud(), Clock()
+    cloud.tree = Listing(tuple(Compartment(f"ocid1.compartment.oc1..{at}", f"c{at}") for at in range(9)))
+
+    def refuse(name: str) -> Unreachable | None:
+        host.now += 3600.0
+        return Unreachable("refused", operation=name) if name == "ListExports" else None
+
+    cloud.refuse = refuse
+    InventoryRefresh(cloud, InventorySelection(), now=host, report=lambda *_: None).run()
+    assert cloud.calls.count("ListExports") == 10
+
+
 def test_addresses_of_a_service_that_does_not_answer_are_asked_for_once_in_each_subnet() -> None:
     cloud = FakeCloud([mount_target(str(at)) for at in range(5)])
     cloud.refuse = lambda operation: LateAnswer("timed out", operation=operation)

@@ -12,7 +12,7 @@ from tests.rules.pack import RULES, rules_of
 from tools import left_out_page
 
 from fss_exporter.oci.client import SdkClient
-from fss_exporter.oci.cloud_client import Listing, MetricRequest, Stream
+from fss_exporter.oci.cloud_client import Listing, MetricRequest, Point, Stream
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.samples import Samples
@@ -73,6 +73,23 @@ def broken_stream(played: Played) -> None:
     played.patch.setattr(SdkClient, "summarize", spoilt)
 
 
+def spoilt_points(played: Played, point: Point) -> None:
+    def spoilt(_: SdkClient, request: MetricRequest) -> list[Stream | None]:
+        del request
+        target = played.region.tenancy.named("mt-home")
+        return [Stream({"resourceId": target, "mountTargetId": target}, (point,))]
+
+    played.patch.setattr(SdkClient, "summarize", spoilt)
+
+
+def broken_point(played: Played) -> None:
+    spoilt_points(played, Point("2026-11-20T12:00:00Z", -1.0))
+
+
+def future_point(played: Played) -> None:
+    spoilt_points(played, Point("2036-11-20T12:00:00Z", 1.0))
+
+
 def permission(played: Played) -> None:
     played.region.add_fault("deny:ListReplications")
 
@@ -94,6 +111,8 @@ PLAYS: dict[str, Callable[[Played], None]] = {
     "cut-poll": cut_poll,
     "broken-row": broken_row,
     "broken-stream": broken_stream,
+    "broken-point": broken_point,
+    "future-point": future_point,
     "permission": permission,
     "ledger": ledger,
     "lease": lease,

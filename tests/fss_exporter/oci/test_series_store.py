@@ -94,6 +94,21 @@ def added(made: SeriesStore) -> list[float]:
 GOOD = stream({-1: 7.0}, resourceId=HOME)
 
 
+def test_a_point_that_lies_in_the_future_is_left_out_and_counted() -> None:
+    made = store("MountTargetIOPS")
+    assert take(made, stream({-1: 7.0, 2: 9.0, 600: 9.0}, resourceId=HOME)) == {"future_point": 1}
+    assert [value for _, value in shown(made).values()] == [7.0]
+
+
+def test_the_running_minute_waits_for_the_next_poll_and_is_not_counted_as_left_out() -> None:
+    assert take(store("MountTargetIOPS"), stream({-1: 7.0, 1: 9.0}, resourceId=HOME)) == {}
+
+
+def test_an_answer_with_points_of_the_future_alone_is_no_answer() -> None:
+    answer = decode_streams(json.dumps([stream({600: 9.0}, resourceId=HOME)]).encode())
+    assert store("MountTargetIOPS").take(answer, NOON, AnswerSummary()).is_unreadable
+
+
 @pytest.mark.parametrize(
     "broken",
     [

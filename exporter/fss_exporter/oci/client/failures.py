@@ -76,11 +76,12 @@ def broken(what: str, operation: str, region: str) -> BrokenAnswer:
 
 def _refused(error: ServiceError, operation: str, region: str, needed: str, ended: str) -> CloudError:
     said = _short(str(error.message or ""))
-    message = f"{operation} in {region}: HTTP {error.status} {error.code or ''}: {said}"
+    by = error.code or f"without an error code of OCI{_way(getattr(error.original_request, 'url', None))}"
+    message = f"{operation} in {region}: HTTP {error.status} {by}{f': {said}' if said else ''}"
     about: dict[str, Any] = {"operation": operation, "status": error.status, "request_id": error.request_id or ""}
     if error.status == 429:
         return Throttled(message, **about)
-    if error.status == 401:
+    if error.status == 401 and error.code is not None:
         return CredentialsRefused(f"{message} {ended or _why_unauthenticated(said, error.headers)}", **about)
     if error.status in {403, 404} and error.code is not None:
         return NotAuthorized(f"{message} Perhaps this is missing: {needed}" if needed else message, **about)
@@ -117,10 +118,23 @@ def _from_host(error: OSError) -> str:
     """Return ` from HOST:PORT` of the silent server or proxy. Empty before a server was called."""
     urls = (getattr(getattr(inner, "request", None), "url", None) for inner in _wrapped(error))
     url = next((url for url in urls if isinstance(url, str)), "")
-    if url and _wraps_one_of({"ProxyError"}, error):
-        proxy = str(select_proxy(url, get_environ_proxies(url)) or "")
-        return f" from the proxy {proxy.rpartition('@')[2].removeprefix('http://')}, which the environment names"
-    return f" from {urlsplit(url).netloc}" if url else ""
+    if not url:
+        return ""
+    if _wraps_one_of({"ProxyError"}, error):
+        return f" from {_proxy(url)}"
+    return f" from {urlsplit(url).netloc}{_way(url)}"
+
+
+def _way(url: str | None) -> str:
+    """Return ` by way of the proxy HOST:PORT`, which may be what fails. Empty without a proxy."""
+    proxy = _proxy(url) if url else ""
+    return f" by way of {proxy}" if proxy else ""
+
+
+def _proxy(url: str) -> str:
+    proxy = str(select_proxy(url, get_environ_proxies(url)) or "")
+    host = proxy.rpartition("@")[2].removeprefix("http://")
+    return f"the proxy {host}, which the environment names" if host else ""
 
 
 def _detail(error: Exception) -> str:

@@ -7,6 +7,7 @@ the address lookups, so that the first metrics do not wait for the lookups.
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -69,7 +70,7 @@ class _Round:
     unreachable_services: set[str] = field(default_factory=set)
     used: set[_Key] = field(default_factory=set)  # listings that the round has asked for
     resting: set[str] = field(default_factory=set)  # compartments without resources that the round does not ask
-    answered_at: float = 0.0  # epoch seconds of the last answer, or of the begin
+    answered_at: float = 0.0  # seconds by `clock` of the last answer, or of the begin
     is_unanswered: bool = False  # whether calls have failed for too long without any answer
     mistakes: int = 0  # compartments of the settings that cannot be made out
 
@@ -96,6 +97,7 @@ class InventoryRefresh:
         client: calls in the region.
         selection: the resources to list.
         now: returns epoch seconds.
+        clock: seconds that never go back.
         report: called after every call.
         publish: called with each new snapshot.
         look_ups: returns the number of mount targets to look up, by the number of listed mount targets.
@@ -109,6 +111,7 @@ class InventoryRefresh:
         selection: InventorySelection,
         *,
         now: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
         report: Report,
         publish: Callable[[InventorySnapshot], None] = lambda _: None,
         look_ups: Callable[[int], int] = lambda count: count,
@@ -117,7 +120,7 @@ class InventoryRefresh:
     ) -> None:
         self.client = client
         self.selection = selection
-        self._now = now
+        self._now, self._clock = now, clock
         self._report = report
         self._publish = publish
         self.look_ups = look_ups
@@ -136,7 +139,7 @@ class InventoryRefresh:
         )
         self._rounds = 0
         self._failed_before: set[str] = set()  # compartments of the last round
-        self._shown_at = 0.0  # epoch seconds of the last part of the first inventory
+        self._shown_at = 0.0  # seconds by `clock` of the last part of the first inventory
         self._log_once = LogOnce(log)
 
     def run(
@@ -151,7 +154,7 @@ class InventoryRefresh:
             CloudError: availability domains or compartments are unknown. The earlier snapshot stays.
             EndLoop: the exporter stops.
         """
-        self._shown_at = self._now()
+        self._shown_at = self._clock()
         self._round, calls_before = _Round(answered_at=self._shown_at), self.calls
         self._rounds += 1
         try:
@@ -166,10 +169,10 @@ class InventoryRefresh:
 
         def show_part(rows: Sequence[Any]) -> None:
             progress()
-            if mount_targets_first and self._now() - self._shown_at >= _BETWEEN_PARTS_SECONDS:
+            if mount_targets_first and self._clock() - self._shown_at >= _BETWEEN_PARTS_SECONDS:
                 part = records.join(rows, self.selection.tags, compartments=names, availability_domains=domains)
                 self._show(part, scopes, is_whole=False)
-                self._shown_at = self._now()
+                self._shown_at = self._clock()
 
         if mount_targets_first:
             self._publish_mount_targets(domains, names, show_part)
@@ -381,7 +384,7 @@ class InventoryRefresh:
 
     def _note_answer(self, error: Exception | None) -> None:
         """Note whether the region answers at all. Calls that hang side by side count as one."""
-        now = self._now()
+        now = self._clock()
         if not isinstance(error, Unreachable):
             self._round.answered_at, self._round.is_unanswered = now, False
         elif now - self._round.answered_at >= _UNANSWERED_SECONDS:

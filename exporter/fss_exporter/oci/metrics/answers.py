@@ -65,8 +65,8 @@ class AnswerSummary:
     @property
     def is_unreadable(self) -> bool:
         """Whether the answer has streams, and no stream or point of them is as documented."""
-        broken = self.skipped.get("broken", 0) + self.skipped.get("broken_point", 0)
-        return self.newest is None and 0 < self.streams <= broken
+        reasons = ("broken", "broken_point", "future_point")
+        return self.newest is None and 0 < self.streams <= sum(self.skipped.get(reason, 0) for reason in reasons)
 
     def plus(self, other: "AnswerSummary") -> "AnswerSummary":
         """Return the sum of two summaries. The sum is a success if both are."""

@@ -19,8 +19,8 @@ from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.metrics.answers import AnswerSummary, SeriesColumn, SharedSeries
 from fss_exporter.oci.metrics.labels import LabelledStream, Labels, RegionLabels
 
-# Reasons to leave out a stream, or some of the stream's points (`broken_point`).
-SKIPPED: Final = ("broken", "broken_point", "unknown_resource", "success_event", "duplicate")
+# Reasons to leave out a stream, or some of the stream's points (`broken_point`, `future_point`).
+SKIPPED: Final = ("broken", "broken_point", "future_point", "unknown_resource", "success_event", "duplicate")
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
@@ -159,9 +159,8 @@ class SeriesStore:
                 if reason == "unknown_resource" and key in self._tallies:  # missing in one listing
                     self._count(key, self._read(stream, now_minute)[0])
                 continue
-            points, broken = self._read(stream, now_minute)
-            if broken:
-                skipped["broken_point"] += 1
+            points, reasons = self._read(stream, now_minute)
+            skipped.update(reasons)
             taken.add(key)
             if points:
                 self._enter(labelled, points)
@@ -178,11 +177,14 @@ class SeriesStore:
         for key in [key for key in gone if self._tallies[key].minutes.newest < furthest]:
             del self._tallies[key]
 
-    def _read(self, stream: Stream, now_minute: int) -> tuple[Points, int]:
-        """Return the complete minutes of a stream, and the number of damaged points."""
+    def _read(self, stream: Stream, now_minute: int) -> tuple[Points, list[str]]:
+        """Return the complete minutes of a stream, and the reasons to leave out points.
+
+        The minute after `now_minute` is running, and the next poll asks for it.
+        """
         stamps = self._stamps
         points: Points = {}
-        broken = stream.broken_points
+        broken, future = stream.broken_points, 0
         for point in stream.points:
             value = point.value
             try:
@@ -194,7 +196,9 @@ class SeriesStore:
                 broken += 1
             elif minute <= now_minute:
                 points[minute] = value
-        return points, broken
+            elif minute > now_minute + MINUTE:
+                future += 1
+        return points, [reason for reason, count in (("broken_point", broken), ("future_point", future)) if count]
 
     def _refusal(self, stream: LabelledStream, is_repeated: bool) -> str | None:
         """Return the reason to leave out a stream. None for a stream to take.

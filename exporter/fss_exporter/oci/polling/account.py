@@ -208,6 +208,7 @@ class Account:
             client,
             selection,
             now=self._now,
+            clock=self._clock,
             report=inventory_failures.report,
             publish=lambda snapshot: self.board.publish(name, inventory=snapshot),
         )

@@ -9,13 +9,14 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Final
 
+from fss_exporter.model.client_load import ClientLoad, near_ceilings, with_near
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.histograms import CallsByEdge, in_classes
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SERVICES, SeriesKey
 from fss_exporter.model.state import StateNow
-from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import ServedCeilings, served_ceilings
 from fss_exporter.served_states import states_of_addresses
@@ -76,6 +77,7 @@ class Scraped:
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
     ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
     states: Mapping[str, StateNow] = field(default_factory=dict)  # how each address serves the agent's host
+    peak_iops: Mapping[str, float] = field(default_factory=dict)  # IOPS of the busiest second, by address
 
 
 def scrape_of(samples: Samples) -> Scraped:
@@ -105,6 +107,9 @@ def scrape_of(samples: Samples) -> Scraped:
         network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
         ceilings=served_ceilings(samples),
         states=states_of_addresses(samples),
+        peak_iops={
+            address: peak for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items()
+        },
     )
 
 
@@ -201,6 +206,19 @@ def traffic_of(service: str, rates: Rates, overrides: CostOverrides = NO_OVERRID
         lock_iops=rates.get((_LOCKS, "", "")),
         classes=classes,
     )
+
+
+def states_with_load(scrape: Scraped, traffic: Mapping[SeriesKey, Traffic]) -> dict[str, StateNow]:
+    """Return the state of each address: that of the agent, or near where its traffic proves a ceiling on the page near."""
+    loads: dict[str, list[Traffic]] = defaultdict(list)
+    for mount, own in traffic.items():
+        loads[mount.address].append(own)
+    states = dict(scrape.states)
+    for address in states.keys() & scrape.ceilings.keys():
+        load = ClientLoad.of(together(loads[address]), scrape.peak_iops.get(address))
+        served = scrape.ceilings[address]
+        states[address] = with_near(states[address], near_ceilings(load, served.limits, served.warning_ratio))
+    return states
 
 
 def _class_traffic(of_class: str, operations: float, rates: Rates) -> OperationTraffic:

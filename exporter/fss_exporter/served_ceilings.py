@@ -10,6 +10,7 @@ from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.samples import Samples
 
 _OF_MOUNT_TARGETS: Final = {
@@ -41,6 +42,7 @@ class ServedCeilings:
     service: str = OCI_FSS.name
     # IOPS of all clients together, as OCI knows them. None if OCI said nothing for an hour
     whole: KnownFigure | None = None
+    warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near
 
 
 def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
@@ -51,10 +53,12 @@ def served_ceilings(samples: Samples) -> dict[str, ServedCeilings]:
 def _services(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
     ceilings = _limits(samples, CEILINGS_OF_SERVICES, "address")
     infos = {labels["address"]: labels for labels, _ in samples.all("fss_client_service_info")}
+    near = samples.by("fss_client_warning_ratio", "address")
     for address in {*ceilings, *infos}:
         service, kind = (infos.get(address, {}).get(name, "") for name in ("service", "kind"))
         limits = ceilings.get(address, Limits())
-        yield address, ServedCeilings(limits, service, kind, service or OCI_FSS.name)
+        ratio = near.get((address,), WARNING_RATIO)
+        yield address, ServedCeilings(limits, service, kind, service or OCI_FSS.name, warning_ratio=ratio)
 
 
 def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
@@ -63,13 +67,15 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
     for mount_target, resource, figure in last_shares(samples):
         if resource == "iops":
             shares[mount_target].append(figure)
+    near = samples.by("fss_oci_warning_ratio", "tenancy", "region")
     for address, labels in mount_targets_of_host(samples).items():
         target = labels["mount_target_id"]
         limits, share = ceilings.get(target, Limits()), best_known(shares[target])
         whole = None
         if share is not None and limits.iops is not None:
             whole = replace(share, value=share.value * limits.iops)
-        yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole)
+        ratio = near.get((labels["tenancy"], labels["region"]), WARNING_RATIO)
+        yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole, warning_ratio=ratio)
 
 
 def last_shares(samples: Samples) -> Iterator[tuple[str, str, KnownFigure]]:

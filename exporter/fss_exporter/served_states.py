@@ -45,9 +45,12 @@ def states_of_mount_targets(samples: Samples) -> dict[str, StateNow]:
     return {target: replace(now, judge="OCI") for target, now in states.items()}
 
 
-def states_at_a_host(samples: Samples) -> dict[str, StateNow]:
-    """Return the states on a page by OCID of the mount target: the worse of what OCI says and of what this host feels."""
-    states, own = states_of_mount_targets(samples), states_of_addresses(samples)
+def states_at_a_host(samples: Samples, own: Mapping[str, StateNow]) -> dict[str, StateNow]:
+    """Return the states on a page by OCID of the mount target: the worse of what OCI says and of what this host feels.
+
+    `own` are the states of addresses on this host.
+    """
+    states = states_of_mount_targets(samples)
     for address, labels in mount_targets_of_host(samples).items():
         target = labels["mount_target_id"]
         here = own.get(address)

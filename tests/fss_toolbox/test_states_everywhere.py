@@ -1,22 +1,32 @@
 """Every view says the same word for a state: a table of states against places, from one page of metrics."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tests.clock import Clock
+from tests.for_each import for_each
 from tests.fss_exporter.nfs.records import mountinfo, write_procfs
-from tests.fss_exporter.web.pages import Row, families, judged, mount_target, only_row, page_of
+from tests.fss_exporter.web.pages import Row, families, judged, mount, mount_target, only_row, page_of
 from tests.fss_toolbox.top.test_top_sources import JUDGE, figures_of_oci, fleet, host
 from tests.rules.kernel_mount import RTT_MS, KernelMount
 
+from fss_exporter.client_scrape import scrape_of
+from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.limits import STANDARD
+from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.state import ERRORS, IOPS, LATENCY, TAIL, WAIT, State, Subject
+from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.oci.publish.published_metrics import STATE, PublishedPoint, metric_data
 from fss_exporter.samples import Samples
 from fss_exporter.served_states import states_of_addresses
 from fss_exporter.web.status.html import render
 from fss_toolbox.doctor.findings import Severity
 from fss_toolbox.doctor.state_checks import check_states
+from fss_toolbox.iostat.page_reports import report_between
+from fss_toolbox.iostat.report_output import document
+from fss_toolbox.iostat.traffic_report import Report, ReportOrder, targets_of
 from fss_toolbox.printed_states import sentence, state_document
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
@@ -36,6 +46,9 @@ REASONS: dict[State, tuple[Subject, str, float] | None] = {
 
 # States that an agent judges. The idle address is fine.
 ON_A_HOST = [State.FINE, State.SLOW, State.FAILING, State.HANGING]
+
+# What an agent alone finds, with the ceiling of its configuration.
+EXPORTED = [*ON_A_HOST, State.NEAR]
 
 
 def of_mount_target(state: State) -> list[Row]:
@@ -135,7 +148,7 @@ def test_top_of_this_host_says_the_word_of_what_its_programs_feel(
     assert line[1][1].text == state.word
 
 
-@pytest.mark.parametrize("state", ON_A_HOST)
+@pytest.mark.parametrize("state", EXPORTED)
 def test_status_page_iostat_and_doctor_say_the_word_of_the_exported_state_of_an_address(state: State) -> None:
     rows = of_address(state)
     samples = Samples(families(rows))
@@ -158,3 +171,73 @@ def test_status_page_iostat_and_doctor_say_which_requests_are_late() -> None:
     assert says in sentence(states_of_addresses(samples)["10.9.9.9"])
     (finding,) = check_states(samples)
     assert says in finding.message
+
+
+def _working(share: float, seconds: float, *ceilings: Row) -> list[Row]:
+    """An agent after some seconds of work at a share of 50,000 IOPS, which itself says fine."""
+    here = {"address": "10.80.1.10"}
+    return [
+        *mount(50_000 * share * seconds),
+        ("fss_client_peak_estimated_iops", here, 50_000 * share),
+        ("fss_client_address_state", here, float(State.FINE)),
+        ("fss_client_address_state_age_seconds", here, seconds),
+        *ceilings,
+    ]
+
+
+OF_THE_CONFIGURATION: list[Row] = [
+    ("fss_client_iops_limit", {"address": "10.80.1.10"}, 50_000),
+    ("fss_client_warning_ratio", {"address": "10.80.1.10"}, 0.8),
+]
+OF_THE_POLLER = [*mount_target(iops_limit=50_000), *judged("mt-home", State.FINE)]
+
+
+@for_each(
+    "share, ceilings, state",
+    [
+        (0.88, OF_THE_CONFIGURATION, State.NEAR),
+        (0.8, OF_THE_CONFIGURATION, State.NEAR),
+        (0.799, OF_THE_CONFIGURATION, State.FINE),
+        (0.88, OF_THE_POLLER, State.NEAR),
+        (0.799, OF_THE_POLLER, State.FINE),
+        (0.88, [], State.FINE),  # nobody states a ceiling
+    ],
+)
+def test_no_view_calls_an_address_fine_beside_a_known_ceiling_that_the_load_of_its_host_brings_near(
+    share: float, ceilings: list[Row], state: State
+) -> None:
+    before, now = (_working(share, seconds, *ceilings) for seconds in (10.0, 20.0))
+    page = page_of(*now, earlier=before, after=10.0)
+    assert [row.state.state for row in page.addresses] == [state]
+    assert page.addresses[0].peak.state is not State.NEAR, "the busiest second is near from 95 % on"
+    assert all(row.state.state is state for row in page.mount_targets)
+
+    texts, times = iter(map(text, (before, now))), iter((0.0, 10.0))
+    source = PageSource(texts.__next__, "a page", JUDGE, 10.0, times.__next__)
+    source.look()
+    targets = source.look().targets
+    assert [target.state.state for target in targets] == [state]
+
+    old, new = (scrape_of(Samples(families(rows))) for rows in (before, now))
+    report = document(report_between("a page", old, new, 10.0), JUDGE, ReportOrder("mount", "iops", None))
+    (target,) = report["mount_targets"]
+    assert target["state"]["state"] == state.word
+    if state is State.NEAR:
+        said = f"IOPS at {share:.0%} of the ceiling or more".replace("%", " %")
+        assert said in sentence(targets[0].state)
+        assert said in render(page)
+
+
+@for_each("share, state", [(0.88, State.NEAR), (0.799, State.NOT_KNOWN)])
+def test_iostat_judges_by_a_ceiling_of_its_own_configuration_what_an_interval_proves_and_no_mean_since_the_mount(
+    share: float, state: State
+) -> None:
+    key = SeriesKey("10.80.1.10", "10.80.1.10", "/export/a")
+    traffic = Traffic({"GETATTR": OperationTraffic(1000.0, Bounds.exact(50_000 * share))})
+    stated = replace(JUDGE, by_address={"10.80.1.10": STANDARD.limits})
+    for seconds, said in ((10.0, state), (None, State.NOT_KNOWN)):
+        (line,) = targets_of(Report("a host", {key: traffic}, {}, seconds=seconds), stated, "iops")
+        assert line.state.state is said
+    assert (
+        targets_of(Report("a host", {key: traffic}, {}, seconds=10.0), JUDGE, "iops")[0].state.state is State.NOT_KNOWN
+    )

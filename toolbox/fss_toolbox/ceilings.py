@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fss_exporter.model.limits import SHAPES, Limits
 from fss_exporter.model.service_table import OCI_FSS, SeriesKey
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.model.traffic import Traffic
 from fss_exporter.nfs.mount_services import MountStorage
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings, mount_settings
@@ -39,6 +40,7 @@ class Judge:
     by_address: Mapping[str, Limits] = field(default_factory=dict)  # ceilings of single mount targets
     mounts: MountSettings = NO_MOUNT_SETTINGS
     served: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings that the exporter serves
+    warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near, by the configuration
 
     def at(self, address: str) -> Limits:
         """Return ceilings of the mount target at an address."""
@@ -58,6 +60,12 @@ class Judge:
     def _storage(self, mount: SeriesKey) -> MountStorage:
         """Return the service of a mount. An NFSv4 mount of no known service is not of OCI File Storage."""
         return self.mounts.services.of(mount, "nfs" if mount.service == OCI_FSS.name else "nfs4")
+
+    def stated(self, mount: SeriesKey) -> Limits:
+        """Return the ceilings of a mount that the configuration states. Empty without any."""
+        if self.source(mount) is not JudgedBy.CONFIGURATION:
+            return Limits()
+        return self.by_address.get(mount.address) or self._storage(mount).ceilings
 
     def of(self, mount: SeriesKey) -> Comparison:
         """Return the comparison of traffic with the ceilings of a mount. Of another service, only known ceilings count."""
@@ -81,4 +89,4 @@ def judge(shape: str, settings: "Settings | None") -> Judge:
         for name, ceilings in settings.limits.mount_targets.items()
         if name in settings.addresses
     }
-    return Judge(shape, limits, by_address, mount_settings(settings))
+    return Judge(shape, limits, by_address, mount_settings(settings), warning_ratio=settings.warning_ratio)

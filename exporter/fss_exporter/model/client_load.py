@@ -5,13 +5,14 @@ Clients are a part of the load, so the whole is at least as large. Their load ca
 a ceiling is far, and then nothing is said. The rule `FssAddressUtilisationHigh` takes the same shares.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import Limits
-from fss_exporter.model.state import CLIENT_CEILINGS, Evidence, State
+from fss_exporter.model.state import CLIENT_CEILINGS, Evidence, State, StateNow, judged
 from fss_exporter.model.thresholds import CRITICAL_RATIO, WARNING_RATIO
+from fss_exporter.model.traffic import Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,12 @@ class ClientLoad:
     read_bytes_per_second: float | None = None
     written_bytes_per_second: float | None = None
     peak_iops: float | None = None  # I/O operations of the busiest second of the last minute
+
+    @classmethod
+    def of(cls, traffic: Traffic, peak_iops: float | None = None) -> "ClientLoad":
+        """Return the load of traffic, and of its busiest second."""
+        iops = traffic.iops
+        return cls(None if iops is None else iops.point, traffic.read_bytes, traffic.written_bytes, peak_iops)
 
     @property
     def bytes_per_second(self) -> float | None:
@@ -54,3 +61,9 @@ def near_ceilings(load: ClientLoad, ceilings: Limits, ratio: float = WARNING_RAT
         evidence = Evidence(subject, share, is_lower_bound=True)
         if evidence.state is State.NEAR:
             yield evidence
+
+
+def with_near(now: StateNow, near: Iterable[Evidence]) -> StateNow:
+    """Return the state of an address, or near where its load proves a ceiling near and nothing is worse."""
+    reasons = judged(near).evidence
+    return StateNow(State.NEAR, reasons=reasons) if reasons and now.state < State.NEAR else now

@@ -74,7 +74,7 @@ class _Found:
 
     mount_targets: list[discovery.DiscoveredMountTarget] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
-    is_hidden: bool = False  # whether OCI lists the compartments of any account to nobody without a permission
+    is_hidden: bool = False  # whether an account lists no compartments for want of a permission
     regions: dict[str | None, list[str]] = field(default_factory=dict)  # by name of the account
 
 

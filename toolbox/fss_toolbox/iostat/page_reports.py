@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from fss_exporter.client_scrape import Scraped, durations_between
+from fss_exporter.client_scrape import Scraped, durations_between, states_with_load
 from fss_exporter.errors import SourceError
 from fss_toolbox.fetch import get, shown
 from fss_toolbox.iostat.traffic_report import Report
@@ -39,9 +39,10 @@ def reports_of_page(url: str, interval: float, count: int | None) -> Iterator[Re
 
 def report_between(source: str, old: Scraped, new: Scraped, seconds: float) -> Report:
     """Return the report between two scrapes of an exporter."""
+    traffic = traffic_between(old, new, seconds)
     return Report(
         source,
-        traffic_between(old, new, seconds),
+        traffic,
         new.mount_points,
         time=datetime.now(UTC),
         seconds=seconds,
@@ -52,5 +53,5 @@ def report_between(source: str, old: Scraped, new: Scraped, seconds: float) -> R
         },
         network_bytes_per_second=new.network_bytes_per_second,
         ceilings=new.ceilings,
-        states=new.states,
+        states=states_with_load(new, traffic),
     )

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from fss_exporter.model.client_load import ClientLoad, near_ceilings, with_near
 from fss_exporter.model.histograms import CallsByEdge
+from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.state import NOT_KNOWN, State, StateNow
@@ -105,7 +107,10 @@ def lines_of(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Re
 
 
 def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
-    """Return a line for each mount target: those that hang, fail or are slow first, then in the order of `SORTS`."""
+    """Return a line for each mount target: those that hang, fail or are slow first, then in the order of `SORTS`.
+
+    A mount target whose stated ceiling this traffic brings near is near.
+    """
     mounts: dict[str, dict[SeriesKey, Traffic]] = defaultdict(dict)
     for key, traffic in report.traffic.items():
         mounts[key.address][key] = traffic
@@ -116,13 +121,22 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
             judged_by=ceilings.source(next(iter(own))),
-            state=report.states.get(address, NOT_KNOWN),
+            state=_state(
+                report, address, together(own.values()), ceilings.stated(next(iter(own))), ceilings.warning_ratio
+            ),
         )
         for address, own in mounts.items()
     ]
     return sorted(
         targets, key=lambda target: (-max(target.state.state, State.NEAR), SORTS[sort](target.name, target.traffic))
     )
+
+
+def _state(report: Report, address: str, traffic: Traffic, stated: Limits, ratio: float) -> StateNow:
+    """Return the state of an address, or near where the traffic of an interval proves a stated ceiling near."""
+    now = report.states.get(address, NOT_KNOWN)
+    is_of_now = report.seconds is not None  # and no mean since the mount
+    return with_near(now, near_ceilings(ClientLoad.of(traffic), stated, ratio)) if is_of_now else now
 
 
 def parts_of(report: Report, target: ReportLine, order: ReportOrder) -> list[ReportLine]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fss_exporter.addresses import mount_targets_of_host
-from fss_exporter.client_scrape import Scraped, cost_of, rates_between
+from fss_exporter.client_scrape import Scraped, cost_of, rates_between, states_with_load
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
 from fss_exporter.web.status.client_rows import iops_by_address
@@ -74,16 +74,16 @@ class PageSource:
         polls = samples.by("fss_oci_poll_success", "region").items()
         failed = failed_polls(region for (region,), success in polls if not success)
         if before is None:
-            return Picture(mount_target_rows(samples, {}), remarks=(*failed, _LATER), is_starting=True)
+            return Picture(_without_rates(samples, scrape), remarks=(*failed, _LATER), is_starting=True)
         seconds = at - before[0]
         if went_back(before[1], scrape):
             self._report, self._processes = None, {}
-            return Picture(mount_target_rows(samples, {}), remarks=(*failed, RESTARTED))
+            return Picture(_without_rates(samples, scrape), remarks=(*failed, RESTARTED))
         self._report = report_between(self.title, before[1], scrape, seconds)
         self._judge = replace(self._judge, served=scrape.ceilings)
         self._processes = dict(_processes(before[2], samples, seconds))
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
-        targets = mount_target_rows(samples, iops_by_address(costs))
+        targets = mount_target_rows(samples, iops_by_address(costs), self._report.states)
         named = set(mount_targets_of_host(samples))
         return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed, bool(starting))
 
@@ -104,6 +104,10 @@ class PageSource:
 
     def close(self) -> None:
         """Leave nothing behind."""
+
+
+def _without_rates(samples: Samples, scrape: Scraped) -> tuple[MountTargetRow, ...]:
+    return mount_target_rows(samples, {}, states_with_load(scrape, {}))
 
 
 def _processes(before: Samples, after: Samples, seconds: float) -> Iterator[tuple[tuple[str, ...], LoadPart]]:

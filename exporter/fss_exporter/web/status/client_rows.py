@@ -11,6 +11,7 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.state import NOT_KNOWN, StateNow
+from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.samples import Samples
 from fss_exporter.served_ceilings import ServedCeilings
 from fss_exporter.web.status.rows import AddressRow, MountRow, Quantity, Usage
@@ -63,6 +64,8 @@ def address_rows(
             KnownFigure(peak, FigureSource.HOST),
             served.limits.iops if served else STANDARD.limits.iops,
             note="" if served else "if it is a standard mount target",
+            warning_ratio=CRITICAL_RATIO,  # of a single second
+            is_assumed=served is None,
         )
         counts = durations.get(address, {})
         rows.append(

@@ -57,10 +57,12 @@ _SIZES = {bucket.name: bucket.text for bucket in BUCKETS}
 Limits = Mapping[Quantity, Mapping[tuple[str, ...], float]]  # Ceilings by quantity and OCID of the mount target
 
 
-def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tuple[MountTargetRow, ...]:
+def mount_target_rows(
+    samples: Samples, from_clients: Mapping[str, Usage], of_addresses: Mapping[str, StateNow]
+) -> tuple[MountTargetRow, ...]:
     """Return every mount target of the inventory, the worst state first, then the highest use of a ceiling.
 
-    The load of this host comes by address, and belongs to the mount targets in the network of this host.
+    Load and states of this host come by address, and belong to the mount targets in the network of this host.
     """
     load = {
         labels["mount_target_id"]: from_clients[address]
@@ -69,7 +71,7 @@ def mount_target_rows(samples: Samples, from_clients: Mapping[str, Usage]) -> tu
     }
     limits = {quantity: samples.by(name, "mount_target_id") for quantity, name in LIMITS.items()}
     usages = _usages(samples, limits)
-    states = states_at_a_host(samples)
+    states = states_at_a_host(samples, of_addresses)
     near = samples.by("fss_oci_warning_ratio", "tenancy", "region")
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):

@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from fss_exporter.client_scrape import Scraped, cost_of, durations_between, rates_between, scrape_of
+from fss_exporter.client_scrape import (
+    Scraped,
+    cost_of,
+    durations_between,
+    rates_between,
+    scrape_of,
+    states_with_load,
+    traffic_of,
+)
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.service_table import OCI_FSS
 from fss_exporter.samples import HasSamples, Samples
@@ -37,15 +45,19 @@ def status_page(
     scrape = scrape_of(samples)
     rates = rates_between(earlier.scrape, scrape, at - earlier.at)
     costs = {mount: cost_of(own) for mount, own in rates.items()}
+    known = [mount for mount in rates if mount.address in scrape.ceilings]
+    states = states_with_load(
+        scrape, {mount: traffic_of(mount.service, rates[mount], scrape.overrides) for mount in known}
+    )
     name_of = _names_of(samples)
     page = StatusPage(
         now=now,
-        mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs)),
+        mount_targets=mount_target_rows(samples, client_rows.iops_by_address(costs), states),
         addresses=client_rows.address_rows(
             samples,
             {**_of_other_services(samples), **scrape.ceilings},
             durations_between(earlier.scrape, scrape),
-            scrape.states,
+            states,
         ),
         mounts=client_rows.mount_rows(scrape, rates, costs),
         mount_count=len(rates),

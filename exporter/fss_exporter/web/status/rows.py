@@ -64,6 +64,7 @@ class Usage:
     # warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert
     warning_ratio: float = WARNING_RATIO
     critical_ratio: float = CRITICAL_RATIO
+    is_assumed: bool = False  # whether nobody states the limit, so that it proves nothing
 
     @property
     def value(self) -> float:
@@ -93,7 +94,7 @@ class Usage:
     @property
     def state(self) -> State:
         """State that this figure alone proves. Not known without a ceiling."""
-        share = None if self.ratio is None else replace(self.figure, value=self.ratio)
+        share = None if self.ratio is None or self.is_assumed else replace(self.figure, value=self.ratio)
         subject = _SUBJECTS[self.quantity].near_at(self.warning_ratio)
         return Evidence(subject, share, is_lower_bound=self.is_at_least).state
 

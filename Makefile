@@ -130,6 +130,7 @@ dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards (ARGS=gra
 chart: .venv/dev ## after the chart, rules or OCI metrics change: render deploy/kubernetes, docs/scaling.md
 	@$(RUN) -m tools.series_lists
 	@$(RUN) -m tools.call_budget
+	@$(RUN) -m tools.chart_configuration
 	@tools/chart-tools && $(BIN)/python tools/chart.py render
 
 golden: .venv/dev ## write the golden measured scrape, after an intended change

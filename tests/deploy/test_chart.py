@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tools import chart_configuration
 
 import fss_exporter
 from fss_exporter.settings import load
@@ -146,3 +147,15 @@ def test_the_memory_limits_hold_what_the_page_of_costs_measured() -> None:
 
     assert float(agent) < int(values["agent"]["resources"]["limits"]["memory"].removesuffix("Mi"))
     assert 2 * float(poller) < int(values["poller"]["resources"]["limits"]["memory"].removesuffix("Mi"))
+
+
+def test_the_schema_knows_every_key_of_a_configuration_and_refuses_others() -> None:
+    schema = json.loads(chart_configuration.SCHEMA.read_text())
+    assert chart_configuration.with_configuration(schema) == schema, STALE
+    for part in ("poller", "agent"):
+        config = schema["properties"][part]["properties"]["config"]
+        assert config["allOf"] == [{"$ref": "#/definitions/configuration"}]
+    oci = schema["definitions"]["configuration"]["properties"]["oci"]
+    assert oci["additionalProperties"] is False
+    assert "calls_per_second" in oci["properties"]
+    assert oci["properties"]["accounts"]["items"]["additionalProperties"] is False

@@ -191,6 +191,8 @@ def test_probes_only_open_the_port_of_a_part_whose_clients_have_to_show_a_certif
         ({"port": 80}, "port"),
         ({"agent": {"extraArgs": ["serve"]}}, "extraArgs"),
         ({"agent": {"exact": "sometimes"}}, "exact"),
+        ({"poller": {"config": {"oci": {"call_per_second": 3}}}}, "call_per_second"),
+        ({"agent": {"config": {"adress_map": {}}}}, "adress_map"),
     ],
 )
 def test_a_value_that_is_none_is_refused_by_its_name(tmp_path: Path, values: dict[str, Any], told: str) -> None:

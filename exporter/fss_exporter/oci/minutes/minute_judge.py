@@ -113,8 +113,8 @@ class TargetFigures:
 
 
 @dataclass(slots=True)
-class _TargetState:
-    """What is known of one mount target beside the ledger."""
+class _KeptTarget:
+    """What is kept of one mount target beside the ledger."""
 
     systems: AbstractSet[str] = frozenset()  # OCIDs of the file systems behind the mount target
     estimated: Minutes | None = None  # estimated minutes. None while there is nothing to estimate
@@ -140,7 +140,7 @@ class MinuteJudge:
         self._history = LoadHistory()
         self._near_ceiling = NearCeilingMinutes(ledger)
         self._observed = ObservedCeilings(ledger)
-        self._targets: dict[str, _TargetState] = {}
+        self._targets: dict[str, _KeptTarget] = {}
         self._verdicts: Tallies = self._ledger.tallies("verdicts")
         self._operations: Tallies = self._ledger.tallies("estimated operations")
         self._open = OpenMinutes(self._judged_before)
@@ -169,15 +169,15 @@ class MinuteJudge:
             tally.release()
         waits: dict[str, int] = {}
         for target in inventory.mount_targets.values():
-            state = self._targets.setdefault(target.id, _TargetState())
-            state.systems = systems[target.id]
-            self._estimate(target.id, state, answered, now_minute)
+            kept = self._targets.setdefault(target.id, _KeptTarget())
+            kept.systems = systems[target.id]
+            self._estimate(target.id, kept, answered, now_minute)
             for minute in self._unjudged(target.id, now_minute):
-                missing = self._missing(target.id, state, minute, answered, now_minute)
+                missing = self._missing(target.id, kept, minute, answered, now_minute)
                 if missing and minute > now_minute - GIVE_UP_MINUTES * MINUTE:
                     waits |= {metric: min(minute, waits.get(metric, minute)) for metric in missing}
                 else:
-                    self._judge(target.id, state, minute, self._minute(target, minute, missing))
+                    self._judge(target.id, kept, minute, self._minute(target, minute, missing))
         self._awaited = waits
         self._compare(inventory, answered, now_minute)
         self._forget(inventory.mount_targets, now_minute)
@@ -199,13 +199,13 @@ class MinuteJudge:
         """Return the figures by OCID of the mount target."""
         loads = self._history.loads()
         figures = {}
-        for target, state in self._targets.items():
+        for target, kept in self._targets.items():
             totals, operations = self._verdicts[target,].totals, self._operations.get((target,))
             figures[target] = TargetFigures(
                 {tuple(name.split(_BETWEEN)): total for name, total in totals.items()},
-                state.judged,
+                kept.judged,
                 loads.get(target, ()),
-                state.estimate,
+                kept.estimate,
                 operations.totals[""] if operations else None,
                 self._near_ceiling.of(target),
                 self._observed.of(target),
@@ -221,24 +221,24 @@ class MinuteJudge:
         self._near_ceiling.add(target, resource, source, points)
         self._observed.add(target, resource, source, points)
 
-    def _estimate(self, target: str, state: _TargetState, answered: Mapping[str, int], now_minute: int) -> None:
+    def _estimate(self, target: str, kept: _KeptTarget, answered: Mapping[str, int], now_minute: int) -> None:
         """Estimate the minutes in which all requests are known."""
         needed = answered.keys() & ESTIMATED_FROM
         if not {READS, WRITES} <= needed:
             return
         overrides = self._settings().cost_model.overrides
         oldest = now_minute - GIVE_UP_MINUTES * MINUTE
-        taken = state.estimated = state.estimated or Minutes(oldest - MINUTE)
+        taken = kept.estimated = kept.estimated or Minutes(oldest - MINUTE)
         for minute in self._open.minutes(target):
             if minute > min(answered[name] for name in needed) or taken.has(minute):
                 continue
-            is_late = self._open.late(target, minute, state.systems, needed, now_minute)
+            is_late = self._open.late(target, minute, kept.systems, needed, now_minute)
             iops = None if is_late else estimate(self._open.values(target, minute), overrides)
             if iops is None:
                 continue
             taken.take(minute)
-            if state.estimate is None or state.estimate.minute < minute:
-                state.estimate = Estimate(minute, iops)
+            if kept.estimate is None or kept.estimate.minute < minute:
+                kept.estimate = Estimate(minute, iops)
             self._add_load(target, "iops", "oci", {minute: iops.point})
             tally = self._operations.setdefault((target,), Tally(Minutes(self._ledger.start)))
             tally.add(iops.point * MINUTE if tally.minutes.take(minute) else 0.0)
@@ -258,14 +258,14 @@ class MinuteJudge:
                 yield minute
 
     def _missing(
-        self, target: str, state: _TargetState, minute: int, answered: Mapping[str, int], now_minute: int
+        self, target: str, kept: _KeptTarget, minute: int, answered: Mapping[str, int], now_minute: int
     ) -> AbstractSet[str]:
         """Return the metrics that the verdict on a minute still lacks."""
         missing = {name for name in JUDGED_BY & answered.keys() if answered[name] < minute}
         values = self._open.values(target, minute)
         if not is_reported(values):
             return {CONNECTIONS, *JUDGED_BY}
-        if late := self._open.late(target, minute, state.systems, REQUESTS, now_minute):
+        if late := self._open.late(target, minute, kept.systems, REQUESTS, now_minute):
             return {*missing, *late, HEALTH, *(LATENCY_OF[name] for name in late)}
         if sum(value for place, value in values.items() if place[0] in REQUESTS) >= minute_verdict.LEAST_REQUESTS:
             missing |= without_latency(values)
@@ -285,7 +285,7 @@ class MinuteJudge:
         requests = tuple(_requests(values, objectives))
         return MountTargetMinute(requests, success)
 
-    def _judge(self, target: str, state: _TargetState, minute: int, judged: MountTargetMinute) -> None:
+    def _judge(self, target: str, kept: _KeptTarget, minute: int, judged: MountTargetMinute) -> None:
         tally = self._verdicts[target,]
         if not tally.minutes.take(minute):
             return
@@ -293,13 +293,13 @@ class MinuteJudge:
             tally.totals[_joined(objective, verdict_of(judged))] += 1
         self._observed.judged(target, minute, judged)
         if judged.requests is not None:
-            state.latencies[minute] = minute_verdict.by_kind(judged)
-        if state.judged is None or state.judged.minute < minute:
+            kept.latencies[minute] = minute_verdict.by_kind(judged)
+        if kept.judged is None or kept.judged.minute < minute:
             oldest = minute - LOAD_MINUTES * MINUTE
-            state.latencies = {end: kinds for end, kinds in state.latencies.items() if end > oldest}
+            kept.latencies = {end: kinds for end, kinds in kept.latencies.items() if end > oldest}
             busy = judged.requests is not None and not judged.is_idle
-            ratios = minute_verdict.mean_ratios(tuple(state.latencies.values())) if busy else {}
-            state.judged = Judged(
+            ratios = minute_verdict.mean_ratios(tuple(kept.latencies.values())) if busy else {}
+            kept.judged = Judged(
                 minute,
                 minute_verdict.latency_ratio(judged),
                 minute_verdict.worst_kinds(ratios),
@@ -312,9 +312,9 @@ class MinuteJudge:
         """Drop points of closed minutes, and all but the ledger of mount targets that are gone."""
         self._open.forget(targets)
         self._history.forget(targets, now_minute - KEPT_SECONDS)
-        self._targets = {target: state for target, state in self._targets.items() if target in targets}
-        for target, state in self._targets.items():
-            estimated = state.estimated or Minutes(now_minute)
+        self._targets = {target: kept for target, kept in self._targets.items() if target in targets}
+        for target, kept in self._targets.items():
+            estimated = kept.estimated or Minutes(now_minute)
             estimated.give_up(now_minute - GIVE_UP_MINUTES * MINUTE)
             self._open.close(target, self._verdicts[target,].minutes, estimated, now_minute)
         for tallies in (self._verdicts, self._operations):

@@ -74,7 +74,7 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
         whole = None
         if share is not None and limits.iops is not None:
             whole = replace(share, value=share.value * limits.iops)
-        ratio = near.get((labels["tenancy"], labels["region"]), WARNING_RATIO)
+        ratio = near.get((labels.get("tenancy", ""), labels.get("region", "")), WARNING_RATIO)
         yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole, warning_ratio=ratio)
 
 

@@ -26,8 +26,9 @@ from fss_toolbox.doctor.findings import Severity
 from fss_toolbox.doctor.state_checks import check_states
 from fss_toolbox.iostat.page_reports import report_between
 from fss_toolbox.iostat.report_output import document
-from fss_toolbox.iostat.traffic_report import Report, ReportOrder, targets_of
+from fss_toolbox.iostat.traffic_report import Report, ReportOrder, lines_of, targets_of
 from fss_toolbox.printed_states import sentence, state_document
+from fss_toolbox.tables import colour as table_colour
 from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
@@ -241,3 +242,12 @@ def test_iostat_judges_by_a_ceiling_of_its_own_configuration_what_an_interval_pr
     assert (
         targets_of(Report("a host", {key: traffic}, {}, seconds=10.0), JUDGE, "iops")[0].state.state is State.NOT_KNOWN
     )
+
+
+@for_each("ratio, colour", [(0.8, ""), (0.7, "yellow")])
+def test_iostat_colours_a_share_from_where_the_configuration_calls_it_near(ratio: float, colour: str) -> None:
+    key = SeriesKey("10.80.1.10", "10.80.1.10", "/export/a")
+    traffic = Traffic({"GETATTR": OperationTraffic(1000.0, Bounds.exact(37_500.0))})
+    stated = replace(JUDGE, by_address={"10.80.1.10": STANDARD.limits}, warning_ratio=ratio)
+    target, part = lines_of(Report("a host", {key: traffic}, {}), stated, ReportOrder("mount", "iops", None))
+    assert [table_colour(line.share, line.warning_ratio) for line in (target, part)] == [colour, colour]

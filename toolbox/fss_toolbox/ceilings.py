@@ -67,6 +67,10 @@ class Judge:
             return Limits()
         return self.by_address.get(mount.address) or self._storage(mount).ceilings
 
+    def near_at(self, mount: SeriesKey) -> float:
+        """Return the share at which a ceiling of a mount is near, by who states the ceiling."""
+        return self.served[mount.address].warning_ratio if self.source(mount) is JudgedBy.PAGE else self.warning_ratio
+
     def of(self, mount: SeriesKey) -> Comparison:
         """Return the comparison of traffic with the ceilings of a mount. Of another service, only known ceilings count."""
         served = self.served.get(mount.address)

@@ -138,9 +138,9 @@ def name_lines(name: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def colour(ratio: float | None) -> str:
-    """Return the colour of a share of a ceiling. Empty below the warning and for an unknown share."""
-    return "" if ratio is None or ratio < WARNING_RATIO else "red" if ratio >= CRITICAL_RATIO else "yellow"
+def colour(ratio: float | None, near: float = WARNING_RATIO) -> str:
+    """Return the colour of a share of a ceiling. Empty below the share that is near, and for an unknown share."""
+    return "" if ratio is None or ratio < near else "red" if ratio >= CRITICAL_RATIO else "yellow"
 
 
 def note(text: str) -> None:

@@ -149,7 +149,7 @@ def _whole(whole: KnownFigure, target: ReportLine) -> str:
 
 
 def _style(line: ReportLine) -> str:
-    return colour(line.share) or ("" if line.is_part else "bold")
+    return colour(line.share, line.warning_ratio) or ("" if line.is_part else "bold")
 
 
 def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.model.state import NOT_KNOWN, State, StateNow
+from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.superblocks import Superblock
 from fss_exporter.served_ceilings import ServedCeilings
@@ -78,6 +79,7 @@ class ReportLine:
     is_part: bool = False  # whether the line is below a mount target
     judged_by: JudgedBy = JudgedBy.SHAPE  # where the ceilings of a mount target come from
     state: StateNow = NOT_KNOWN  # of a mount target, as this client sees it
+    warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near
 
     @property
     def every(self) -> OperationTraffic:
@@ -100,7 +102,8 @@ def lines_of(report: Report, ceilings: Judge, order: ReportOrder) -> Iterator[Re
     targets = targets_of(report, ceilings, order.sort)
     for target in targets:
         yield target
-        yield from (replace(part, is_part=True) for part in parts_of(report, target, order))
+        for part in parts_of(report, target, order):
+            yield replace(part, is_part=True, warning_ratio=target.warning_ratio)
     if len(targets) > 1:
         every: CallsByEdge = sum((Counter(calls) for calls in report.durations.values()), Counter())
         yield ReportLine("total", together(report.traffic.values()), calls=every)
@@ -121,6 +124,7 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
             judged_by=ceilings.source(next(iter(own))),
+            warning_ratio=ceilings.near_at(next(iter(own))),
             state=_state(
                 report, address, together(own.values()), ceilings.stated(next(iter(own))), ceilings.warning_ratio
             ),

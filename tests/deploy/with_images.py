@@ -1,7 +1,7 @@
 """`make image-check`: both images, as built by `tools/image`, inspected and started as they are meant to run.
 
 Not among the default tests: mounting an image takes root, building one takes minutes. `IMAGE_TAG` is the tag of the images,
-`IMAGE_BASE` the image they were built on.
+`IMAGE_BASE` the image they were built on, `TEST_PACKAGES` the folder of pytest for their architecture, where it is another one.
 """
 
 import json
@@ -24,6 +24,7 @@ import fss_exporter
 ROOT = Path(__file__).parents[2]
 TAG = os.environ.get("IMAGE_TAG", fss_exporter.__version__)
 BASE = os.environ.get("IMAGE_BASE", "localhost/python-debian-amd64")
+PACKAGES = os.environ.get("TEST_PACKAGES", sysconfig.get_path("purelib"))
 TARGETS = ("agent", "poller")
 MEGABYTE = 1_000_000
 UNPRIVILEGED = 65532
@@ -104,7 +105,7 @@ class Image:
         parts = {
             "TREE": str(self.tree),
             "CHECKOUT": str(ROOT),
-            "PACKAGES": sysconfig.get_path("purelib"),
+            "PACKAGES": PACKAGES,
             "SCRATCH": "yes" if scratch else "",
             "RUN_AS": str(uid),
             "SCRIPT": script,

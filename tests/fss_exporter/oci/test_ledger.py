@@ -90,6 +90,19 @@ def test_a_ledger_from_the_future_counts_on_from_now(ahead_s: int) -> None:
     assert run.judged() == {ocid: number + run.minute - minutes - 1 for ocid, number in judged.items()}
 
 
+def test_a_ledger_with_minutes_that_have_not_come_counts_on_from_now() -> None:
+    run = LedgerRun()
+    run.poll.minute(5)
+    ledger = load(dump(run.poll.ledger, "eu"), "eu")
+    for _, page in ledger.by_metric():
+        for tally in page.values():
+            tally.minutes.taken = (1 << 60) - 1
+    run.start(PolledRegion(run.cloud, now=run.poll.now, ledger=ledger))
+    for _ in range(20):
+        run.poll.minute()
+    assert run.judged() == dict.fromkeys(run.judged(), 19.0)
+
+
 @pytest.mark.parametrize("back", [1, 7, GIVE_UP_MINUTES])
 def test_a_clock_that_goes_back_some_minutes_counts_no_minute_again(back: int) -> None:
     run = LedgerRun()
@@ -243,6 +256,11 @@ class TestFile:
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[[], 60, "0", {"": 1}, 0]]}}',
             '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "%s", {"": 1}, 0]]}}'
             % ("f" * 46),
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"M": [[["a"], 60, "0", {"x": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"verdicts": [[["a"], 60, "0", {"latency/good": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {}, "tallies": {"near ceiling minutes": [[["a", "iops"], 60, "0", {"0.5": 1}, 0]]}}',
+            '{"version": 1, "place": "eu", "start": 7, "answered": {}, "tallies": {}}',
+            '{"version": 1, "place": "eu", "start": 0, "answered": {"M": 73}, "tallies": {}}',
         ],
     )
     def test_a_damaged_file_is_reported_and_counting_begins_at_zero(

@@ -12,7 +12,9 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from fss_exporter.model.minute_verdict import VERDICTS
 from fss_exporter.model.observed_ceiling import LoadRecord
+from fss_exporter.model.thresholds import CEILING_LEVELS, SLO_OBJECTIVES
 
 MINUTE: Final = 60  # seconds
 
@@ -21,6 +23,13 @@ FURTHEST_MINUTES: Final = 180  # after an outage, the minutes of the last three 
 # A missing minute is asked for until it comes, or until OCI has answered for so long without it. A minute without all the
 # figures of a verdict is judged after so long with the figures that came.
 GIVE_UP_MINUTES: Final = 15
+
+# Kinds of minutes by name of the tallies. A plain counter has the single kind "".
+KINDS: Final = {
+    "verdicts": tuple(f"{objective}/{verdict}" for objective in SLO_OBJECTIVES for verdict in VERDICTS),
+    "near ceiling minutes": tuple(f"{level:g}" for level in CEILING_LEVELS),
+}
+PLAIN: Final = ("",)
 
 Key = tuple[str, ...]  # OCIDs and dimension values of a series
 
@@ -151,7 +160,7 @@ class Ledger:
         self.start = min(self.start, now_minute)
         for tallies in self._tallies.values():
             for tally in tallies.values():
-                if tally.minutes.floor > now_minute + GIVE_UP_MINUTES * MINUTE:
+                if tally.minutes.newest > now_minute + GIVE_UP_MINUTES * MINUTE:
                     tally.minutes = Minutes(now_minute)
 
     def tallies(self, name: str) -> Tallies:

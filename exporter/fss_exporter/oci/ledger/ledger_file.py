@@ -22,7 +22,9 @@ from fss_exporter.model.observed_ceiling import LoadRecord
 from fss_exporter.oci.ledger import (
     FURTHEST_MINUTES,
     GIVE_UP_MINUTES,
+    KINDS,
     MINUTE,
+    PLAIN,
     Ledger,
     Minutes,
     ObservedLoads,
@@ -72,11 +74,13 @@ def load(content: bytes, place: str) -> Ledger:
     """Return the ledger of a region and tenancy from JSON.
 
     Raises:
-        ValueError: this is no ledger of the place, a number is impossible, or a tally names no resource.
+        ValueError: this is no ledger of the place, a number is impossible, or a tally names no resource or other kinds of minutes.
     """
     document = msgspec.json.decode(content, type=_Document)  # its errors are ValueErrors
     if (document.version, document.place) != (_VERSION, place):
         raise ValueError(f"a ledger of version {document.version} and {document.place}")
+    if any(minute % MINUTE for minute in (document.start, *document.answered.values())):
+        raise ValueError("a time that is no whole minute")
     ledger = Ledger(document.start)
     ledger.answered = document.answered
     for name, kept in document.tallies.items():
@@ -91,9 +95,11 @@ def load(content: bytes, place: str) -> Ledger:
 def _checked(kept: _Tally, metric: str) -> Tally:
     taken = int(kept.taken, 16)
     are_minutes = kept.floor >= 0 and kept.floor % MINUTE == 0 and 0 <= taken < 1 << FURTHEST_MINUTES
-    are_sums = kept.totals and all(0 <= total < _LARGEST for total in (*kept.totals.values(), kept.held_back))
+    are_sums = all(0 <= total < _LARGEST for total in (*kept.totals.values(), kept.held_back))
     if not (are_minutes and are_sums):
         raise ValueError(f"an impossible number in {metric}")
+    if kept.totals.keys() != set(KINDS.get(metric, PLAIN)):
+        raise ValueError(f"other kinds of minutes in {metric}")
     if not kept.key:
         raise ValueError(f"a tally of no resource in {metric}")
     return Tally(Minutes(kept.floor, taken), kept.totals, kept.held_back)

@@ -14,7 +14,7 @@ from typing import Final
 from fss_exporter.model import minute_verdict
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.limits import shape_of
-from fss_exporter.model.minute_verdict import VERDICTS, MountTargetMinute, RequestKind, RequestStream, Served
+from fss_exporter.model.minute_verdict import MountTargetMinute, RequestKind, RequestStream, Served
 from fss_exporter.model.observed_ceiling import ObservedCeiling, Reason
 from fss_exporter.oci.cloud_client import Points
 from fss_exporter.oci.inventory.mount_target_settings import latency_objectives_of, limits_of
@@ -22,6 +22,7 @@ from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
 from fss_exporter.oci.ledger import (
     FURTHEST_MINUTES,
     GIVE_UP_MINUTES,
+    KINDS,
     MINUTE,
     Key,
     Ledger,
@@ -64,7 +65,6 @@ _MEASURED: Final[Mapping[str, Resource]] = {
     WRITE_THROUGHPUT: "write_bandwidth",
     CONNECTIONS: "connections",
 }
-_BETWEEN: Final = "/"
 _KINDS: Final = {READS: "read", WRITES: "write", METADATA: "metadata"}
 
 # The verdict of each objective.
@@ -202,7 +202,7 @@ class MinuteJudge:
         for target, kept in self._targets.items():
             totals, operations = self._verdicts[target,].totals, self._operations.get((target,))
             figures[target] = TargetFigures(
-                {tuple(name.split(_BETWEEN)): total for name, total in totals.items()},
+                {tuple(name.split("/")): total for name, total in totals.items()},
                 kept.judged,
                 loads.get(target, ()),
                 kept.estimate,
@@ -247,10 +247,7 @@ class MinuteJudge:
         """Yield the minutes of a mount target that are not judged. The first sight of the mount target is the begin."""
         tally = self._verdicts.get((target,))
         if tally is None:
-            totals = dict.fromkeys(
-                (_joined(objective, verdict) for objective in OBJECTIVES for verdict in VERDICTS), 0.0
-            )
-            tally = self._verdicts[target,] = Tally(Minutes(now_minute), totals)
+            tally = self._verdicts[target,] = Tally(Minutes(now_minute), dict.fromkeys(KINDS["verdicts"], 0.0))
         furthest = now_minute - (FURTHEST_MINUTES - 1) * MINUTE
         minutes = tally.minutes
         for minute in range(max(minutes.first_missing, furthest), now_minute + MINUTE, MINUTE):
@@ -290,7 +287,7 @@ class MinuteJudge:
         if not tally.minutes.take(minute):
             return
         for objective, verdict_of in OBJECTIVES.items():
-            tally.totals[_joined(objective, verdict_of(judged))] += 1
+            tally.totals[f"{objective}/{verdict_of(judged)}"] += 1
         self._observed.judged(target, minute, judged)
         if judged.requests is not None:
             kept.latencies[minute] = minute_verdict.by_kind(judged)
@@ -332,8 +329,3 @@ def _requests(values: Mapping[Key, float], objectives: Mapping[tuple[str, str], 
         if objective is not None:
             latency = values.get((LATENCY_OF[metric], *place))
             yield RequestStream(RequestKind(system, kind, size), rate, latency, objective)
-
-
-def _joined(objective: str, verdict: str) -> str:
-    """Return the kind of minute as the ledger has it."""
-    return f"{objective}{_BETWEEN}{verdict}"

@@ -11,6 +11,7 @@ from tests.recordings import is_frozen, load_unseen
 from tools.accuracy import mean_error, measure
 from tools.command_pages import output
 
+from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.cli.serve import ServeFlags
 from fss_exporter.settings import load
 
@@ -44,6 +45,14 @@ def test_every_make_target_shown_exists() -> None:
     assert set(re.findall(r"^make ([a-z-]+)", "\n".join(blocks("console")), re.MULTILINE)) <= targets
 
 
+def test_every_line_of_output_is_a_series_of_the_catalogue() -> None:
+    shown = re.findall(r"^(fss_\w+)\{(.*)\} [\d.]+$", README, re.MULTILINE)
+
+    assert len(shown) >= 4
+    for name, labels in shown:
+        assert tuple(re.findall(r'(\w+)="', labels)) == tuple(sorted(CATALOGUE[name].labels)), name
+
+
 def test_the_table_of_operations_is_what_the_command_above_it_prints() -> None:
     (command, printed), *_ = re.findall(
         r"```console\n\.venv/bin/(fss-exporter iostat .*?)```\n\n```text\n(.*?)```", README, re.DOTALL
@@ -52,16 +61,24 @@ def test_the_table_of_operations_is_what_the_command_above_it_prints() -> None:
     assert printed == output(command.replace("\\\n", " "), "")
 
 
+def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
+    (pattern,) = re.findall(r"grep '(.*)'", README)
+    shown = re.findall(r"^fss_\w+\{.*$", README, re.MULTILINE)
+
+    assert [line for line in shown if not re.search(pattern, line)] == []
+
+
 @for_each("query", blocks("promql"))
 def test_every_query_parses(query: str) -> None:
     promql_parser.parse(query)
 
 
 def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
-    (configuration,) = blocks("yaml")
+    rules, configuration = blocks("yaml")
     path = tmp_path / "fss-exporter.yml"
     path.write_text(configuration)
 
+    assert [name for name in yaml.safe_load(rules)["rule_files"] if not (ROOT / name).is_file()] == []
     assert load(path).latency_objectives
     assert yaml.safe_load(configuration)["limits"]["mount_targets"]["mt-home"] == {"iops": 80000}
 

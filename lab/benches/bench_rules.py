@@ -164,6 +164,7 @@ def prometheus(directory: Path) -> Iterator[str]:
         "prometheus",
         f"--config.file={directory / 'prometheus.yml'}",
         f"--storage.tsdb.path={directory / 'data'}",
+        "--storage.tsdb.retention.time=10y",
         "--web.listen-address=127.0.0.1:0",
     ]
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as running:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.browser import measured
-from tests.fss_exporter.web.pages import mount, mount_target, page_of
+from tests.fss_exporter.web.pages import fresh, mount, mount_target, page_of
 from tests.processes import require
 
 from fss_exporter.web.status.html import render
@@ -41,7 +41,13 @@ def page() -> str:
     failing = [("fss_collector_success", {"collector": name}, value) for name, value in (("nfs", 0.0), ("oci", 1.0))]
     peak = ("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 45_000.0)
     region = ("fss_oci_poll_success", {"region": "eu-frankfurt-1"}, 1.0)
-    return render(page_of(*rows, *mount(5000), *failing, peak, region, earlier=mount(10)), host="client-1")
+    return render(page_of(*rows, *fresh(), *mount(5000), *failing, peak, region, earlier=mount(10)), host="client-1")
+
+
+def test_the_page_shows_each_level() -> None:
+    text = page()
+
+    assert [level for level in ("fine", "warning", "critical", "unknown") if f'class="{level}"' not in text] == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -31,7 +31,7 @@ def complaints(dashboards: Sequence[Json], version: str) -> list[str]:
     Raises:
         RuntimeError: node or the packages are missing.
     """
-    with tempfile.TemporaryDirectory(dir=PAGES) as folder:
+    with tempfile.TemporaryDirectory(dir=PAGES / "node_modules") as folder:  # where git and archives do not look
         source = Path(folder) / "dashboards.ts"
         lines = (line for dashboard in dashboards for line in _declarations(dashboard))
         source.write_text("\n".join((_HEAD.format(package=VERSIONS[version]), *lines)))

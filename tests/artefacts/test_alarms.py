@@ -147,6 +147,11 @@ class TestReadme:
         assert set(re.findall(r"([\w-]+\.mql)`", self.readme)) <= {file.name for file in QUERIES}
 
     @each_alarm
+    def test_names_the_twin_of_every_alarm(self, alarm: pack.Alarm) -> None:
+        cells = next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))
+        assert all(f"`{twin}`" in cells[1] for twin in twins(alarm).values())
+
+    @each_alarm
     def test_says_after_how_many_minutes_an_alarm_notifies(self, alarm: pack.Alarm) -> None:
         """The window until the query is true, the trigger delay and the evaluation slack."""
         query = next(mql.queries(mql.parse(alarm.body["query"])))
@@ -155,8 +160,8 @@ class TestReadme:
         window = {"mean": interval - 1, "absent": interval}.get(query.stages[0].statistic.name, 1)
         waits = (int(alarm.body[name][2:-1]) for name in ("pendingDuration", "evaluationSlackDuration"))
         cells = next(cells for name, cells in self.rows().items() if name.endswith(f"/{alarm.name}.json"))
-        assert cells[1] == str(window + sum(waits))
-        assert cells[2]
+        assert cells[2] == str(window + sum(waits))
+        assert cells[3]
 
     def test_explains_every_placeholder(self) -> None:
         assert {name[2:-1] for name in self.rows() if name.startswith("${")} == OCIDS

@@ -8,7 +8,7 @@ Ceilings are those that the configuration states of the service behind an addres
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from fss_exporter.model.client_load import ClientLoad, near_ceilings
 from fss_exporter.model.client_state import NO_TAILS, AddressWork, ClassWork, JudgedRequests, judge_client, verdict_of
@@ -18,6 +18,9 @@ from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock, shared_facts
 from fss_exporter.nfs.totals import AddressTotals, Peaks
+
+if TYPE_CHECKING:
+    from fss_exporter.model.service_table import SeriesKey
 
 SPAN_SECONDS: Final = 10.0
 
@@ -68,6 +71,7 @@ class AddressStates:
         self.now: dict[str, AddressState] = {}
         self._work: dict[str, AddressWork] = defaultdict(AddressWork)
         self._io_operations: dict[str, float] = {}  # by address, at the end of the last span
+        self._mounts: frozenset[SeriesKey] = frozenset()  # at the end of the last span
         self._judged_until: float | None = None
         self._at = 0.0  # time of the last tick
 
@@ -112,6 +116,7 @@ class AddressStates:
                 work.longest_wait_seconds = max(work.longest_wait_seconds, seconds)
         if self._judged_until is None:
             self._judged_until = at
+            self._mounts = frozenset(superblock.key for superblock in superblocks)
         seconds = at - self._judged_until
         if seconds < SPAN_SECONDS:
             for address in self._hanging(waits, mounted):
@@ -123,6 +128,7 @@ class AddressStates:
             totals[address].seconds[verdict_of(judgement)] += seconds
         self._work.clear()
         self._io_operations = {address: totals[address].io_operations or 0.0 for address in mounted}
+        self._mounts = frozenset(superblock.key for superblock in superblocks)
         self._judged_until = at
 
     def shown(self) -> dict[str, StateNow]:
@@ -148,12 +154,18 @@ class AddressStates:
         peaks: Peaks,
         seconds: float,
     ) -> Mapping[str, tuple[Evidence, ...]]:
-        """Return the ceilings that the load of a span brings near, by address. Only where the configuration states ceilings."""
+        """Return the ceilings that the load of a span brings near, by address. Only where the configuration states ceilings.
+
+        A mount that was found in the span counts from its birth, which can be earlier. So its address waits for the next span.
+        """
         if not any(superblock.storage.has_ceilings for superblock in superblocks):
             return {}
         stated = [superblock for superblock in superblocks if superblock.storage.stated]
+        found = {superblock.key.address for superblock in superblocks if superblock.key not in self._mounts}
         highest, near = peaks.highest(), {}
         for address, (ceilings, ratio) in shared_facts(stated, attrgetter("ceilings", "warning_ratio")).items():
+            if address in found:
+                continue
             classes = self._work[address].classes
             read, written = (classes.get(name, ClassWork()).payload_bytes for name in (READ_CLASS, WRITE_CLASS))
             cost = totals[address].io_operations

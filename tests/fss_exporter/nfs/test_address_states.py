@@ -1,6 +1,7 @@
 """Seconds of an address by verdict, from records of the kernel."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tests.for_each import for_each
 from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, mountstats
@@ -202,6 +203,32 @@ def test_a_host_whose_own_load_is_at_the_share_of_a_stated_ceiling_is_near_and_b
 def test_a_ceiling_that_nobody_states_is_near_nothing() -> None:
     for services in (Services(), Services([Claim("oci-fss")])):
         assert accounts_of(working(60_000), services).states.shown()[ADDRESS].state is State.FINE
+
+
+def test_the_work_before_an_unmount_brings_no_ceiling_near_after_the_next_mount() -> None:
+    accounts, services = accounts_of(working(20_000), Services([STANDARD])), Services([STANDARD])
+    for second in range(61, 80):
+        accounts.apply(join(parse_mountstats(""), parse_mountinfo("")), float(second))
+    for age in range(1, 6):
+        again = parse_mountstats(mountstats({"GETATTR": age}, age=age, sends=age, revalidations=age))
+        accounts.apply(join(again, parse_mountinfo(mountinfo()), services=services), 79.0 + age)
+
+    assert accounts.states.shown()[ADDRESS].state is State.FINE
+
+
+def test_a_mount_that_is_found_late_brings_no_ceiling_near_with_its_work_since_its_birth() -> None:
+    accounts, services = Accounts(), Services([STANDARD])
+    for second in range(11):
+        accounts.apply(join(parse_mountstats(""), parse_mountinfo("")), float(second))
+    for age in range(50, 62):
+        done = 10_000 * age
+        record = parse_mountstats(mountstats({"GETATTR": done}, age=age, sends=done, revalidations=done))
+        reading = join(record, parse_mountinfo(mountinfo()), services=services)
+        found = [replace(superblock, unread_s=60.0) for superblock in reading.superblocks]
+        accounts.apply(replace(reading, superblocks=found), age - 39.0)
+
+    assert accounts.addresses[ADDRESS].io_operations == 610_000
+    assert accounts.states.shown()[ADDRESS].state is State.FINE
 
 
 def test_a_host_is_near_in_the_minute_of_a_second_at_95_percent_of_the_iops_as_in_the_rules() -> None:

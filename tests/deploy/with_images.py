@@ -29,6 +29,12 @@ TARGETS = ("agent", "poller")
 MEGABYTE = 1_000_000
 UNPRIVILEGED = 65532
 
+OCI_TESTS = Path("tests/fss_exporter/oci")
+# Those that ask a region over HTTP with the SDK. Half of all took an emulator 25 minutes and 16 GB.
+EMULATED_OCI_TESTS = [
+    OCI_TESTS / f"test_{name}.py" for name in ("client", "service_metrics", "snapshot_collector", "publisher")
+]
+
 # As `docker run --read-only --cap-drop ALL --network none --volume CHECKOUT:/mnt:ro` would, where there is no docker.
 ENTER = """
 mount --bind "$TREE" "$TREE"
@@ -242,16 +248,17 @@ def test_the_pollers_tests_pass_with_what_was_kept_of_the_sdk(poller: Image) -> 
 
     Left out are those that compare our small client with the generated ones: those are what the image does without.
     """
+    tests = EMULATED_OCI_TESTS if "TEST_PACKAGES" in os.environ else [OCI_TESTS]
     done = poller.run(
-        """cd /mnt; HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis python - <<'PY'
+        f"""cd /mnt; HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis python - <<'PY'
 import sys
 import fss_exporter, oci
 assert fss_exporter.__file__.startswith('/opt/') and oci.__file__.startswith('/opt/')
 sys.path.append('/srv')
 import pytest
-sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', '-k', 'not generated_client', 'tests/fss_exporter/oci']))
+sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', '-k', 'not generated_client', *{[str(path) for path in tests]}]))
 PY""",
         scratch=True,
-        timeout_s=5400,  # an emulated processor took more than half an hour
+        timeout_s=1200,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

@@ -12,7 +12,7 @@ from tests.fss_toolbox.cli.alarms_operator import COMPARTMENTS, HOME, MQL, STORA
 from tests.fss_toolbox.demo.sdk import clients
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.prompt import ask, ask_process
-from tests.region import small
+from tests.region import Region, small
 
 from fss_toolbox.alarms import pack
 
@@ -218,30 +218,27 @@ class TestWhatIsThereDecides:
         for command in (("plan",), ("apply", "--yes"), ("render", "--from-inventory")):
             refused = operator.alarms(*command, "--published")
             assert refused.code == 2
-            assert f"nobody publishes in {STORAGE}" in refused.err
+            assert f"no poller publishes in {STORAGE}" in refused.err
             assert "--before-publishing" in refused.err
         assert "DeleteAlarm" not in operator.region.calls
         assert operator.region.calls["CreateAlarm"] == 2
 
     def test_a_configuration_that_publishes_is_no_proof_that_somebody_does(self, operator: Operator) -> None:
         operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', publish: true}}\n")
-        assert "nobody publishes in" in operator.alarms("apply").err
+        assert "no poller publishes in" in operator.alarms("apply").err
 
     def test_an_operator_who_publishes_later_makes_the_alarms_on_demand(self, operator: Operator) -> None:
         operator.alarms("apply")
         assert operator.alarms("apply", "--yes", "--published", "--before-publishing").code == 0
         assert operator.region.calls["DeleteAlarm"] == 1
 
-    def test_alarms_on_published_metrics_take_their_place_once_a_metric_is_there(self, operator: Operator) -> None:
-        datapoint = {"timestamp": datetime.now(UTC).isoformat(), "value": 0.5}
-        details = {
-            "namespace": "fss_exporter",
-            "compartmentId": STORAGE,
-            "name": "IopsUtilization",
-            "dimensions": {"mountTargetId": HOME},
-            "datapoints": [datapoint],
-        }
-        clients(operator.region).monitoring.post_metric_data({"metricData": [details]})
+    def test_alarms_on_published_metrics_take_their_place_once_a_poller_posts_and_not_for_posts_of_agents(
+        self, operator: Operator
+    ) -> None:
+        post(operator.region, "ClientWaiting", address="10.0.0.5", host="client-1")
+        post(operator.region, "AgentPosts", host="client-1")
+        assert operator.alarms("plan", "--published").code == 2
+        post(operator.region, "IopsUtilization", mountTargetId=HOME)
         assert operator.alarms("plan", "--published").code == 0
 
     def test_a_compartment_without_mount_targets_is_said_because_its_alarms_watch_nothing(
@@ -272,6 +269,18 @@ class TestWhatIsThereDecides:
         assert applied.code == 1
         assert f"  ! fss-kerberos-errors                          left alone: {foreign} has this name" in applied.out
         assert operator.alarms("plan", "--detailed-exitcode").code == 1
+
+
+def post(region: Region, name: str, **dimensions: str) -> None:
+    """Post a custom metric as an exporter does."""
+    details = {
+        "namespace": "fss_exporter",
+        "compartmentId": STORAGE,
+        "name": name,
+        "dimensions": dimensions,
+        "datapoints": [{"timestamp": datetime.now(UTC).isoformat(), "value": 0.5}],
+    }
+    clients(region).monitoring.post_metric_data({"metricData": [details]})
 
 
 class TestAPackOfAnotherCompartment:

@@ -51,7 +51,7 @@ class AlarmFlags(AccountFlags, FactsFlags):
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
     name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
     published: bool = switch("--published", "Include the alarms on the metrics of serve --oci.publish.")
-    before_publishing: bool = switch("--before-publishing", "With --published: also where nobody publishes yet.")
+    before_publishing: bool = switch("--before-publishing", "With --published: also where no poller publishes yet.")
     runbook_url: str = flag(
         "--runbook-url", "Base of the links to the runbook in the texts.", RUNBOOK_URL, type=link_base, metavar="BASE"
     )
@@ -98,15 +98,15 @@ class AlarmFlags(AccountFlags, FactsFlags):
         """Return the resources and settings of the tenancy, limited to services with alarms in the pack.
 
         Raises:
-            UsageError: alarms on published metrics are wanted, and nobody publishes.
+            UsageError: alarms on published metrics are wanted, and no poller publishes.
         """
         where, subtree = scope.metric_compartment, scope.in_subtree
         planned = self.planned_estate(settings)
         if planned.published and not self.before_publishing and not publishes(session, where, in_subtree=subtree):
             wanted_by = "--published" if self.published else "oci.publish of the configuration"
             raise UsageError(
-                f"{wanted_by}: nobody publishes in {where}{' or below' if subtree else ''}, because OCI lists no metric of the "
-                f"namespace {PUBLISHED_NAMESPACE}. The alarms on ceilings, latency and success would go, and those in their place "
+                f"{wanted_by}: no poller publishes in {where}{' or below' if subtree else ''}, because OCI lists none of its "
+                f"metrics in the namespace {PUBLISHED_NAMESPACE}. The alarms on ceilings, latency and success would go, and those in their place "
                 "would watch nothing. First run serve --oci.publish, or give --before-publishing"
             )
         tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)

@@ -45,7 +45,7 @@ variable "runbook_url" {
 }
 
 variable "published" {
-  description = "Whether the exporter runs with --oci.publish. Adds the alarms and the permission to post."
+  description = "Whether the exporter runs with --oci.publish. Adds the permission to post. The alarms on its metrics take the place of those on ceilings, latency and success, also where no poller posts yet."
   type        = bool
   default     = false
 }

@@ -189,6 +189,8 @@ def test_probes_only_open_the_port_of_a_part_whose_clients_have_to_show_a_certif
         ({"poller": {"dnsPolicy": "None"}}, "dnsPolicy"),
         ({"namespaceOverride": "Storage_1"}, "namespaceOverride"),
         ({"port": 80}, "port"),
+        ({"image": {"registry": " "}}, "registry"),
+        ({"image": {"registry": "https://registry.example.com/team"}}, "registry"),
         ({"agent": {"extraArgs": ["serve"]}}, "extraArgs"),
         ({"agent": {"exact": "sometimes"}}, "exact"),
         ({"poller": {"config": {"oci": {"call_per_second": 3}}}}, "call_per_second"),
@@ -446,6 +448,24 @@ def test_only_a_poller_with_workload_identity_gets_a_token(
     by_kind = objects(tmp_path, {"poller": {"config": {"oci": oci}}})
     pod = by_kind["Deployment", "fss-exporter-poller"]["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is has_token
+
+
+@pytest.mark.parametrize(("auth", "has_token"), [("config_file", False), ("workload_identity", True)])
+def test_a_flag_with_the_way_to_sign_in_decides_about_the_token_as_it_does_in_the_poller(
+    tmp_path: Path, auth: str, has_token: bool
+) -> None:
+    other = "workload_identity" if auth == "config_file" else "config_file"
+    poller = {"config": {"oci": {"auth": other}}, "extraArgs": [f"--oci.auth={auth}"]}
+    by_kind = objects(tmp_path, {"poller": poller})
+    pod = by_kind["Deployment", "fss-exporter-poller"]["spec"]["template"]["spec"]
+    assert pod["automountServiceAccountToken"] is has_token
+
+
+@pytest.mark.parametrize("config", [None, {"oci": None}])
+def test_a_poller_without_a_configuration_has_that_of_the_ledger(tmp_path: Path, config: object) -> None:
+    by_kind = objects(tmp_path, {"poller": {"config": config}})
+    written = yaml.safe_load(by_kind["ConfigMap", "fss-exporter-poller"]["data"]["fss-exporter.yml"])
+    assert written == {"oci": {"ledger_directory": "/var/lib/fss-exporter"}}
 
 
 def test_a_poller_without_a_volume_keeps_its_ledger_for_the_life_of_the_pod(tmp_path: Path) -> None:

@@ -157,13 +157,17 @@ dnsPolicy: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{- /* Whether OCI knows an account of the poller by the token of its pod. */ -}}
+{{- /* Whether OCI knows an account of the poller by the token of its pod. A flag decides for every account. */ -}}
 {{- define "fss-exporter.needsToken" -}}
-{{- $oci := .Values.poller.config.oci | default dict -}}
+{{- $oci := (.Values.poller.config | default dict).oci | default dict -}}
+{{- $ways := list -}}
 {{- range $account := $oci.accounts | default (list dict) -}}
-{{- if eq ($account.auth | default $oci.auth | default "") "workload_identity" }}yes{{ end -}}
+{{- $ways = append $ways ($account.auth | default $oci.auth) -}}
 {{- end -}}
-{{- if has "--oci.auth=workload_identity" .Values.poller.extraArgs }}yes{{ end -}}
+{{- range .Values.poller.extraArgs -}}
+{{- if hasPrefix "--oci.auth=" . }}{{ $ways = list (trimPrefix "--oci.auth=" .) }}{{ end -}}
+{{- end -}}
+{{- if has "workload_identity" $ways }}yes{{ end -}}
 {{- end -}}
 
 {{- /* Whether objects of the Prometheus operator are installed: "auto" asks the cluster for their definitions. */ -}}

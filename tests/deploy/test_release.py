@@ -161,3 +161,10 @@ def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
     ]
     assert used
     assert [line for line in used if not re.fullmatch(r"- uses: [\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []
+
+
+def test_updates_of_node_libraries_are_looked_for_in_each_folder_that_locks_some() -> None:
+    updates = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text())["updates"]
+    (folders,) = (update["directories"] for update in updates if update["package-ecosystem"] == "npm")
+    locked = (path.parent for room in ("lab", "tests", "tools") for path in (ROOT / room).rglob("package-lock.json"))
+    assert set(folders) == {f"/{path.relative_to(ROOT)}" for path in locked if "node_modules" not in path.parts}

@@ -1,6 +1,6 @@
 """Complete a bill of materials: bill_of_materials.py FROM.cdx.json TO.cdx.json [PACKAGES MACHINE].
 
-A bill with the OCI SDK gets the copies of other projects inside it. With PACKAGES it gets the packages of Debian. PACKAGES is the file that tools/own-python writes: name, version, source and version of the source, a line for each package.
+A bill with the OCI SDK gets the copies of other projects inside it, and each wheel the libraries of C inside it. With PACKAGES it gets the packages of Debian. PACKAGES is the file that tools/own-python writes: name, version, source and version of the source, a line for each package.
 MACHINE is x86_64 or aarch64.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tools.dependencies import OF_DEBIAN, OF_SDK, UNKNOWN, copies
+from tools.dependencies import OF_DEBIAN, OF_SDK, UNKNOWN, copies, linked
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -73,11 +73,30 @@ def with_copies(bill: dict[str, Any]) -> dict[str, Any]:
     return bill
 
 
+def with_linked(bill: dict[str, Any]) -> dict[str, Any]:
+    """The bill with the libraries of C inside the wheels, each as a part of its wheel."""
+    for wheel in bill["components"]:
+        added = [
+            {
+                "type": "library",
+                "bom-ref": f"{wheel['name']}/{part.name}",
+                "name": part.name,
+                "version": part.version,
+                "description": f"linked into the distribution {wheel['name']}",
+                "purl": part.url,
+            }
+            for part in linked(wheel["name"])
+        ]
+        if added:
+            bill = with_parts(bill, wheel["bom-ref"], added)
+    return bill
+
+
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 5):
         sys.exit(__doc__)
     source, target, *packages = sys.argv[1:]
-    complete = with_copies(json.loads(Path(source).read_text()))
+    complete = with_copies(with_linked(json.loads(Path(source).read_text())))
     if packages:
         complete = with_debian(complete, Path(packages[0]).read_text(), packages[1])
     Path(target).write_text(json.dumps(complete, indent=2) + "\n")

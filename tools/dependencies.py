@@ -4,10 +4,12 @@ Names and versions come from the lock files, licences from the metadata of the i
 bring stands here by hand, and `make test-packages` compares it with a package that was built.
 """
 
+import json
 import re
+from dataclasses import dataclass
 from email.message import Message
 from importlib import import_module
-from importlib.metadata import metadata
+from importlib.metadata import files, metadata
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
@@ -46,11 +48,20 @@ that looks for distributions does not find them, and an advisory for one of them
 |---|---|---|
 {copies}
 
+## Libraries inside wheels
+
+Every poller has these, whichever package or image it came with. The exporter signs its requests to OCI with them. A fix of such a library is a new release of
+fss-exporter. The metadata of the wheel and the bills of materials name it.
+
+| distribution | library | version |
+|---|---|---|
+{linked}
+
 ## Packages with a Python of their own
 
 A package or archive named `with-python` also holds files of these packages of Debian 13, without a change but for the path of the loader. The exporter uses
 them in place of those of the host. **An update of the host does not reach them: a fix of OpenSSL or glibc is a new release of fss-exporter.** Packages
-without `with-python` use the Python and OpenSSL of the host, so prefer them where the host has a Python.
+without `with-python` use the Python of the host, and its OpenSSL for TLS, so prefer them where the host has a Python.
 
 `/usr/lib/fss-exporter/python/PACKAGES` on a host and the bill of materials of the release
 (`fss-exporter-agent-with-python-x86_64.cdx.json`, for example) have the versions. `/usr/lib/fss-exporter/python/licences` has the full texts. Debian
@@ -129,6 +140,24 @@ def copies() -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Linked:
+    """A library of C that is linked into a wheel, as the bill of materials inside the wheel names it."""
+
+    name: str
+    version: str
+    url: str  # package URL
+
+
+def linked(distribution: str) -> list[Linked]:
+    """The libraries of C inside an installed wheel. Its libraries of Rust stand in its lock file, and are fixed with the wheel."""
+    bills = [path for path in files(distribution) or () if "sboms" in path.parts and path.suffix == ".json"]
+    parts = [part for path in bills for part in json.loads(path.read_text()).get("components", ())]
+    return [
+        Linked(part["name"], part["version"], part["purl"]) for part in parts if part["purl"].startswith("pkg:generic/")
+    ]
+
+
 def _version_of(copy: str) -> str:
     module = import_module(copy)
     if stated := getattr(module, "__version__", ""):
@@ -157,6 +186,9 @@ def render() -> str:
         copyleft=_COPYLEFT.format(rows="\n".join(copyleft)),
         tables="\n\n".join(tables),
         copies="\n".join(f"| {name} | {version} | {OF_SDK[name]} |" for name, version in copies().items()),
+        linked="\n".join(
+            f"| {name} | {part.name} | {part.version} |" for name in sorted(versions) for part in linked(name)
+        ),
         debian="\n".join(f"| {name} | {licence} |" for name, licence in OF_DEBIAN.items()),
     )
 

@@ -6,8 +6,8 @@ from typing import Any
 import oci._vendor.requests
 import oci._vendor.sseclient.version
 import pytest
-from tools.bill_of_materials import with_copies, with_debian
-from tools.dependencies import OF_SDK, PAGE, licence_of, locked, render
+from tools.bill_of_materials import with_copies, with_debian, with_linked
+from tools.dependencies import OF_SDK, PAGE, licence_of, linked, locked, render
 
 BILL: dict[str, Any] = {
     "metadata": {"component": {"bom-ref": "program"}},
@@ -77,5 +77,21 @@ def test_a_bill_with_the_oci_sdk_names_the_copies_inside_it_with_the_versions_of
     assert {"ref": "oci-L7", "dependsOn": sorted(part["bom-ref"] for part in copies.values())} in bill["dependencies"]
 
 
-def test_a_bill_without_the_oci_sdk_stays_as_it_is() -> None:
-    assert with_copies(BILL) == BILL
+def test_the_page_and_a_bill_name_the_openssl_inside_the_wheel_that_signs_requests() -> None:
+    (openssl,) = linked("cryptography")
+    assert openssl.name == "openssl"
+    assert f"| cryptography | openssl | {openssl.version} |" in PAGE.read_text()
+
+    with_wheel = {
+        **BILL,
+        "components": [*BILL["components"], {"bom-ref": "cryptography-L1", "name": "cryptography"}],
+        "dependencies": [*BILL["dependencies"], {"ref": "cryptography-L1"}],
+    }
+    bill = with_linked(with_wheel)
+    (part,) = (part for part in bill["components"] if part["name"] == "openssl")
+    assert part["purl"].startswith(f"pkg:generic/openssl@{openssl.version}")
+    assert {"ref": "cryptography-L1", "dependsOn": [part["bom-ref"]]} in bill["dependencies"]
+
+
+def test_a_bill_without_the_oci_sdk_and_without_a_wheel_that_links_a_library_stays_as_it_is() -> None:
+    assert with_copies(BILL) == with_linked(BILL) == BILL

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import re
 import runpy
 import shutil
@@ -161,6 +162,59 @@ def test_every_action_of_a_workflow_is_named_by_its_commit() -> None:
     ]
     assert used
     assert [line for line in used if not re.fullmatch(r"- uses: [\w./-]+@[0-9a-f]{40}  # v[\d.]+", line)] == []
+
+
+def step(job: str, start: str) -> str:
+    """The script of the one step of a job of release.yml that begins with these words, or with this name."""
+    steps = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"][job]["steps"]
+    (script,) = (step["run"] for step in steps if f"{step.get('name', '')}\n{step.get('run', '')}".startswith(start))
+    return str(script)
+
+
+def run_step(script: str, folder: Path, gh: str) -> tuple[int, str, str]:
+    """Run a step as a runner does, with a stub of `gh`. Return the exit code, what it hands on, and what it prints."""
+    (folder / "gh").write_text(f"#!/bin/bash\n{gh}\n")
+    (folder / "gh").chmod(0o755)
+    for name in ("tools", ".ci"):
+        (folder / name).symlink_to(ROOT / name)
+    handed_on = folder / "output"
+    handed_on.touch()
+    environment = os.environ | {
+        "PATH": f"{folder}:{os.environ['PATH']}",
+        "GITHUB_OUTPUT": str(handed_on),
+        "GITHUB_REF_NAME": f"v{VERSION}",
+        "GITHUB_REPOSITORY": "example/fss",
+        "GITHUB_SHA": "a" * 40,
+        "WITHOUT": "",
+    }
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, handed_on.read_text(), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("gh", "code", "handed_on"),
+    [
+        (f"echo v{VERSION}", 0, "published=yes\n"),
+        ("echo v9.9.9", 0, ""),
+        ("true", 0, ""),
+        ("echo 'HTTP 502' >&2; exit 1", 1, ""),
+    ],
+    ids=["published", "another version", "nothing", "no answer"],
+)
+def test_a_published_tag_is_left_alone_and_without_an_answer_nothing_is_built_over_it(
+    tmp_path: Path, gh: str, code: int, handed_on: str
+) -> None:
+    done = run_step(step("state", "\n"), tmp_path, gh)
+    assert done[:2] == (code, handed_on), done[2]
+
+
+def test_a_run_of_the_long_parts_that_left_no_table_ran_no_part(tmp_path: Path) -> None:
+    gh = "[ $2 != list ] || echo 17; [ $2 != download ] || { echo 'no artifact' >&2; exit 1; }"
+    code, _, said = run_step(step("release", "refuse a commit"), tmp_path, gh)
+    assert code == 1
+    assert "no artifact" in said
+    assert "soak: not run" in said
 
 
 def test_updates_of_node_libraries_are_looked_for_in_each_folder_that_locks_some() -> None:

@@ -175,8 +175,8 @@ unit-check: .venv/dev ## start both units under a real systemd in its own namesp
 release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb, rpm, chart, bills of materials and checksums into dist/
 	@tools/release
 
-rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it (root; minutes)
-	@tools/ensure-tools debootstrap debian-archive-keyring promtool && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py $(ARGS)
+rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it, and publish to a registry on loopback (root; minutes)
+	@tools/ensure-tools debootstrap debian-archive-keyring promtool skopeo docker-registry && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py tests/deploy/with_publish.py $(ARGS)
 
 clean: ## remove what the other targets made
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info

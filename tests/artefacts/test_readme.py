@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import promql_parser
+import pytest
 import yaml
 from tests.for_each import for_each
 from tests.recordings import is_frozen, load_unseen
@@ -100,3 +101,16 @@ def test_the_figures_of_accuracy_are_those_of_the_drawn_workloads_and_the_rule_i
     assert is_frozen(), "the rule has seen these recordings now: README and fixtures/unseen-6.12.md must say so"
     assert f"{len(rows)} workloads were drawn by chance and recorded after the rule had been frozen" in text
     assert f"the estimate is {100 * mean_error(rows):.1f} % off in the mean and {100 * worst:.1f} % at worst" in text
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/install.md", "docs/start/node-exporter.md"])
+def test_the_rule_files_that_a_page_lists_record_what_the_dashboards_read(page: str) -> None:
+    read = set(re.findall(r"\w+:\w+:\w+", "".join(path.read_text() for path in (ROOT / "dashboards").glob("*.json"))))
+    needed = set()
+    for path in (ROOT / "rules").glob("*.yml"):
+        recorded = set(re.findall(r"- record: (\S+)", path.read_text()))
+        if path.name not in {"node_exporter.yml", "kubernetes.yml"} and recorded & read:
+            needed.add(path.name)
+    assert "panels.yml" in needed
+    listed = set(re.findall(r"\brules/(\w+\.yml)", (ROOT / page).read_text()))
+    assert needed - listed == set()

@@ -23,8 +23,15 @@ def config() -> None:
 @click.option(
     "--on-this-host", is_flag=True, help="Check also what depends on the host, as a poller does at its start."
 )
-def check(file: Path, on_this_host: bool) -> None:
+@click.option("--web", is_flag=True, help="FILE is that of --web.config.file. Check its certificates and keys too.")
+def check(file: Path, on_this_host: bool, web: bool) -> None:
     """Check FILE. Print every mistake, or a summary of the settings. Use no network."""
+    if web:
+        from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # a poller's check needs no bcrypt
+
+        WebConfigReload(file)
+        echo(f"{file}: correct")
+        return
     settings = settings_checks.check(load(file), on_this_host=on_this_host)
     echo(f"{file}: correct")
     for line in _summary(settings):

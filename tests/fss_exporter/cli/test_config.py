@@ -83,3 +83,18 @@ def test_a_ledger_directory_that_serve_refuses_is_a_mistake_on_this_host(is_ther
     directory.unlink(missing_ok=True)
     directory.mkdir()
     assert check(path, "--on-this-host").returncode == 0
+
+
+def test_a_web_configuration_is_checked_as_serve_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text("tls_server_config: {cert_file: web.crt, key_file: web.key}\n")
+    answer = check(path, "--web")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert f"{tmp_path}/web.crt" in answer.stderr
+
+    path.write_text("rubbish: 1\n")
+    assert "rubbish: unknown key. Known keys: basic_auth_users" in check(path, "--web").stderr
+
+    path.write_text("{}\n")
+    answer = check(path, "--web")
+    assert (answer.returncode, answer.stdout) == (0, f"{path}: correct\n")

@@ -179,7 +179,7 @@ rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh sys
 	@tools/ensure-tools debootstrap debian-archive-keyring promtool skopeo docker-registry && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py tests/deploy/with_publish.py $(ARGS)
 
 clean: ## remove what the other targets made
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info
+	rm -rf .venv* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info exporter/*.egg-info
 
 LAB := $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' lab/Makefile)
 .PHONY: $(LAB)

@@ -103,6 +103,19 @@ def test_a_part_that_runs_again_replaces_its_row_and_rows_of_another_commit_go(c
     assert rows[0]["commit"].endswith("+changes")
 
 
+def test_a_part_that_changes_files_of_the_checkout_fails_because_later_parts_would_run_on_them(checkout: Path) -> None:
+    (checkout / "Makefile").write_text(
+        (checkout / "Makefile").read_text().replace("@echo 'the reason' && exit 3", "@echo >>.gitignore")
+    )
+    for command in (("add", "-A"), ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "b")):
+        subprocess.run(["git", *command], cwd=checkout, check=True)
+    done = parts(checkout, "verify", "engines")
+    assert done.returncode == 1
+    assert "changed files of the checkout:\n M .gitignore\n" in done.stdout
+    (row,) = json.loads((checkout / "build/verified.json").read_text())
+    assert (row["result"], re.fullmatch("[0-9a-f]{40}", row["commit"]) is None) == ("failed", False)
+
+
 def test_a_part_that_is_none_is_refused_with_the_names_of_those_there_are(checkout: Path) -> None:
     done = parts(checkout, "verify", "engine")
     assert done.returncode == 2

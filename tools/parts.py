@@ -18,7 +18,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 LIST = ROOT / ".ci/parts.toml"
 LOGS = ROOT / "build/parts"
 TABLE = ROOT / "build/verified.json"
+IS_CLONE = (ROOT / ".git").exists()
 AT_A_TIME = 2
 LIMIT_S = 3 * 3600
 LAST_LINES = 40
@@ -96,14 +97,17 @@ def parts(sections: Sequence[str]) -> dict[str, str]:
     return {name: arguments for section in sections for name, arguments in listed[section].items()}
 
 
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.rstrip()
+
+
 def commit() -> str:
-    if not (ROOT / ".git").exists():
-        return "unknown"
+    return git("rev-parse", "HEAD") + ("+changes" if changes() else "") if IS_CLONE else "unknown"
 
-    def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
-    return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+def changes() -> str:
+    """The files that differ from the commit, a line each. Empty outside a clone."""
+    return git("status", "--porcelain", "--untracked-files=no") if IS_CLONE else ""
 
 
 def run_part(name: str, arguments: str, at: str) -> Result:
@@ -158,8 +162,13 @@ def verify(names: Sequence[str]) -> bool:
     refuse_unknown(names, every)
     at = commit()
     went_well = True
+    before = changes()
     for name in names or every:
         result = run_part(name, every[name], at)
+        if changes() != before:  # the table would name a commit that later parts did not run on
+            print(f"{name} changed files of the checkout:\n{changes()}", flush=True)
+            result = replace(result, result="failed")
+            before = changes()
         went_well &= result.result == "ok"
         write(result)
     for name, why in parts(["not-run"]).items():

@@ -1,12 +1,14 @@
 """Pictures of the dashboards in situations of the demo: `make dashboard-pictures` plays each, records the answers, then draws them.
 
-ARGS="--only NAME" plays one situation. ARGS="--drawn-only" draws the recorded answers again.
+ARGS="--only NAME" plays one situation. ARGS="--drawn-only" draws the recorded answers again. ARGS=--apart leaves the recordings and pictures of
+the project as they are, and writes its own into build/.
 """
 
 import argparse
 import json
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -24,6 +26,19 @@ ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "tests" / "fixtures" / "dashboards"
 PICTURES = ROOT / "docs" / "images" / "dashboards"
 BUILT = ROOT / "build" / "dashboard-pictures"
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where recordings go and come from, and where the small pictures of the pages go."""
+
+    recordings: Path
+    pictures: Path
+
+
+OF_THE_PROJECT = Folders(FIXTURES, PICTURES)
+APART = Folders(ROOT / "build" / "dashboard-recordings", BUILT / "pages")
+
 SHOWN_MINUTES = 35
 DATA_SOURCE_S = 15  # what the data source of Grafana says of every scrape, true or not
 
@@ -44,9 +59,9 @@ def dashboards() -> list[Json]:
     return [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "dashboards").glob("*.json"))]
 
 
-def recorded(name: str) -> list[Json]:
+def recorded(name: str, folder: Path = FIXTURES) -> list[Json]:
     """The shipped dashboards with the recorded answers of one Prometheus."""
-    recording = Recording.read(FIXTURES / f"{name}.json.xz")
+    recording = Recording.read(folder / f"{name}.json.xz")
     return scenes(recording, _of(name), start=recording.start, end=recording.end)
 
 
@@ -71,7 +86,7 @@ def groups() -> list[Json]:
     return [group for path in files for group in yaml.safe_load(path.read_text("utf-8"))["groups"]]
 
 
-def record(situation: Situation) -> None:
+def record(situation: Situation, into: Path) -> None:
     """Play a situation, put every query of its dashboards to its Prometheus, and keep the answers."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -83,10 +98,10 @@ def record(situation: Situation) -> None:
         scenes(recorder, _of(situation.name), start=start, end=end)
         if situation.name in WHOLE:
             true_reasons(recorder, end)
-    write(situation.name, Recording(start, end, DATA_SOURCE_S, recorder.kept))
+    write(into / f"{situation.name}.json.xz", Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 
-def record_exact_mode() -> None:
+def record_exact_mode(into: Path) -> None:
     """Write a recording of the client dashboard with three agents in exact mode."""
     end = NOON
     start = end - 60 * SHOWN_MINUTES
@@ -95,36 +110,41 @@ def record_exact_mode() -> None:
         exact_mode.play(replay.Server(server.url), start, end, of_clients)
         recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
         scenes(recorder, _of(EXACT_MODE), start=start, end=end)
-    write(EXACT_MODE, Recording(start, end, DATA_SOURCE_S, recorder.kept))
+    write(into / f"{EXACT_MODE}.json.xz", Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 
-def write(name: str, recording: Recording) -> None:
-    """Keep a recording as a fixture."""
-    FIXTURES.mkdir(parents=True, exist_ok=True)
-    recording.write(FIXTURES / f"{name}.json.xz")
+def write(path: Path, recording: Recording) -> None:
+    """Keep a recording."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    recording.write(path)
 
 
-def draw_all() -> None:
-    """Every picture into build/, and the small ones that the pages show into docs/."""
+def draw_all(folders: Folders) -> None:
+    """Every picture into build/, and the small ones that the pages show."""
     shutil.rmtree(BUILT, ignore_errors=True)
     every = Drawing(widths=(1600, 1280, 1024, 700), themes=("dark", "light"), open=(False, True), pictures=True)
     for name in (*WHOLE, EXACT_MODE):
-        draw(recorded(name), BUILT / name, every, timeout_s=3600)
+        draw(recorded(name, folders.recordings), BUILT / name, every, timeout_s=3600)
     for name in OTHERS:
-        draw(recorded(name), BUILT / name, Drawing(themes=("dark", "light"), open=(False,), pictures=True))
-    draw_for_pages()
-    print(BUILT, PICTURES, sep="\n")
-
-
-def draw_for_pages() -> None:
-    """The small pictures of the pages: every dashboard, and the fleet in every situation."""
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    _draw_for_pages(recorded("normal"))
-    _draw_for_pages([_row_of_exact_mode(answer) for answer in recorded(EXACT_MODE)])
-    for name in OTHERS:
-        _draw_for_pages(
-            [_named(answer, name) for answer in recorded(name) if answer["dashboard"]["uid"] == "fss-fleet"], ("dark",)
+        draw(
+            recorded(name, folders.recordings),
+            BUILT / name,
+            Drawing(themes=("dark", "light"), open=(False,), pictures=True),
         )
+    draw_for_pages(folders)
+    print(BUILT, folders.pictures, sep="\n")
+
+
+def draw_for_pages(folders: Folders) -> None:
+    """The small pictures of the pages: every dashboard, and the fleet in every situation."""
+    shutil.rmtree(folders.pictures, ignore_errors=True)
+    _draw_for_pages(recorded("normal", folders.recordings), folders.pictures)
+    of_exact_mode = [_row_of_exact_mode(answer) for answer in recorded(EXACT_MODE, folders.recordings)]
+    _draw_for_pages(of_exact_mode, folders.pictures)
+    for name in OTHERS:
+        answers = recorded(name, folders.recordings)
+        of_fleet = [_named(answer, name) for answer in answers if answer["dashboard"]["uid"] == "fss-fleet"]
+        _draw_for_pages(of_fleet, folders.pictures, ("dark",))
 
 
 def _named(scene: Json, name: str) -> Json:
@@ -132,13 +152,13 @@ def _named(scene: Json, name: str) -> Json:
     return scene | {"dashboard": scene["dashboard"] | {"uid": f"fss-fleet-{name}"}}
 
 
-def _draw_for_pages(asked: list[Json], themes: tuple[str, ...] = ("dark", "light")) -> None:
+def _draw_for_pages(asked: list[Json], target: Path, themes: tuple[str, ...] = ("dark", "light")) -> None:
     shown = Drawing(widths=(1280,), themes=themes, open=(False,), pictures=True, kind="webp", scale=0.75)
     with tempfile.TemporaryDirectory() as folder:
         draw(asked, Path(folder), shown)
-        PICTURES.mkdir(parents=True, exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)
         for picture in Path(folder).glob("*.webp"):
-            shutil.copy(picture, PICTURES / picture.name.replace("-1280", ""))
+            shutil.copy(picture, target / picture.name.replace("-1280", ""))
 
 
 def _row_of_exact_mode(scene: Json) -> Json:
@@ -155,16 +175,18 @@ def main() -> None:
     parser.add_argument("--only", choices=[situation.name for situation in SITUATIONS] + [EXACT_MODE])
     parser.add_argument("--drawn-only", action="store_true")
     parser.add_argument("--recorded-only", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     arguments = parser.parse_args()
+    folders = APART if arguments.apart else OF_THE_PROJECT
     if not arguments.drawn_only:
         for situation in SITUATIONS:
             if arguments.only in {None, situation.name}:
                 print(f"{situation.name}: {situation.title}", flush=True)
-                record(situation)
+                record(situation, folders.recordings)
         if arguments.only in {None, EXACT_MODE}:
-            record_exact_mode()
+            record_exact_mode(folders.recordings)
     if not (arguments.recorded_only or arguments.only):
-        draw_all()
+        draw_all(folders)
 
 
 if __name__ == "__main__":

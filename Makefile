@@ -64,7 +64,7 @@ test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered a
 	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
 
 test-systemd: .venv/dev .venv-ansible/bin/ansible .venv-ansible-el8/bin/ansible ## packages and the Ansible role over SSH, on a Debian with a running systemd (root; half an hour)
-	@tools/ensure-tools debootstrap rpmbuild ssh curl openssl && ANSIBLE_PLAYBOOKS="$(addsuffix /bin/ansible-playbook,$(CURDIR)/.venv-ansible $(CURDIR)/.venv-ansible-el8)" \
+	@tools/ensure-tools debootstrap debian-archive-keyring rpmbuild ssh curl openssl && ANSIBLE_PLAYBOOKS="$(addsuffix /bin/ansible-playbook,$(CURDIR)/.venv-ansible $(CURDIR)/.venv-ansible-el8)" \
 	  $(BIN)/python -m pytest tests/deploy/with_systemd.py $(ARGS)
 
 test-terraform: .venv/dev ## the real terraform, which Go builds where it is not installed, formats what is rendered and plans the module's alarms

@@ -190,6 +190,30 @@ def test_every_file_of_long_tests_is_run_by_a_part() -> None:
     assert {file for file in files if file not in run} == set()
 
 
+def calls_of_ensure_tools() -> list[set[str]]:
+    """The commands of each call, in both Makefiles and in the scripts."""
+    scripts = (path.read_text() for path in (ROOT / "tools").iterdir() if path.is_file() and not path.suffix)
+    text = "\n".join([MAKEFILES, *scripts])
+    return [set(words.split()) for words in re.findall(r"tools/ensure-tools ((?:[a-z0-9_-]+ ?)+)", text)]
+
+
+def test_every_command_that_is_asked_for_has_a_package_to_install() -> None:
+    asked = sorted(set().union(*calls_of_ensure_tools()))
+    script = (ROOT / "tools/ensure-tools").read_text()
+    packages = script.partition("\npackage_of")[2].partition("\n}\n")[0]
+    text = f'package_of{packages}\n}}\nfor name in "$@"; do package_of "$name" | grep -q . || echo "$name"; done'
+    done = subprocess.run(["bash", "-c", text, "bash", *asked], capture_output=True, text=True, check=True)
+    assert "buildah" in asked
+    assert done.stdout == ""
+
+
+def test_debootstrap_has_the_keys_of_debian_on_other_distributions_too() -> None:
+    """Without them it warns, and installs what no signature stands for."""
+    assert [
+        call for call in calls_of_ensure_tools() if "debootstrap" in call and "debian-archive-keyring" not in call
+    ] == []
+
+
 def test_no_part_stands_twice_in_the_list() -> None:
     names = [name for section in RUN_IN for name in LISTED[section]]
     assert len(names) == len(set(names))

@@ -141,12 +141,24 @@ def test_a_section_that_is_none_is_refused_with_the_names_of_those_there_are(che
 def test_a_commit_is_refused_for_parts_that_are_red_or_not_run_unless_they_are_named(
     checkout: Path, results: dict[str, str], without: tuple[str, ...], said: list[str]
 ) -> None:
+    row: dict[str, object] = {"commit": HEAD, "seconds": 1, "date": "2026-11-28T12:00:00Z"}
     table = checkout / "verified.json"
-    table.write_text(json.dumps([{"part": part, "result": result, "commit": HEAD} for part, result in results.items()]))
+    table.write_text(json.dumps([{**row, "part": part, "result": result} for part, result in results.items()]))
     done = parts(checkout, "judge", str(table), HEAD, *without)
     assert done.returncode == bool(said)
     assert done.stdout.splitlines() == (said or [f"every {'other part' if without else 'part'} is ok at {HEAD}"])
     assert parts(checkout, "judge", str(table), "b" * 40, *without).returncode == 1
+
+
+@pytest.mark.parametrize("text", ["", "{bad", '{"part": "soak"}', '[{"part": "soak"}]', "[1]"])
+def test_a_table_that_is_none_is_refused_by_its_name(checkout: Path, text: str) -> None:
+    (checkout / "build").mkdir()
+    table = checkout / "build/verified.json"
+    table.write_text(text)
+    for command in (("judge", str(table), HEAD), ("verify", "soak")):
+        done = parts(checkout, *command)
+        assert done.returncode == 2
+        assert done.stderr == f"{table} is no table of parts. Remove it, and run the parts again\n"
 
 
 def test_a_commit_without_a_table_has_run_no_part(checkout: Path) -> None:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -160,6 +160,7 @@ def verify(names: Sequence[str]) -> bool:
     """Run parts one by one, because some measure times. The table keeps the other parts of the same commit."""
     every = parts(["verify"])
     refuse_unknown(names, every)
+    rows_of(TABLE)  # now, and not after the first hour
     at = commit()
     went_well = True
     before = changes()
@@ -177,22 +178,25 @@ def verify(names: Sequence[str]) -> bool:
 
 
 def write(result: Result) -> None:
-    kept = [row for row in rows_of(TABLE) if row["commit"] == result.commit and row["part"] != result.part]
+    kept = [row for row in rows_of(TABLE) if row.commit == result.commit and row.part != result.part]
     new = TABLE.with_suffix(".new")
-    new.write_text(json.dumps([*kept, asdict(result)], indent=1) + "\n")
+    new.write_text(json.dumps([asdict(row) for row in (*kept, result)], indent=1) + "\n")
     new.replace(TABLE)
 
 
-def rows_of(table: Path) -> list[dict[str, str]]:
+def rows_of(table: Path) -> list[Result]:
     """The rows of a table. None where no part was run yet."""
-    return json.loads(table.read_text()) if table.exists() else []
+    try:
+        return [Result(**row) for row in json.loads(table.read_text())] if table.exists() else []
+    except (ValueError, TypeError):
+        refuse(f"{table} is no table of parts. Remove it, and run the parts again")
 
 
-def judge(rows: Iterable[Mapping[str, str]], at: str, without: Sequence[str]) -> list[str]:
+def judge(rows: Iterable[Result], at: str, without: Sequence[str]) -> list[str]:
     """Say which parts of `verify` are red or not run at a commit."""
     every = parts(["verify"])
     refuse_unknown(without, every)
-    results = {row["part"]: row["result"] for row in rows if row["commit"] == at}
+    results = {row.part: row.result for row in rows if row.commit == at}
     return [
         f"{name}: {results.get(name, 'not run')}" for name in every if name not in without and results.get(name) != "ok"
     ]

@@ -295,7 +295,7 @@ def _any_series(names: Mapping[str, Selected]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clients", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=1500)
     parser.add_argument("--rounds", type=int, default=3, help="evaluations of each group after loading")
     parser.add_argument("--group", default="", help="only groups whose name holds this")
     parser.add_argument("--mount-targets", type=int, help="measure all groups on what a poller of so many exports")

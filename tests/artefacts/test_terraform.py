@@ -114,3 +114,21 @@ def test_the_readme_lists_every_file() -> None:
         for name in re.findall(r"`([\w.]+(?:\.tf|/))`", line)
     }
     assert listed == {path.name for path in MODULE.glob("*.tf")} | {"pack/"}
+
+
+def test_the_example_gives_the_module_what_it_needs_and_reads_what_it_has() -> None:
+    example = (MODULE / "examples/one-compartment/main.tf").read_text()
+    given = set(
+        re.findall(
+            r"^  (\w+) +=", example.partition('module "mount_target_alarms" {')[2].partition("\n}\n")[0], re.MULTILINE
+        )
+    )
+    variables = dict(
+        re.findall(r'^variable "(\w+)" \{\n(.*?)\n\}', (MODULE / "variables.tf").read_text(), re.DOTALL | re.MULTILINE)
+    )
+    outputs = set(re.findall(r'^output "(\w+)"', (MODULE / "outputs.tf").read_text(), re.MULTILINE))
+
+    assert given - {"source"} <= variables.keys()
+    assert {name for name, body in variables.items() if "default" not in body} <= given
+    assert set(re.findall(r"module\.mount_target_alarms\.(\w+)", example)) <= outputs
+    assert set(re.findall(r"\bvar\.(\w+)", example)) == set(re.findall(r'^variable "(\w+)"', example, re.MULTILINE))

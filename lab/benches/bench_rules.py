@@ -36,7 +36,7 @@ from fss_toolbox.demo.region import Region, large
 
 ROOT = Path(__file__).parents[2]
 PARTS = 20
-BUDGET_S = 5.0
+BUDGET_MS = 5.0  # of CPU for a client and group: twice what the dearest one took on a quiet machine (26 November 2026)
 STEP_S, SAMPLES = 30, 11
 ANSWER_LIMIT_S = 300  # a prometheus that evaluates 10,000 clients is slow to answer on a machine with other work
 ROUND_S = 3  # between two evaluations of all groups together
@@ -325,17 +325,17 @@ def main() -> None:
     )
     say(f"{'group':24} {'series':>9} {'wall s':>8} {'worst s':>8} {'cpu s':>8}")
     total: dict[str, float] = {}
-    worst = 0.0
+    dearest = 0.0
     for name, group in groups:
         measured = measure(group, options.clients, options.rounds)
         wall = statistics.median(measured.wall_s)
         total[name] = total.get(name, 0.0) + measured.cpu_s
-        worst = max(worst, wall)
+        dearest = max(dearest, measured.cpu_s)
         say(f"{group['name']:24} {measured.series:9,} {wall:8.2f} {max(measured.wall_s):8.2f} {measured.cpu_s:8.2f}")
     for name, cpu_s in {**total, "all files": sum(total.values())}.items():
         say(f"{name:52} {cpu_s:8.2f}")
-    if worst >= BUDGET_S:
-        sys.exit(f"a group takes longer than {BUDGET_S:.0f} s")
+    if 1000 * dearest / options.clients >= BUDGET_MS:
+        sys.exit(f"a group takes more than {BUDGET_MS:.0f} ms of CPU a client")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from fss_exporter.samples import Samples
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
 
+_LONGEST_REASON = 200  # characters. The parser repeats the whole line
+
 
 def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     """Return the samples in the text of a scrape, and what they say of an agent. Messages name the source.
@@ -30,7 +32,7 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
         if not is_whole:
             raise _cut_off(source) from error
         raise SourceError(
-            f"{source}: not the metrics of an exporter of this version ({error}). Give a scrape, or the URL of /metrics"
+            f"{source}: not the metrics of an exporter of this version ({str(error)[:_LONGEST_REASON]}). Give a scrape, or the URL of /metrics"
         ) from error
     if not is_whole:
         raise _cut_off(source)

@@ -271,6 +271,15 @@ class TestFile:
         assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
         assert "the counters of eu begin at 0" in caplog.text
 
+    def test_a_file_too_large_for_a_ledger_is_reported_and_costs_no_memory(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        (tmp_path / "eu.json").touch()
+        os.truncate(tmp_path / "eu.json", 100 << 30)  # more than the host has memory
+        new = Ledger(NOON)
+        assert LedgerFile(tmp_path / "eu.json", "eu").read(lambda: new) is new
+        assert "the counters of eu begin at 0: larger than 256 MiB" in caplog.text
+
     def test_without_a_file_counting_begins_at_zero_in_silence(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:

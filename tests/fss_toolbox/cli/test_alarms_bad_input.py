@@ -113,6 +113,13 @@ class TestBadInput:
         assert answer.code == 2
         assert "not a plan of this version" in answer.err
 
+    def test_a_file_without_an_end_is_refused_wherever_a_file_is_named(self, operator: Operator) -> None:
+        (operator.pack / "odd.json").symlink_to("/dev/zero")
+        for question in (["render"], ["render", "--facts", "/dev/zero"], ["apply", "/dev/zero"]):
+            answer = operator.alarms(*question)
+            assert (answer.code, answer.out) == (2, "")
+            assert answer.err.endswith("larger than 256 MiB. Is this the right file?\n")
+
     def test_an_unknown_placeholder_is_reported_before_the_first_call(self, operator: Operator) -> None:
         file = operator.pack / "fss-kerberos-errors.json"
         file.write_text(file.read_text().replace("*eytab|", "${MY_OCID}|"))

@@ -33,6 +33,21 @@ def test_standard_input_of_bytes_that_are_no_text_is_refused() -> None:
     assert done.stderr.count(b"\n") == 1
 
 
+def test_standard_input_without_an_end_is_refused() -> None:
+    with Path("/dev/zero").open("rb") as endless:
+        done = subprocess.run([*COMMAND, "fio", "-"], stdin=endless, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines() == [
+        "fss-exporter: standard input: cannot be read: larger than 256 MiB. Is this the right file?"
+    ]
+
+
+def test_a_line_of_many_blanks_is_no_report_and_takes_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text(" " * 5_000_000)
+    assert ask("fio", path).code == 2
+
+
 def test_a_missing_report_is_refused(tmp_path: Path) -> None:
     answer = ask("fio", tmp_path / "gone.json")
     assert answer.code == 2

@@ -167,3 +167,12 @@ def test_transfers_no_kernel_makes_are_refused(saved: tuple[Path, Path]) -> None
 
     assert answer.code == 2
     assert "more than 524288 bytes, which no kernel makes" in " ".join(answer.err.split())
+
+
+def test_the_reason_does_not_repeat_a_long_line(saved: tuple[Path, Path]) -> None:
+    saved[1].write_text("x" * 100_000 + "\n")
+    answer = ask("plan", "--scrapes", *saved)
+
+    assert answer.code == 2
+    assert "not the metrics of an exporter of this version" in answer.err
+    assert len(answer.err) < 1000

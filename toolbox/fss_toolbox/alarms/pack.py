@@ -24,6 +24,7 @@ from fss_exporter.errors import MqlError, UsageError
 from fss_exporter.oci.iam import NAMESPACE, PUBLISHED_NAMESPACE as PUBLISHED
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE, METRICS, SERVICE_METRICS
 from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS
+from fss_exporter.regular_files import read_bounded
 from fss_toolbox import mql
 
 PACK_TAG: Final = "fss-exporter-pack"
@@ -102,7 +103,8 @@ def load(folder: Traversable, order: mql.JoinOrder | None = None) -> tuple[Alarm
     files = sorted((item for item in folder.iterdir() if item.name.endswith(".json")), key=lambda item: item.name)
     for file in files:
         try:
-            alarms.append(read(file.name, file.read_bytes(), order))
+            with file.open("rb") as opened:
+                alarms.append(read(file.name, read_bounded(opened), order))
         except OSError as error:
             mistakes.append(f"{file.name}: cannot be read: {error.strerror}")
         except UsageError as error:

@@ -15,6 +15,7 @@ from fss_exporter.cli.terminal import CommandGroup, echo, end_by_signals, writin
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.regular_files import read_bounded
 from fss_exporter.terminal_text import printable
 from fss_toolbox import tables
 from fss_toolbox.alarms import alarm_plan, render as rendering, show
@@ -195,9 +196,11 @@ def _planned(options: CopiesFlags) -> tuple[SavedPlan, Alarms]:
 
 def _kept(file: Path, options: AlarmFlags) -> tuple[SavedPlan, Alarms]:
     try:
-        saved = alarm_plan.read_saved(str(file), file.read_bytes())
+        with file.open("rb") as opened:
+            content = read_bounded(opened)
     except OSError as error:
         raise UsageError(f"PLAN: cannot read {file}: {error.strerror}") from error
+    saved = alarm_plan.read_saved(str(file), content)
     settings = options.settings_of_account()
     session = session_of(settings)
     if saved.region != session.region:

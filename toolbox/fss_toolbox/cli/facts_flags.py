@@ -7,6 +7,7 @@ from pathlib import Path
 from fss_exporter.cli.flags import EXISTING_FILE
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import flag
+from fss_exporter.regular_files import read_bounded
 from fss_exporter.settings import Settings
 from fss_toolbox.doctor.account_facts import RegionFacts
 from fss_toolbox.doctor.account_record import AccountRecord, read_record
@@ -23,9 +24,11 @@ class FactsFlags:
         if self.facts is None:
             return None
         try:
-            return read_record(f"--facts={self.facts}", self.facts.read_bytes())
+            with self.facts.open("rb") as file:
+                content = read_bounded(file)
         except OSError as error:
             raise UsageError(f"--facts={self.facts}: cannot be read: {error.strerror}") from error
+        return read_record(f"--facts={self.facts}", content)
 
     def only_recorded_region(self, settings: Settings) -> RegionFacts | None:
         """Return the recorded facts of the configured region, or of the only recorded region. None without the flag.

@@ -14,6 +14,7 @@ from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
+from fss_exporter.regular_files import read_bounded
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge as ceilings_of
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags
@@ -111,7 +112,12 @@ def _checked_choice(flags: FioFlags) -> ServiceChoice | None:
 
 
 def _text(source: str) -> str:
-    return text_of_bytes(sys.stdin.buffer.read()) if source == _STANDARD_INPUT else text_of(Path(source))
+    if source != _STANDARD_INPUT:
+        return text_of(Path(source))
+    try:
+        return text_of_bytes(read_bounded(sys.stdin.buffer))
+    except OSError as error:
+        raise UsageError(f"standard input: cannot be read: {error.strerror}") from error
 
 
 def _limits(choice: ServiceChoice | None, shape: str, own: Judge) -> Limits | None:

@@ -139,7 +139,7 @@ class _PrintedRun:
 
 def is_normal_output(text: str) -> bool:
     """Whether a text looks like fio's normal output."""
-    return any(_REPORTED.match(_HOST.sub("", line)) for line in text.splitlines())
+    return any(_REPORTED.match(_HOST.sub("", line)) for line in _lines_of_fio(text))
 
 
 def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
@@ -158,11 +158,14 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
     return jobs
 
 
+def _lines_of_fio(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
+
+
 def _runs(text: str) -> list[_PrintedRun]:
     runs = [_PrintedRun()]
     current: _Result | None = None
-    text = "\n".join(line for line in text.splitlines() if len(line) <= _LONGEST_LINE)
-    for host, line in _lines(without_margin(text, _MARGIN)):
+    for host, line in _lines(without_margin("\n".join(_lines_of_fio(text)), _MARGIN)):
         run = runs[-1]
         if announced := _ANNOUNCED.match(line):
             if run.is_announced_again(host, int(announced["group"])):

@@ -8,6 +8,7 @@ from pathlib import Path
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FiniteRange, flag
 from fss_exporter.nfs.mount_settings import MountSettings
+from fss_exporter.regular_files import read_bounded
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output, refuse_rows_without_mount
 from fss_toolbox.iostat.saved_readings import between, means_since_mount, read_saved
 from fss_toolbox.iostat.traffic_report import Report
@@ -22,7 +23,6 @@ _LONG_AGO_S = 10**9
 _NFS_LINE = re.compile(
     r"(?m)^(?P<margin>[^\n]{0,100}?)(?:device [^\s:]+:\S* mounted on |Stats for \S|[^\s:]+:\S* mounted on [^\n]*:[^\S\n]*$)"
 )
-_LARGEST_FILE = 256 << 20  # bytes; 300 mounts are half a megabyte
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,9 +90,6 @@ def text_of(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            raw = file.read(_LARGEST_FILE + 1)
+            return text_of_bytes(read_bounded(file))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    if len(raw) > _LARGEST_FILE:
-        raise UsageError(f"{path}: larger than 256 MiB. Is this the right file?")
-    return text_of_bytes(raw)

@@ -30,6 +30,7 @@ from fss_exporter.oci.ledger import (
     ObservedLoads,
     Tally,
 )
+from fss_exporter.regular_files import read_bounded
 from fss_exporter.whole_files import replace_whole
 
 _VERSION: Final = 1
@@ -145,13 +146,18 @@ class LedgerFile:
     def read(self, new: Callable[[], Ledger]) -> Ledger:
         """Return the kept ledger, or a new one."""
         try:
-            return load(self._access.run(self._path.read_bytes), self._place)
+            return load(self._access.run(self._content), self._place)
         except FileNotFoundError:
             return new()
         except (OSError, SourceError, ValueError) as error:
-            message = f"{self._path}: cannot be read, so the counters of {self._place} begin at 0: {error}"
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            message = f"{self._path}: cannot be read, so the counters of {self._place} begin at 0: {reason}"
             self._log_once.failed("read", message, level=logging.ERROR)
             return new()
+
+    def _content(self) -> bytes:
+        with self._path.open("rb") as file:
+            return read_bounded(file)
 
     def write(self, ledger: Ledger) -> None:
         """Replace the file. After an error the old file stays for 15 minutes, because the next start catches up on so many."""

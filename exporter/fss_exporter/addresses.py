@@ -39,6 +39,20 @@ def network_name(text: str) -> str:
     return text
 
 
+def ip_text(text: str) -> str:
+    """Return the spelling of an IP address that all parts use, with `10.0.0.9` for `::ffff:10.0.0.9`. ValueError for another text."""
+    address = ip_address(text)
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def one_spelling(address: str) -> str:
+    """Return the text of `ip_text`, or a text that is no IP address as it is."""
+    try:
+        return ip_text(address)
+    except ValueError:
+        return address
+
+
 class NetworkAddress(NamedTuple):
     """Where clients reach a mount target. Two mount targets in one place cannot be told apart."""
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of single settings. Each refuses a wrong value with a sentence that names the right form."""
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Annotated
@@ -9,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from fss_exporter import AUTH_KINDS
-from fss_exporter.addresses import network_name
+from fss_exporter.addresses import ip_text, network_name, one_spelling
 from fss_exporter.durations import LONGEST_SECONDS, parse_duration
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.server_estimate import SIZE_BUCKETS
@@ -52,14 +51,14 @@ def _latency(value: object) -> object:
 
 def _address(value: str) -> str:
     try:
-        return str(ipaddress.ip_address(value))
+        return ip_text(value)
     except ValueError:
         raise ValueError("must be an IP address") from None
 
 
 def _joined_address(value: str) -> str:
     """Refuse a mistyped IP address. Another text is a name that a join compares."""
-    return _address(value) if re.fullmatch(r"[\d.]+", value) else value
+    return _address(value) if re.fullmatch(r"[\d.]+", value) else one_spelling(value)
 
 
 def _region(value: str) -> str:

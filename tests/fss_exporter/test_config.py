@@ -319,3 +319,8 @@ def test_no_text_breaks_the_reader(text: str) -> None:
         file.flush()
         with suppress(ConfigError):
             assert isinstance(load(Path(file.name)), Settings)
+
+
+def test_an_ipv4_address_written_as_ipv6_joins_as_ipv4(path: Path) -> None:
+    path.write_text('address_map:\n  "::ffff:192.168.255.2": "::ffff:10.80.1.10"\n')
+    assert load(path).address_map == {"192.168.255.2": "10.80.1.10"}

@@ -7,6 +7,7 @@ Layout: proc_pid_mountinfo(5). A lone `-` ends the optional fields.
 import re
 from typing import TYPE_CHECKING, Final
 
+from fss_exporter.addresses import one_spelling
 from fss_exporter.errors import RecordError
 from fss_exporter.nfs.mountstats import unescape
 from fss_exporter.nfs.records import NFS_TYPES, Mountinfo, NfsMount, options
@@ -116,6 +117,6 @@ def _mount(line: str) -> NfsMount:
         mount_point=unescape(left[4]),
         device=unescape(right[1]),
         fstype=right[0],
-        address=super_options.get("addr", ""),
+        address=one_spelling(super_options.get("addr", "")),
         options=super_options,
     )

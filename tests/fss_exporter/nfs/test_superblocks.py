@@ -146,6 +146,27 @@ def test_kernel_tls_is_encrypted_without_a_forwarder() -> None:
     assert reading.superblocks[0].encrypted
 
 
+@pytest.mark.parametrize(
+    ("address", "stated", "joined_by"),
+    [
+        ("::ffff:10.0.0.9", {}, "10.0.0.9"),
+        ("::ffff:192.168.255.2", {"192.168.255.2": "10.0.0.9"}, "10.0.0.9"),
+        ("2001:db8::9", {}, "2001:db8::9"),
+        ("fe80::1%eth0", {}, "fe80::1%eth0"),
+        ("nfs.example", {}, "nfs.example"),
+    ],
+)
+def test_an_ipv4_address_written_as_ipv6_is_the_same_mount_target(
+    address: str, stated: dict[str, str], joined_by: str
+) -> None:
+    device = f"[{address}]:/a"
+    reading = joined(mountstats({"READ": 5}, device=device), mountinfo(device=device, address=address), stated)
+
+    (superblock,) = reading.superblocks
+    assert superblock.key.address == joined_by
+    assert superblock.encrypted is bool(stated)
+
+
 def test_every_recorded_record_finds_its_superblock_but_one_mounted_behind_the_recorders_back() -> None:
     skipped = {recording.name for recording in load_all() for _, reading in recording.readings() if reading.skipped}
 

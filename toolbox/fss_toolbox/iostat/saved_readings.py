@@ -9,11 +9,10 @@ plausible and be wrong.
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from statistics import median_low
 from typing import TYPE_CHECKING
 
-from fss_exporter.addresses import NO_ADDRESSES, AddressMap
+from fss_exporter.addresses import NO_ADDRESSES, AddressMap, ip_text
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.traffic import Traffic, together
@@ -294,7 +293,7 @@ def _address(record: NfsRecord) -> str:
     server, _ = split_device(record.device)
     for candidate in (server, record.options.get("mountaddr", "")):
         try:
-            return str(ip_address(candidate))
+            return ip_text(candidate)
         except ValueError:
             continue
     return server

@@ -3,13 +3,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fss_exporter import units
+from fss_exporter.addresses import ip_text
 from fss_exporter.flag_records import FiniteRange, flag, refuse, switch
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_toolbox.iostat.saved_files import SavedFlags
@@ -43,7 +43,7 @@ def _files(text: str) -> int:
 
 def _ip_address(text: str) -> str:
     try:
-        return str(ip_address(text))
+        return ip_text(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r}: give an address such as 10.0.0.7") from error
 

@@ -17,9 +17,9 @@ OPERATIONS = {"READ": 50, "RENAME": 100, "COMMIT": 10, "LOOKUP": 20}
 SHIPPED = (RULES / "node_exporter.yml").read_text()
 
 
-def series_of(job: str, *, without: str = "") -> dict[str, float]:
+def series_of(job: str, *, without: str = "", address: str = "10.0.0.5") -> dict[str, float]:
     """Return the counters of the host by series, as one job scrapes them, with their growth in a minute."""
-    mount = f'job="{job}",instance="n1:9100",mountaddr="10.0.0.5",export="10.0.0.5:/a",protocol="tcp"'
+    mount = f'job="{job}",instance="n1:9100",mountaddr="{address}",export="10.0.0.5:/a",protocol="tcp"'
     counters = {
         f'node_mountstats_nfs_operations_requests_total{{{mount},operation="{operation}"}}': 60.0 * rate
         for operation, rate in OPERATIONS.items()
@@ -34,10 +34,11 @@ def series_of(job: str, *, without: str = "") -> dict[str, float]:
     [
         (series_of("a"), 2_500),
         (series_of("a") | series_of("b"), 2_500),
+        (series_of("a", address="::ffff:10.0.0.5"), 2_500),
         (series_of("a", without="LOOKUP"), 2_460),
         (series_of("a", without="COMMIT"), 2_490),
     ],
-    ids=["one job", "two jobs", "LOOKUP not stored", "COMMIT not stored"],
+    ids=["one job", "two jobs", "IPv4 written as IPv6", "LOOKUP not stored", "COMMIT not stored"],
 )
 def test_the_load_of_a_host_is_the_sum_of_its_stored_operations_each_counted_once(
     rules: str, counters: dict[str, float], iops: float, tmp_path: Path

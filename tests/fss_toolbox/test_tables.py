@@ -179,3 +179,13 @@ def test_a_long_name_is_folded_before_a_figure_goes() -> None:
     assert "1,000   2,000" in lines[1]
     assert max(map(len, lines)) <= 60
     assert "left out" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("width", range(8, 40))
+def test_no_figure_is_cut_however_narrow_the_terminal_is(width: int) -> None:
+    stream = io.StringIO()
+    columns = (Column("mount target", left=True), Column("IOPS"), Column("share"))
+    show(Console(file=stream, width=width), columns, [Row(("10.80.1.10", "1,261", "2.5 % of IOPS"))])
+    shown = stream.getvalue()
+    assert "1,261" in shown
+    assert "2.5 % of IOPS" in shown

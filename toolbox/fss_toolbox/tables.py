@@ -76,13 +76,16 @@ def _width(stream: IO[str]) -> int:
 
 
 def show(out: Console, columns: Sequence[Column], rows: Iterable[Row], title: str = "") -> None:
-    """Print a table. A note names the columns that do not fit."""
+    """Print a table. A note names the columns that do not fit.
+
+    A terminal too narrow for the columns that always stay folds the lines itself, because a figure that is cut is another figure.
+    """
     rows = tuple(rows)
     kept, widths = fitted(columns, [[printable(cell) for cell in row.cells] for row in rows], out.width)
     of_name = min(widths[0], out.width)
     if title:
         say(out, title, "bold", hanging=2)
-    out.print(_table(columns, rows, kept, of_name))
+    out.print(_table(columns, rows, kept, [of_name, *widths[1:]]), crop=False)
     if len(kept) < len(columns):
         titles = (column.title for index, column in enumerate(columns) if index not in kept)
         missing = ", ".join(filter(None, titles))
@@ -187,7 +190,7 @@ def as_json(document: Any, *, one_line: bool = False) -> str:
     return printable_json(text)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], of_name: int) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], widths: Sequence[int]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="", padding=(0, GAP, 0, 0))
     for index in kept:
         column = columns[index]
@@ -196,10 +199,11 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], 
             justify="left" if column.left else "right",
             overflow="fold",
             no_wrap=not column.left,
-            width=of_name if index == 0 and column.left else None,
+            width=widths[0] if index == 0 and column.left else None,
+            min_width=None if column.left else widths[index],
         )
     for row in rows:
-        table.add_row(*(Text(_cell(row, index, columns[index], of_name), style=row.style) for index in kept))
+        table.add_row(*(Text(_cell(row, index, columns[index], widths[0]), style=row.style) for index in kept))
     return table
 
 

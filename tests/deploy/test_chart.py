@@ -149,6 +149,20 @@ def test_the_memory_limits_hold_what_the_page_of_costs_measured() -> None:
     assert 2 * float(poller) < int(values["poller"]["resources"]["limits"]["memory"].removesuffix("Mi"))
 
 
+def test_labels_and_annotations_are_texts_as_kubernetes_wants_them() -> None:
+    def maps(schema: dict[str, Any], place: str = "") -> dict[str, Any]:
+        found = {}
+        for name, part in schema.get("properties", {}).items():
+            if name.lower().endswith(("labels", "annotations")):
+                found[f"{place}{name}"] = part.get("additionalProperties")
+            found |= maps(part, f"{place}{name}.")
+        return found
+
+    kinds = maps(json.loads((CHART / "values.schema.json").read_text()))
+    assert kinds
+    assert {name: kind for name, kind in kinds.items() if kind != {"type": "string"}} == {}
+
+
 def test_the_schema_knows_every_key_of_a_configuration_and_refuses_others() -> None:
     schema = json.loads(chart_configuration.SCHEMA.read_text())
     assert chart_configuration.with_configuration(schema) == schema, STALE

@@ -40,6 +40,19 @@ def test_the_readme_lists_each_dashboard_and_no_other() -> None:
     assert sorted(listed) == sorted(FILES) == sorted(UIDS)
 
 
+def test_the_configmaps_of_the_page_hold_each_dashboard_once_and_fit_into_kubernetes() -> None:
+    page = (ROOT / "docs/install.md").read_text("utf-8")
+    configmaps = [
+        re.findall(r"--from-file=dashboards/(\S+)", line)
+        for line in page.splitlines()
+        if "create configmap fss-dashboards" in line
+    ]
+    sizes = [sum(FILES[name].stat().st_size for name in names) for names in configmaps]
+
+    assert sorted(name for names in configmaps for name in names) == sorted(FILES)
+    assert max(sizes) < 2**20, "a ConfigMap holds 1 MiB: make one more of them"
+
+
 def test_the_provider_the_readme_shows_is_one_grafana_reads() -> None:
     (shown,) = re.findall(r"```yaml\n(.*?)```", (FOLDER / "README.md").read_text("utf-8"), re.DOTALL)
     (provider,) = yaml.safe_load(shown)["providers"]

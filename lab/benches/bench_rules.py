@@ -36,7 +36,7 @@ from fss_toolbox.demo.region import Region, large
 
 ROOT = Path(__file__).parents[2]
 PARTS = 20
-BUDGET_MS = 5.0  # of CPU for a client and group: twice what the dearest one took on a quiet machine (26 November 2026)
+BUDGET_MS = 5.0  # of CPU for a client and group. The dearest took 3.7 beside other work (28 November 2026)
 STEP_S, SAMPLES = 30, 11
 ANSWER_LIMIT_S = 300  # a prometheus that evaluates 10,000 clients is slow to answer on a machine with other work
 ROUND_S = 3  # between two evaluations of all groups together

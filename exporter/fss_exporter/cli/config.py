@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fss_exporter.cli.terminal import CommandGroup, echo
+from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath
 from fss_exporter.oci import settings_checks
 from fss_exporter.settings import Oci, Settings, load
@@ -26,6 +27,8 @@ def config() -> None:
 @click.option("--web", is_flag=True, help="FILE is that of --web.config.file. Check its certificates and keys too.")
 def check(file: Path, on_this_host: bool, web: bool) -> None:
     """Check FILE. Print every mistake, or a summary of the settings. Use no network."""
+    if web and on_this_host:
+        raise UsageError("--on-this-host: --web checks what depends on the host already. Give one of both")
     if web:
         from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # a poller's check needs no bcrypt
 

@@ -88,6 +88,8 @@ def test_a_ledger_directory_that_serve_refuses_is_a_mistake_on_this_host(is_ther
 def test_a_web_configuration_is_checked_as_serve_reads_it(tmp_path: Path) -> None:
     path = tmp_path / "web.yml"
     path.write_text("tls_server_config: {cert_file: web.crt, key_file: web.key}\n")
+    refused = check(path, "--web", "--on-this-host")
+    assert (refused.returncode, "Give one of both" in refused.stderr) == (2, True)
     answer = check(path, "--web")
     assert (answer.returncode, answer.stdout) == (2, "")
     assert f"{tmp_path}/web.crt" in answer.stderr

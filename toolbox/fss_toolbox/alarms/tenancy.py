@@ -14,7 +14,7 @@ from fss_exporter.oci.inventory.inventory_refresh import SERVICE_OPERATIONS
 from fss_exporter.oci.inventory.oci_inventory import Inventory, join
 from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import METRICS
-from fss_exporter.oci.publish.published_metrics import CLIENT_WAITING, PUBLISHED_METRICS
+from fss_exporter.oci.publish.published_metrics import POLLER_METRICS
 from fss_toolbox.alarms.pack import EVENT_METRICS
 
 
@@ -51,7 +51,7 @@ def spellings(session: Session, compartment_id: str, *, in_subtree: bool) -> dic
 def publishes(session: Session, compartment_id: str, *, in_subtree: bool) -> bool:
     """Return whether a poller posted metrics for the compartment within 90 days. Those of agents know no ceiling."""
     posted = SdkClient(session).metric_names(Scope(compartment_id, in_subtree), PUBLISHED_NAMESPACE)
-    return not {name for name in PUBLISHED_METRICS if name != CLIENT_WAITING}.isdisjoint(posted)
+    return not set(POLLER_METRICS).isdisjoint(posted)
 
 
 def event_types(session: Session, compartment_id: str, *, in_subtree: bool) -> dict[str, Sequence[str]]:

@@ -35,8 +35,9 @@ CLIENT_WAITING: Final = "ClientWaiting"
 
 AGENT_POSTS: Final = "AgentPosts"  # metric with which an agent tries whether it can post. No alarm reads it
 
-# Names of the posted metrics that alarms read.
-PUBLISHED_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS, CLIENT_WAITING)
+# Names of the posted metrics that alarms read. Agents post only the last one.
+POLLER_METRICS: Final = (*_UTILIZATION.values(), _LATENCY, _SUCCESS)
+PUBLISHED_METRICS: Final = (*POLLER_METRICS, CLIENT_WAITING)
 
 # The state of a mount target by what OCI says, as a number of `model.state.State`. No shipped alarm reads it.
 STATE: Final = "State"

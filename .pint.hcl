@@ -13,7 +13,7 @@ checks {
 # Constants are joined with `or`, and all differ in a label that label_replace gives, which pint does not follow.
 rule {
   match {
-    name = "fss_operation_io_operations|fss_default_latency_objective_seconds|shape_resource:fss_ceiling:limit"
+    name = "shape_resource:fss_limit:max"
   }
   disable = ["promql/impossible"]
 }
@@ -21,16 +21,24 @@ rule {
 # An address without a mount target joins with a row that has no OCID. pint looks at this side of the `or` alone.
 rule {
   match {
-    name = "FssClient(Stalled|Errors|Retransmissions)|slo:fss_bad_minute:bool"
+    name = "FssClient(Stalled|Errors|Retransmissions)|slo:fss_bad_minutes:count1m"
   }
   disable = ["promql/impossible"]
+}
+
+# These alerts read a record that is there only while there is a fault or a reason for a page. The record has the condition.
+rule {
+  match {
+    name = "FssExporterDown|FssCoverageIncomplete|FssCollectorFailing|FssOciPollerDown|FssMountTarget(Failing|Slow)"
+  }
+  disable = ["alerts/comparison"]
 }
 
 # The series are there only while a mount target is down, or in a state. Clients of node_exporter name no network, and the alert keeps the label
 # for those of agents.
 rule {
   match {
-    name = "FssMountTarget(Down|NotActive)"
+    name = "FssMountTarget(Down|NotActive)|slo:fss_page:max"
   }
   disable = ["alerts/comparison", "promql/impossible"]
 }

@@ -16,16 +16,16 @@ RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-co
 
 FROM agent-dependencies AS poller-dependencies
 COPY requirements/poller.txt requirements/
-COPY tools/prune_sdk.py tools/
+COPY tools/release/prune_sdk.py tools/release/
 RUN /build/bin/pip --python /opt/fss-exporter/bin/python install --quiet --no-compile --require-hashes --requirement requirements/poller.txt \
- && /opt/fss-exporter/bin/python tools/prune_sdk.py \
+ && /opt/fss-exporter/bin/python tools/release/prune_sdk.py \
  && /opt/fss-exporter/bin/python -m compileall -q /opt/fss-exporter
 
 FROM agent-dependencies AS wheel
 ARG REVISION=unknown
 ARG RUNBOOK_URL
 COPY . .
-RUN REVISION="${REVISION}" RUNBOOK_URL="${RUNBOOK_URL}" /opt/fss-exporter/bin/python tools/stamp.py . \
+RUN REVISION="${REVISION}" RUNBOOK_URL="${RUNBOOK_URL}" /opt/fss-exporter/bin/python tools/release/stamp.py . \
  && /build/bin/pip wheel --quiet --no-deps --wheel-dir /wheel .
 
 FROM agent-dependencies AS agent-build
@@ -50,7 +50,7 @@ ENV PATH=/opt/fss-exporter/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=
 # An unprivileged user. A number, because Kubernetes (runAsNonRoot) accepts no name. The agent needs `--user 0` for the host's mounts.
 USER 65532:65532
 EXPOSE 10949
-COPY tools/healthcheck.py /opt/healthcheck.py
+COPY tools/release/healthcheck.py /opt/healthcheck.py
 HEALTHCHECK --interval=30s --timeout=10s --start-period=10s CMD ["python", "/opt/healthcheck.py"]
 ENTRYPOINT ["fss-exporter"]
 

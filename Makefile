@@ -23,7 +23,7 @@ demo: .venv/poller ## start the exporter on recorded clients and a loopback OCI 
 
 test: .venv/bin/python ## the tests, with a real prometheus and promtool (ARGS="tests/fss_toolbox/fio -n0" for a few, one by one)
 	@$(MAKE) --no-print-directory -j 2 servers $(if $(ARGS),.venv/dev,.venv/compiled)
-	@$(BIN)/python -m pytest -n 5 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 UNIT := $(addprefix tests/fss_exporter/,background catalogue model nfs oci/test_series_store.py test_*.py) tests/fss_kernel_counting \
 	tests/fss_toolbox/fio tests/fss_toolbox/sizing tests/fss_toolbox/test_*.py tests/lab tests/test_*.py
@@ -34,10 +34,20 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(UNIT) $(LONGER) $(ARGS)
 
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
-	@$(RUN) -m tools.accuracy $(ARGS)
+	@$(RUN) -m tools.check.accuracy $(ARGS)
 
 test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
+
+test-servers: .venv/dev servers ## agents and pollers beside a real prometheus, alertmanager and node_exporter, pollers that are killed, and weeks of history (minutes, most of them waiting)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_long_silence.py tests/rules/with_space_forecast.py \
+	  tests/rules/with_error_budget.py tests/rules/with_lost_agents.py tests/fss_exporter/oci/with_observed_ceilings.py \
+	  tests/fss_toolbox/plan/with_plan_replay.py tests/fss_toolbox/plan/with_advice_followed.py tests/fss_toolbox/plan/with_placement_followed.py \
+	  tests/e2e/with_clock.py tests/e2e/with_alerting.py tests/e2e/with_births.py tests/e2e/with_collecting.py \
+	  tests/e2e/with_faults.py tests/e2e/with_node_exporter_rules.py tests/e2e/with_secured_scrape.py tests/e2e/with_standby.py $(ARGS)
+
+test-hostile: .venv/dev ## damaged answers of OCI, and figures on pages from outside that are none (a minute)
+	@$(BIN)/python -m pytest -n 2 tests/fss_exporter/oci/with_fuzzed_answers.py tests/fss_exporter/oci/with_hostile_answers.py tests/fss_toolbox/with_pages_from_outside.py $(ARGS)
 
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
@@ -57,8 +67,8 @@ test-dashboards: .venv/dev servers ## every query of every dashboard, in a real 
 test-compose: .venv/dev servers ## the files of deploy/compose with the prometheus and alertmanager of this host, on the running demo (minutes, most of them waiting)
 	@$(BIN)/python -m pytest tests/deploy/with_compose.py $(ARGS)
 
-test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour
-	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/fss_toolbox/top/with_terminal.py $(ARGS)
+test-terminal: .venv/dev ## fss-exporter top in a real terminal at three widths, with and without colour, and how it ends
+	@tools/ensure-tools tmux && $(BIN)/python -m pytest tests/fss_toolbox/top/with_terminal.py tests/fss_toolbox/top/with_ends.py $(ARGS)
 
 test-cli: .venv/dev .venv-cli/bin/oci ## the real OCI CLI creates the rendered alarms in the demo region
 	@$(BIN)/python -m pytest --timeout 600 tests/fss_toolbox/alarms/with_oci_cli.py $(ARGS)
@@ -67,16 +77,16 @@ test-systemd: .venv/dev .venv-ansible/bin/ansible .venv-ansible-el8/bin/ansible 
 	@tools/ensure-tools debootstrap debian-archive-keyring rpmbuild ssh curl openssl && ANSIBLE_PLAYBOOKS="$(addsuffix /bin/ansible-playbook,$(CURDIR)/.venv-ansible $(CURDIR)/.venv-ansible-el8)" \
 	  $(BIN)/python -m pytest tests/deploy/with_systemd.py $(ARGS)
 
-test-terraform: .venv/dev ## the real terraform, which Go builds where it is not installed, formats what is rendered and plans the module's alarms
-	@TERRAFORM=$$(command -v terraform || tools/engine terraform) && export TERRAFORM && $(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
+test-terraform: .venv/dev ## the real terraform, which Go builds where it is not installed, formats the module and what is rendered
+	@TERRAFORM=$$(command -v terraform || tools/check/engine terraform) && export TERRAFORM && $(BIN)/python -m pytest tests/deploy/with_terraform.py $(ARGS)
 
 ##@ Check
 
-check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, tests
-	@$(BIN)/python tools/parts.py run check
+check: .venv/bin/python ## what a change must pass: ruff, mypy, import contracts, chart and image lint, dashboards, packages, browser, terminal, memory, real servers, hostile answers, tests
+	@$(BIN)/python tools/check/parts.py run check
 
 verify: .venv/bin/python ## what CI does not run (.ci/parts.toml), with results in build/verified.json (root; hours; PARTS="engines soak" for a few)
-	@$(BIN)/python tools/parts.py verify $(PARTS)
+	@$(BIN)/python tools/check/parts.py verify $(PARTS)
 
 format: .venv/dev ## fail if a file is not formatted (fix: .venv/bin/ruff format)
 	@$(BIN)/ruff format --check --quiet . || { echo 'not formatted; run: .venv/bin/ruff format'; exit 1; }
@@ -91,89 +101,92 @@ contracts: .venv/dev ## who may import whom
 	@$(BIN)/lint-imports --no-logo > .venv/contracts.log || { cat .venv/contracts.log; exit 1; }
 
 lint-docs: ## the documents under the project's rules of plain English, with vale (built with Go where it is not installed)
-	@tools/lint-docs $(ARGS)
+	@tools/check/lint-docs $(ARGS)
 
 lint-rules: ## the rules under pint, without a server (built with Go where it is not installed)
-	@tools/pint
+	@tools/check/pint
 
 deploy-check: .venv/dev ## helm lint, kubeconform and hadolint, where they can be had
-	@tools/chart-tools || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
-	  $(BIN)/python tools/chart.py check && .tools/bin/hadolint Dockerfile && $(BIN)/python -m pytest tests/deploy/with_helm.py $(ARGS)
+	@tools/check/chart-tools || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
+	  $(BIN)/python tools/generate/chart.py check && .tools/bin/hadolint Dockerfile && $(BIN)/python -m pytest tests/deploy/with_helm.py $(ARGS)
 
 dashboard-check: .venv/dev ## draw every dashboard over recorded answers and judge what it shows (needs node)
-	@tools/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
+	@tools/check/node-libraries || { code=$$?; [ $$code -eq 3 ] && exit 0 || exit $$code; }; \
 	  tools/ensure-tools chromium && $(BIN)/python -m pytest -p no:randomly tests/dashboards/with_node.py $(ARGS)
 
 advisories: .venv/bin/python .venv-audit/bin/pip-audit ## look up known vulnerabilities of the locked versions (needs a network)
-	@$(BIN)/python tools/advisories.py .venv-audit/bin/pip-audit requirements/poller.txt requirements/top.txt
+	@$(BIN)/python tools/check/advisories.py .venv-audit/bin/pip-audit requirements/poller.txt requirements/top.txt
 
 ##@ Write what is generated
 
-generated: metrics alarms dashboards pages architecture chart ## all of the following, after any change: `git diff` shows what the change means
+generated: metrics runbook alarms dashboards pages architecture chart ## all of the following, after any change: `git diff` shows what the change means
 
 metrics: .venv/dev ## write docs/metrics.md from the catalogue, and docs/left-out.md from its table
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.metrics_page
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.left_out_page
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.generate.metrics_page
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.generate.left_out_page
+
+runbook: .venv/dev ## write the page /runbook of an exporter from docs/runbook.md
+	@$(RUN) -m tools.generate.runbook_page
 
 pages: .venv/dev ## put the output of the commands and the table of services into docs/
-	@$(RUN) -m tools.command_pages
-	@$(RUN) -m tools.saved_help
-	@$(RUN) -m tools.demo_tables --write
-	@$(RUN) -m tools.services_page
+	@$(RUN) -m tools.generate.command_pages
+	@$(RUN) -m tools.generate.saved_help
+	@$(RUN) -m tools.check.demo_tables --write
+	@$(RUN) -m tools.generate.services_page
 
 alarms: .venv/dev ## write mql/alarms and mql/other-services from mql/templates
-	@$(RUN) -m tools.alarm_files
+	@$(RUN) -m tools.generate.alarm_files
 
-dashboards: .venv/dev ## write dashboards/*.json from tools/dashboards (ARGS=grafana-com: into build/, for an upload)
-	@$(RUN) -m tools.dashboards $(ARGS)
+dashboards: .venv/dev ## write dashboards/*.json from tools/generate/dashboards (ARGS=grafana-com: into build/, for an upload)
+	@$(RUN) -m tools.generate.dashboards $(ARGS)
 
 chart: .venv/dev ## after the chart, rules or OCI metrics change: render deploy/kubernetes, docs/scaling.md
-	@$(RUN) -m tools.series_lists
-	@$(RUN) -m tools.call_budget
-	@$(RUN) -m tools.chart_configuration
-	@tools/chart-tools && $(BIN)/python tools/chart.py render
+	@$(RUN) -m tools.generate.series_lists
+	@$(RUN) -m tools.generate.call_budget
+	@$(RUN) -m tools.generate.chart_configuration
+	@tools/check/chart-tools && $(BIN)/python tools/generate/chart.py render
 
 golden: .venv/dev ## write the golden measured scrape, after an intended change
-	@$(RUN) -m tools.golden
+	@$(RUN) -m tools.generate.golden
 
 alerts-tried: .venv/dev servers ## run every incident, write build/alerts-tried.csv and docs/alerts-tried.md (minutes; ARGS="'clients hang' poller" prints a few)
-	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.alerts_tried $(ARGS)
+	@PYTHONPATH=exporter:toolbox:. $(BIN)/python -m tools.generate.alerts_tried $(ARGS)
 
 architecture: .venv/dev ## draw the picture of rooms and imports into docs/architecture.md
-	@$(RUN) -m tools.architecture
+	@$(RUN) -m tools.generate.architecture
 
 dependencies: .venv/dev ## write docs/dependencies.md: versions and licences of what agent and poller install
-	@$(RUN) -m tools.dependencies
+	@$(RUN) -m tools.generate.dependencies
 
 lock: .venv/dev ## resolve the dependencies again and write requirements/
 	@$(BIN)/python -m pip install --quiet uv
 	@tools/lock
 
 cost-rules: .venv/dev ## recording rules with the cost_model of a configuration (ARGS="fss-exporter.yml DIRECTORY")
-	@$(RUN) -m tools.cost_rules $(ARGS)
+	@$(RUN) -m tools.generate.cost_rules $(ARGS)
 
 ##@ Build and release
 
 dist: .venv/dev ## wheel and sdist into dist/
 	@rm -rf dist && $(BIN)/python -m build --no-isolation --quiet --outdir dist .
 
-package: .venv/dev ## deb and rpm of the agent into dist/; ARGS="poller host", "agent own" (a Python of its own), MACHINE=aarch64
-	@tools/package $(or $(ARGS),agent host)
+package: .venv/dev ## deb and rpm of the agent into dist/; ARGS=poller, MACHINE=aarch64
+	@tools/release/package $(or $(ARGS),agent)
 
 wheelhouse: .venv/dev ## the program and its dependencies as wheels with hashes, for pip without a network, into dist/
-	@tools/wheelhouse $(or $(ARGS),agent)
+	@tools/release/wheelhouse $(or $(ARGS),agent)
 
 image: ## both container images with buildah, podman or docker (docs/install.md)
-	@tools/image $(ARGS)
+	@tools/release/image $(ARGS)
 
 image-check: .venv/dev ## build the images without a registry, start them read-only and without capabilities (root; ARCH=arm64)
-	@ARCH=$(ARCH) tools/image-check $(ARGS)
+	@ARCH=$(ARCH) tools/check/image-check $(ARGS)
 
 unit-check: .venv/dev ## start both units under a real systemd in its own namespaces (root, after image-check)
-	@tools/unit-check
+	@tools/check/unit-check
 
 release: .venv/dev .venv-release/bin/cyclonedx-py ## wheel, source archive, deb, rpm, chart, bills of materials and checksums into dist/
-	@tools/release
+	@tools/release/release
 
 rehearse: .venv/dev ## install what `make release` wrote to dist/ into fresh systems, run it and remove it, and publish to a registry on loopback (root; minutes)
 	@tools/ensure-tools debootstrap debian-archive-keyring promtool skopeo docker-registry && $(BIN)/python -m pytest tests/deploy/with_rehearsal.py tests/deploy/with_publish.py $(ARGS)

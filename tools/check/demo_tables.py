@@ -20,7 +20,7 @@ from tests.fss_toolbox.calibrate.fake_kernel import MeteredClock, calibrated_in,
 from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.fss_toolbox.demo.sdk import clients
 from tests.region import Region, shared_account, small
-from tools.written_part import rewritten
+from tools.generate.written_part import rewritten
 
 from fss_exporter.oci.calls import CallBudget
 from fss_exporter.oci.client import Credentials, SdkClient, Session
@@ -33,7 +33,7 @@ from fss_toolbox.calibrate.oci_minutes import OciMinutes
 from fss_toolbox.cli.calibrate import show_rows
 from fss_toolbox.demo.region.charges import ChargeTable
 
-PAGE = Path(__file__).parents[1] / "docs" / "commands" / "calibrate.md"
+PAGE = Path(__file__).parents[2] / "docs" / "commands" / "calibrate.md"
 PLAN = CalibrationPlan(STEPS, 3, 5000.0)
 
 # Three costs that are not the table's 8, 2 and 33.

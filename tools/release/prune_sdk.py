@@ -1,7 +1,7 @@
 """prune_sdk.py [DIRECTORY]: remove the OCI SDK's folders of services the poller does not call.
 
-The SDK brings a client for every service of the cloud, 500 MB of them; the poller uses none of them, but the base client. DIRECTORY is the installed
-`oci` package, by default the one this Python would import. `tests/deploy/test_prune_sdk.py` runs the poller on what is left.
+The SDK brings a client for every service of the cloud, 500 MB of them. DIRECTORY is the installed `oci` package, by default the one this Python
+would import. `tests/deploy/test_prune_sdk.py` runs the poller on what is left.
 """
 
 import ast
@@ -10,9 +10,11 @@ import shutil
 import sys
 from pathlib import Path
 
-# The SDK's own pagination and waiter modules import these, and instance principals ask `identity` for the regions. The tests of
-# the image ask a region through the client of `monitoring`.
-USED = frozenset({"dns", "identity", "monitoring", "object_storage", "work_requests"})
+# The clients that `exporter/fss_exporter/oci/client/service_clients.py` opens.
+OPENED = frozenset({"core", "file_storage", "identity", "limits", "lustre_file_storage", "monitoring"})
+
+# The SDK's own pagination and waiter modules import these too.
+USED = OPENED | {"dns", "object_storage", "work_requests"}
 
 
 def unused(sdk: Path) -> list[Path]:

@@ -1,6 +1,6 @@
 """`make accuracy`: the estimate against the packets, one line for each recorded workload.
 
-`python -m tools.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table by kind of
+`python -m tools.check.accuracy [DIRECTORY]` takes other recordings of the same layout; `--write` puts the table by kind of
 workload into docs/cost-model.md.
 """
 
@@ -25,7 +25,7 @@ from tests.recordings import (
     load_repeated,
     load_unseen,
 )
-from tools.written_part import rewritten
+from tools.generate.written_part import rewritten
 
 # Recordings an estimator cannot get right from counters, and why.
 OUT_OF_REACH = {
@@ -39,9 +39,9 @@ OUT_OF_REACH = {
 # Several sizes mixed within one second.
 ADVERSARIAL = frozenset(("c4_randread_mix", "d6_randwrite_mix", "e_oddwrite_fsync", "k_mixed"))
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 DOCUMENT = _ROOT / "docs" / "cost-model.md"  # the page with the table by kind of workload
-MARKS = ("<!-- accuracy: python -m tools.accuracy --write -->\n", "\n<!-- /accuracy -->")
+MARKS = ("<!-- accuracy: python -m tools.check.accuracy --write -->\n", "\n<!-- /accuracy -->")
 
 # Largest error on the recordings of live programs, repeated and older workloads. Those drawn by chance have no target: whatever
 # their errors are is published.

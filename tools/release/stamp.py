@@ -47,7 +47,7 @@ def digest_of(layout: Path) -> str:
     """The digest of the one image, for all its architectures, in an OCI layout."""
     index = layout / "index.json"
     if not index.is_file():
-        sys.exit(f"{layout} is no OCI layout: run IMAGES={layout.parent} tools/image first")
+        sys.exit(f"{layout} is no OCI layout: run IMAGES={layout.parent} tools/release/image first")
     images = json.loads(index.read_text())["manifests"]
     if len(images) != 1:
         sys.exit(f"{index} has {len(images)} images and not one")

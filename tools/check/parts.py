@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LIST = ROOT / ".ci/parts.toml"
 LOGS = ROOT / "build/parts"
 TABLE = ROOT / "build/verified.json"

@@ -4,22 +4,29 @@
 The kernel counts by superblock, and starts at zero again when a superblock dies. The accounts add up the differences
 between two readings of one life of a superblock, so totals never fall. An old superblock adds nothing of the time before
 the first reading. A superblock that was born since the last reading, or while nobody could read it, counts from zero.
+
+Only the cost of READ and WRITE is not linear in what happened. So each reading adds that cost, and the operations of the address. Everything
+else is *settled*: added up later, in one step from the record of the last settling. The end of a span settles, and so does everybody who looks.
+So a time in the queue that falls between two readings is clamped once a span, and payload that comes a second late counts for its span.
 """
 
 import operator
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
+from fss_exporter.model.client_state import NO_WAIT
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.address_states import AddressStates
-from fss_exporter.nfs.records import MOST_OPERATIONS, NfsRecord, OperationCounters
+from fss_exporter.nfs.lives import Life, growth, is_same_life, with_every_operation
+from fss_exporter.nfs.records import NfsRecord, OperationCounters
 from fss_exporter.nfs.superblocks import Reading, Superblock
-from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals, Peaks
+from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, Peaks
+from fss_exporter.nfs.unaccounted import UnaccountedCalls
 from fss_exporter.nfs.unanswered import Unanswered
 
 _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
@@ -29,28 +36,6 @@ _NO_LOCKS: Final[Mapping[str, float]] = {}
 
 # Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then.
 RETENTION_SECONDS: Final = 120.0
-
-_AGE_SLACK_S: Final = 2.0
-
-# The kernel cuts an age off to whole seconds of a clock with ticks of up to 10 ms, which a busy virtual machine can get late. A
-# mount that is younger than the last reading may be another one, so its age gets no slack beyond the rounding.
-_AGE_ERROR_S: Final = 1.02
-
-
-class _Baseline(NamedTuple):
-    """The last good reading of a superblock, begun `at` and ended `until` seconds of a monotonic clock."""
-
-    superblock: Superblock
-    at: float
-    until: float
-
-
-class _Start(NamedTuple):
-    """The start of a superblock's next difference."""
-
-    record: NfsRecord | None  # the earlier record. None for zero
-    at: float  # time of the earlier reading
-    key: SeriesKey  # labels of the superblock's series
 
 
 class Tick(NamedTuple):
@@ -90,7 +75,7 @@ class Accounts:
     Args:
         costs: source of the cost of READs and WRITEs.
         retention_s: seconds that the totals of a mount are kept after the umount.
-        most_mounts: most totals of unmounted mounts. Above the number the oldest go first.
+        most_mounts: most totals of unmounted mounts, beside those that are mounted. Above the number the oldest go first.
         overrides: measured costs in place of the white paper's table.
         states: judge of the time of each address.
     """
@@ -106,17 +91,38 @@ class Accounts:
     ) -> None:
         self.costs: CostSource = costs or EstimatedCosts()
         self.overrides = overrides
-        self.mounts: dict[SeriesKey, MountTotals] = {}
         self.addresses: dict[str, AddressTotals] = {}
-        self.wire = NetworkTotals()
         self.superblocks: tuple[Superblock, ...] = ()
         self.unanswered = Unanswered()
+        self.unaccounted = UnaccountedCalls()
         self.peaks = Peaks()
         self.states = states or AddressStates()
+        self._mounts: dict[SeriesKey, MountTotals] = {}
+        self._wire = NetworkTotals()
         self._retention_s = retention_s
         self._most_mounts = most_mounts
-        self._baselines: dict[str, _Baseline] = {}
+        self._lives: dict[str, Life] = {}  # by `major:minor`
         self.last_at: float | None = None  # start of the last reading
+
+    @property
+    def mounts(self) -> dict[SeriesKey, MountTotals]:
+        """Totals by mount, settled."""
+        self.settle()
+        return self._mounts
+
+    @property
+    def wire(self) -> NetworkTotals:
+        """Bytes on the wire, settled."""
+        self.settle()
+        return self._wire
+
+    def begin_with(
+        self, mounts: Mapping[SeriesKey, MountTotals], addresses: Mapping[str, AddressTotals], wire: NetworkTotals
+    ) -> None:
+        """Begin with totals of earlier accounts."""
+        self._mounts.update(mounts)
+        self.addresses.update(addresses)
+        self._wire = wire
 
     def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
         """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
@@ -130,90 +136,127 @@ class Accounts:
         superblocks = []
         changes: list[TransferChange] = []
         for read in reading.superblocks:
-            start = self._start(read, at)
-            superblock = read if read.key == start.key else replace(read, key=start.key)
+            life = self._life(read, at)
+            superblock = read if read.key == life.key else replace(read, key=life.key)
             superblocks.append(superblock)
-            costs[read.number] = self._add(superblock, start.record, changes)
-            seconds[read.number] = until - start.at if at > start.at else 0.0
-            self._baselines[read.number] = _Baseline(_with_every_operation(superblock, start.record), at, until)
+            seconds[read.number] = until - life.at if at > life.at else 0.0
+            costs[read.number] = self._add(life, superblock, changes)
+            life.at, life.until = at, until
         self.superblocks = tuple(superblocks)
         tick_costs = self._tick_costs(changes, at)
         self._add_transfer_costs(tick_costs, costs)
         self._add_lock_costs(tick_costs)
-        for gone in self._baselines.keys() - reading.present:
-            del self._baselines[gone]
+        for gone in self._lives.keys() - reading.present:
+            self._settle(self._lives.pop(gone))
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
         self.unanswered.add(reading, at)
-        mounted = [baseline.superblock for baseline in self._baselines.values()]
-        self.states.end_tick(self.unanswered.seconds(), mounted, self.addresses, self.peaks, at)
+        self._end_tick(reading, at)
         self.last_at = at
 
-    def _add(self, superblock: Superblock, before: NfsRecord | None, changes: list[TransferChange]) -> float:
-        """Add the growth of one superblock. Return the fixed cost in I/O operations. Append READs and WRITEs to `changes`."""
-        now = superblock.record
-        born_at = self.last_at if before is None else None
-        totals = self.mounts.setdefault(superblock.key, MountTotals(born_at=born_at))
-        address = self.addresses.setdefault(superblock.key.address, AddressTotals(born_at=born_at))
-        if before is None or not now.operations.keys() <= totals.operations.keys():
-            totals.include(superblock, self.overrides.weights)
-        payload = {
-            READ: max(0, now.read_bytes - (before.read_bytes if before else 0)),
-            WRITE: max(0, now.written_bytes - (before.written_bytes if before else 0)),
-        }
-        totals.read_bytes += payload[READ]
-        totals.written_bytes += payload[WRITE]
-        if superblock.storage.cost == "weighted":
-            _add_locks(totals, before, now, self.overrides.lock_io_operations)
-        if totals.has_cost and address.io_operations is None:
-            address.io_operations = 0.0
-        if before is not None and now.operations is before.operations:
-            return 0.0
-        done, whole_cost = 0, 0.0
-        for name, counters in now.operations.items():
-            old = before.operations.get(name, counters) if before else _NO_COUNTERS
-            if old is not counters and old != counters and name in totals.operations:
-                payload_bytes, target = payload.get(name, 0), totals.operations[name]
-                operations = self._add_operation(target, superblock, name, old, payload_bytes)
-                done += operations
-                if target.weight is not None:
-                    whole_cost += operations * target.weight
-                elif target.estimated is not None:
-                    changes.append(_transfer_change(superblock, name, old, operations, payload_bytes))
-        address.requests += done
-        if whole_cost:
-            address.add_cost(whole_cost)
-        return whole_cost
+    def settle(self) -> None:
+        """Add everything up to the last reading to the totals."""
+        for life in self._lives.values():
+            self._settle(life)
 
-    def _add_operation(
-        self, target: OperationTotals, superblock: Superblock, name: str, old: OperationCounters, payload_bytes: int
-    ) -> int:
-        """Add the change of one operation. Return how many completed."""
-        now = superblock.record.operations[name]
-        operations = target.add(old, now)
-        self.states.add(superblock.key.address, name, old, now, payload_bytes)
-        if (sent := now.sent_bytes - old.sent_bytes) > 0:
-            self.wire.sent_bytes += sent
-        if (received := now.received_bytes - old.received_bytes) > 0:
-            self.wire.received_bytes += received
-        return operations
+    def _end_tick(self, reading: Reading, at: float) -> None:
+        waits = self.unanswered.waits()
+        has_waits = any(wait != NO_WAIT for wait in waits.values())
+        started, slowed_s = reading.calls_of_its_mounts, reading.search_slowed_s or 0.0
+        # A wait is judged with the work of the span so far.
+        if has_waits or self.states.ends_span(at) or self.unaccounted.ends_window(started, at, slowed_s):
+            self.settle()
+        self.unaccounted.end_tick(started, at, search_slowed_s=slowed_s, has_waits=has_waits)
+        mounted = [life.superblock for life in self._lives.values()]
+        self.states.end_tick(waits, mounted, self.addresses, self.peaks, at)
+
+    def _life(self, superblock: Superblock, at: float) -> Life:
+        """Return the life that a reading belongs to."""
+        number, key = superblock.number, superblock.key
+        life = self._lives.get(number)
+        if life is not None and is_same_life(life, superblock, at):
+            return life
+        if life is not None:
+            self._settle(life)
+        record: NfsRecord | None = superblock.record
+        began, born_at = at, None
+        if self.last_at is not None:
+            unread_s = max(at - self.last_at, superblock.unread_s)
+            if superblock.record.age_s <= unread_s:
+                record, began, born_at = None, at - unread_s, self.last_at
+        totals = self._mounts.setdefault(key, MountTotals(born_at=born_at))
+        address = self.addresses.setdefault(key.address, AddressTotals(born_at=born_at))
+        life = Life(key, superblock, record, record, began, began, totals, address)
+        life.include_operations(self.overrides.weights)
+        self._settle(life)
+        self._lives[number] = life
+        return life
+
+    def _add(self, life: Life, superblock: Superblock, changes: list[TransferChange]) -> float:
+        """Add what each reading adds. Return the fixed cost in I/O operations. Append READs and WRITEs to `changes`."""
+        before, now = life.record, superblock.record
+        life.superblock = superblock
+        if before is not None and now.operations is before.operations:
+            life.record = now
+            return 0.0
+        names, completed = now.operations.names, growth(before, now.operations)
+        is_usual = before is not None and names == life.names and min(completed) >= 0
+        if not is_usual:
+            self._settle(life)
+            life.include_operations(self.overrides.weights)
+            counted = life.totals.operations
+            completed = [max(0, count) if name in counted else 0 for name, count in zip(names, completed, strict=True)]
+        life.record = with_every_operation(now, before)
+        if not is_usual:
+            self._settle(life)
+        done = sum(completed)
+        life.address.requests += done
+        if now.options.get("vers") == "3":
+            self.unaccounted.ended(done - (completed[names.index("NULL")] if "NULL" in names else 0))
+        changes.extend(_transfer_changes(life, before))
+        cost: float = sum(map(operator.mul, completed, life.weights))
+        if cost:
+            life.address.add_cost(cost)
+        return cost
+
+    def _settle(self, life: Life) -> None:
+        """Add the growth of a life since its last settling to the totals. A counter that falls adds nothing."""
+        before, now = life.settled, life.record
+        if now is None:
+            return
+        life.settled = now
+        payload = _payload_growth(before, now)
+        life.totals.read_bytes += payload[READ]
+        life.totals.written_bytes += payload[WRITE]
+        if life.superblock.storage.cost == "weighted":
+            _add_locks(life.totals, before, now, self.overrides.lock_io_operations)
+        if before is not None and now.operations is before.operations:
+            return
+        rows_before, execute_ms = {} if before is None else before.operations.rows, 0
+        for name, counters in now.operations.rows.items():
+            old = _NO_COUNTERS if before is None else rows_before.get(name, counters)
+            if old != counters and name in life.totals.operations:
+                life.totals.operations[name].add(old, counters)
+                self.states.add(life.key.address, name, old, counters, payload.get(name, 0))
+                self._wire.add(old, counters)
+                execute_ms += counters.execute_ms - old.execute_ms
+        if now.options.get("vers") == "3":
+            self.unaccounted.took(max(0, execute_ms))
 
     def _tick_costs(self, changes: Sequence[TransferChange], at: float) -> TickCosts:
         mounts = {
-            number: baseline.superblock.key
-            for number, baseline in self._baselines.items()
-            if baseline.superblock.storage.cost == "weighted"
+            number: life.key for number, life in self._lives.items() if life.superblock.storage.cost == "weighted"
         }
         seconds = 0.0 if self.last_at is None else at - self.last_at
-        return self.costs.tick_costs(Tick(changes, mounts, seconds, self.mounts.keys()))
+        return self.costs.tick_costs(Tick(changes, mounts, seconds, self._mounts.keys()))
 
     def _add_transfer_costs(self, tick_costs: TickCosts, costs: dict[str, float]) -> None:
         """Add the costs of READs and WRITEs to the totals, and to `costs` of the superblocks of this reading."""
         for number, operation, unscaled in tick_costs.transfers:
             cost = self.overrides.scaled(operation, unscaled)
-            key = self._baselines[number].superblock.key
-            self.mounts[key].operations[operation].add_cost(cost)
-            self.addresses[key.address].add_cost(cost.point)
+            life = self._lives[number]
+            life.totals.operations[operation].add_cost(cost)
+            life.address.add_cost(cost.point)
             if number in costs:
                 costs[number] += cost.point
 
@@ -223,20 +266,20 @@ class Accounts:
                 self.addresses[address].add_cost(cost)
 
     def _drop_unmounted(self, at: float) -> None:
-        """Drop totals of mounts that are unmounted for longer than the retention, and the oldest above the limit."""
-        for baseline in self._baselines.values():
-            self.mounts[baseline.superblock.key].last_seen_at = at
-        gone = sorted((totals.last_seen_at, key) for key, totals in self.mounts.items() if totals.last_seen_at < at)
-        too_many = 0 if self._most_mounts is None else len(self.mounts) - self._most_mounts
+        """Drop totals of mounts that are unmounted for longer than the retention, and the oldest above as many as may be mounted."""
+        for life in self._lives.values():
+            life.totals.last_seen_at = at
+        gone = sorted((totals.last_seen_at, key) for key, totals in self._mounts.items() if totals.last_seen_at < at)
+        too_many = 0 if self._most_mounts is None else len(gone) - self._most_mounts
         dropped = [
             key
             for place, (last_seen_at, key) in enumerate(gone)
             if last_seen_at < at - self._retention_s or place < too_many
         ]
         for key in dropped:
-            del self.mounts[key]
+            del self._mounts[key]
         if dropped:
-            left = {key.address for key in self.mounts}
+            left = {key.address for key in self._mounts}
             self.addresses = {address: totals for address, totals in self.addresses.items() if address in left}
 
     def _iops(
@@ -250,27 +293,32 @@ class Accounts:
             longest[address] = max(longest[address], passed)
         for address, passed in longest.items():
             iops[address] += lock_costs.get(address, 0.0) / passed if passed > 0 else 0.0
-        for baseline in self._baselines.values():
+        for life in self._lives.values():
             # A mount whose record could not be read once is still there.
-            iops.setdefault(baseline.superblock.key.address, 0.0)
+            iops.setdefault(life.key.address, 0.0)
         return iops
 
-    def _start(self, superblock: Superblock, at: float) -> _Start:
-        baseline = self._baselines.get(superblock.number)
-        if baseline is not None and _same_life(baseline, superblock, at):
-            # The mounts that name an export come and go, and the series keep the first name.
-            return _Start(baseline.superblock.record, baseline.at, baseline.superblock.key)
-        if self.last_at is not None:
-            unread_s = max(at - self.last_at, superblock.unread_s)
-            if superblock.record.age_s <= unread_s:
-                return _Start(None, at - unread_s, superblock.key)
-        return _Start(superblock.record, at, superblock.key)
+
+def _transfer_changes(life: Life, before: NfsRecord | None) -> Iterator[TransferChange]:
+    """Yield what READs and WRITEs with a cost by size have changed since an earlier record. None for zero."""
+    now = life.superblock.record
+    payload = _payload_growth(before, now)
+    for name in life.transfers:
+        old = _NO_COUNTERS if before is None else before.operations.transfers[name]
+        counters = now.operations.transfers[name]
+        if counters != old:
+            yield _transfer_change(life.superblock, name, old, counters, payload[name])
+
+
+def _payload_growth(before: NfsRecord | None, now: NfsRecord) -> dict[str, int]:
+    read, written = (0, 0) if before is None else (before.read_bytes, before.written_bytes)
+    return {READ: max(0, now.read_bytes - read), WRITE: max(0, now.written_bytes - written)}
 
 
 def _transfer_change(
-    superblock: Superblock, name: str, old: OperationCounters, operations: int, payload_bytes: int
+    superblock: Superblock, name: str, old: OperationCounters, now: OperationCounters, payload_bytes: int
 ) -> TransferChange:
-    now = superblock.record.operations[name]
+    operations = max(0, now.operations - old.operations)
     carried = now.received_bytes - old.received_bytes if name == READ else now.sent_bytes - old.sent_bytes
     return TransferChange(
         superblock=superblock.number,
@@ -282,57 +330,6 @@ def _transfer_change(
         errors=max(0, (now.errors or 0) - (old.errors or 0)),
         options=superblock.record.options,
     )
-
-
-def _with_every_operation(superblock: Superblock, before: NfsRecord | None) -> Superblock:
-    """Return the superblock with every operation of the earlier record, because the kernel can cut off a record."""
-    record = superblock.record
-    if before is None or before.operations is record.operations or before.operations.keys() <= record.operations.keys():
-        return superblock
-    if len(before.operations) > MOST_OPERATIONS:
-        return superblock
-    return replace(superblock, record=record._replace(operations={**before.operations, **record.operations}))
-
-
-def _same_life(baseline: _Baseline, new: Superblock, at: float) -> bool:
-    """Whether two readings of a device number belong to one life of a superblock.
-
-    The kernel uses a number again after an umount. So the address, the device text and the age must fit as well. The age must
-    have grown by the time between the readings, even if the process was stopped for a while. For a young mount the kernel knows better.
-    """
-    old = baseline.superblock
-    if old.mounts[0].address != new.mounts[0].address or old.record.fstype != new.record.fstype:
-        return False
-    if new.mounts is not old.mounts and {mount.device for mount in old.mounts}.isdisjoint(
-        mount.device for mount in new.mounts
-    ):
-        return False
-    if old.life is not None and new.life is not None:
-        return old.life == new.life
-    slack_s = _AGE_ERROR_S if new.record.age_s <= at - baseline.at else _AGE_SLACK_S
-    if new.record.age_s < old.record.age_s + (at - baseline.until) - slack_s:
-        return False
-    if new.record.operations is old.record.operations or new.record.age_s > at - baseline.at + _AGE_ERROR_S:
-        return True  # nothing was asked, or the mount is older than the last reading, so that no other can have taken its number
-    return not _has_fallen(old.record, new.record)
-
-
-def _has_fallen(old: NfsRecord, new: NfsRecord) -> bool:
-    """Whether any counter is lower than before, which needs a new superblock. Equal work takes other times and bytes in another life."""
-    if new.read_bytes < old.read_bytes or new.written_bytes < old.written_bytes:
-        return True
-    if (new.revalidations or 0) < (old.revalidations or 0) or (new.vfs_locks or 0) < (old.vfs_locks or 0):
-        return True
-    for name, now in new.operations.items():
-        before = old.operations.get(name, now)
-        if now != before and any(map(operator.lt, _never_falling(now), _never_falling(before))):
-            return True
-    return False
-
-
-def _never_falling(counters: OperationCounters) -> tuple[int, ...]:
-    """Return the counters that only grow. Time in the queue can be negative, for a call that was never sent."""
-    return (*counters[:5], counters.rtt_ms, counters.execute_ms, counters.errors or 0)
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord, cost: float) -> None:

@@ -1,20 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of each address on this host, and seconds by state: the agent judges each span of ten seconds once.
 
-A single tick of a second has too few requests for a mean, and a minute is long for a page. A hang is told with the tick that finds it.
+A single tick of a second has too few requests for a mean, and a minute is long for a page. A hang is told with the tick that finds it,
+and so is a first look that cannot know whether a request waits.
 Ceilings are those that the configuration states of the service behind an address.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from fss_exporter.model.client_load import ClientLoad, near_ceilings
-from fss_exporter.model.client_state import NO_TAILS, AddressWork, ClassWork, JudgedRequests, judge_client, verdict_of
-from fss_exporter.model.operations import FAIL_IN_ORDINARY_WORK, READ_CLASS, WRITE_CLASS, class_of
-from fss_exporter.model.state import Evidence, Judgement, State, StateNow
-from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
+from fss_exporter.model.client_state import (
+    NO_TAILS,
+    NO_WAIT,
+    NOTHING_ENDED,
+    AddressWork,
+    ClassWork,
+    Ended,
+    JudgedRequests,
+    Wait,
+    added_up,
+    judge_client,
+    verdict_of,
+)
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.operations import CARRY_DATA, FAIL_IN_ORDINARY_WORK, READ_CLASS, WRITE_CLASS, class_of
+from fss_exporter.model.state import CLIENT_LATENCY, Evidence, Judgement, State, StateNow
 from fss_exporter.nfs.records import OperationCounters
 from fss_exporter.nfs.superblocks import Superblock, shared_facts
 from fss_exporter.nfs.totals import AddressTotals, Peaks
@@ -23,6 +36,7 @@ if TYPE_CHECKING:
     from fss_exporter.model.service_table import SeriesKey
 
 SPAN_SECONDS: Final = 10.0
+_MINUTE: Final = 60.0
 
 
 class Tails(Protocol):
@@ -53,6 +67,7 @@ class AddressState(NamedTuple):
     """The state of an address on this host."""
 
     judgement: Judgement
+    state: State  # of the judgement, which finds it among all evidence each time
     since: float  # seconds of the clock at which the state began, as far as this agent saw
 
 
@@ -62,7 +77,7 @@ class AddressStates:
     Attributes:
         stated: latency objectives of the configuration in seconds by class. They can change between two spans.
         tails: judges each request, where a p99 objective is stated.
-        now: the present state by address. An address has none before the end of its first span, unless it hangs.
+        now: the present state by address. An address has none before the end of its first span, unless it hangs or may hang.
     """
 
     def __init__(self, stated: Mapping[str, float] | None = None, tails: Tails | None = None) -> None:
@@ -70,6 +85,7 @@ class AddressStates:
         self.tails: Tails = tails or NoTails({})
         self.now: dict[str, AddressState] = {}
         self._work: dict[str, AddressWork] = defaultdict(AddressWork)
+        self._ended: dict[str, list[tuple[float, Mapping[str, Ended]]]] = {}  # by address: what ended until when
         self._io_operations: dict[str, float] = {}  # by address, at the end of the last span
         self._mounts: frozenset[SeriesKey] = frozenset()  # at the end of the last span
         self._judged_until: float | None = None
@@ -87,12 +103,20 @@ class AddressStates:
         of_class.requests += max(0, now.operations - old.operations)
         of_class.rtt_ms += max(0, now.rtt_ms - old.rtt_ms)
         of_class.payload_bytes += payload_bytes
+        failed = max(0, (now.errors or 0) - (old.errors or 0))
         if operation not in FAIL_IN_ORDINARY_WORK:
-            work.unexpected_errors += max(0, (now.errors or 0) - (old.errors or 0))
+            work.unexpected_errors += failed
+        if carries := CARRY_DATA.get(operation):
+            ended = Ended(max(0, now.operations - old.operations), failed)
+            work.ended[carries] = work.ended.get(carries, NOTHING_ENDED).plus(ended)
+
+    def ends_span(self, at: float) -> bool:
+        """Whether a tick at this time ends a span."""
+        return self._judged_until is not None and at - self._judged_until >= SPAN_SECONDS
 
     def end_tick(
         self,
-        waits: Mapping[str, float],
+        waits: Mapping[str, Wait],
         superblocks: Collection[Superblock],
         totals: Mapping[str, AddressTotals],
         peaks: Peaks,
@@ -101,7 +125,7 @@ class AddressStates:
         """End a tick, `at` seconds of a monotonic clock. A full span is judged.
 
         Args:
-            waits: seconds without any reply by address.
+            waits: how long requests have had no reply, by address.
             superblocks: what is mounted now. Other addresses have no time and no state.
             totals: totals by address.
             peaks: busiest seconds by address.
@@ -109,23 +133,25 @@ class AddressStates:
         """
         self._at = at
         mounted = {superblock.key.address for superblock in superblocks}
-        self.now = {address: state for address, state in self.now.items() if address in mounted}
-        for address, seconds in waits.items():
-            if seconds:
-                work = self._work[address]
-                work.longest_wait_seconds = max(work.longest_wait_seconds, seconds)
+        self.now = {address: held for address, held in self.now.items() if address in mounted}
+        for address, wait in waits.items():
+            work = self._work[address]
+            # A later reply tells that nothing waits. A hang of the span is a hang, although a reply came.
+            if wait.seconds is None or wait.seconds >= (work.wait.seconds or 0.0):
+                work.wait = wait
         if self._judged_until is None:
             self._judged_until = at
             self._mounts = frozenset(superblock.key for superblock in superblocks)
         seconds = at - self._judged_until
         if seconds < SPAN_SECONDS:
-            for address in self._hanging(waits, mounted):
-                self._judge(address, totals[address], at)
+            for address in mounted:
+                self._judge_early(address, waits.get(address, NO_WAIT), totals[address], at)
             return
         near = self._near_ceilings(superblocks, totals, peaks, seconds)
         for address in mounted:
             judgement = self._judge(address, totals[address], at, near.get(address, ()))
             totals[address].seconds[verdict_of(judgement)] += seconds
+        self._ended = {address: self._last_minute(address, at) for address in mounted}
         self._work.clear()
         self._io_operations = {address: totals[address].io_operations or 0.0 for address in mounted}
         self._mounts = frozenset(superblock.key for superblock in superblocks)
@@ -136,16 +162,35 @@ class AddressStates:
         at = self._at
         return {
             address: StateNow(
-                held.judgement.state,
+                held.state,
                 at - held.since,
-                () if held.judgement.state is State.FINE else held.judgement.reasons,
+                () if held.state is State.FINE else held.judgement.reasons,
                 held.judgement.is_idle,
             )
             for address, held in self.now.items()
         }
 
-    def _hanging(self, waits: Mapping[str, float], mounted: Collection[str]) -> Iterator[str]:
-        return (address for address in mounted if waits.get(address, 0.0) >= LEAST_WAIT_SECONDS)
+    def latencies(self) -> dict[tuple[str, str], float]:
+        """Return the mean round trip of the last span by address and class, as a multiple of its objective."""
+        return {
+            (address, one.detail): one.figure.value
+            for address, held in self.now.items()
+            for one in held.judgement.evidence
+            if one.subject is CLIENT_LATENCY and one.figure is not None
+        }
+
+    def _judge_early(self, address: str, wait: Wait, total: AddressTotals, at: float) -> None:
+        """Judge an address in the middle of a span, if its wait says enough."""
+        held = self.now.get(address)
+        if wait.is_hang or (wait.seconds is None and held is None):
+            self._judge(address, total, at)
+        elif held is not None and held.state is State.NOT_KNOWN and wait.seconds is not None:
+            del self.now[address]  # what is known now is told at the end of the span
+
+    def _last_minute(self, address: str, at: float) -> list[tuple[float, Mapping[str, Ended]]]:
+        """Return what ended in each span of the last minute, the present span included."""
+        earlier = (span for span in self._ended.get(address, ()) if span[0] > at - _MINUTE)
+        return [*earlier, (at, self._work[address].ended)]
 
     def _near_ceilings(
         self,
@@ -169,12 +214,11 @@ class AddressStates:
             classes = self._work[address].classes
             read, written = (classes.get(name, ClassWork()).payload_bytes for name in (READ_CLASS, WRITE_CLASS))
             cost = totals[address].io_operations
-            load = ClientLoad(
-                None if cost is None else max(0.0, cost - self._io_operations.get(address, 0.0)) / seconds,
-                read / seconds,
-                written / seconds,
-                None if cost is None else highest.get(address),
-            )
+            iops = peak = None
+            if cost is not None:
+                done = max(0.0, cost - self._io_operations.get(address, 0.0))
+                iops, peak = KnownFigure(done / seconds, FigureSource.HOST), highest.get(address)
+            load = ClientLoad(iops, read / seconds, written / seconds, peak)
             near[address] = tuple(near_ceilings(load, ceilings, ratio))
         return near
 
@@ -183,10 +227,11 @@ class AddressStates:
         has_defaults = total.io_operations is not None  # only a service with a cost table has default objectives
         work = self._work[address]
         work.tails = self.tails.judged().get(address, NO_TAILS)
+        work.ended_in_a_minute = added_up(ended for _, ended in self._last_minute(address, at))
         judgement = judge_client(work, self.stated, has_defaults=has_defaults, near=near)
-        before = self.now.get(address)
-        since = at if before is None or before.judgement.state is not judgement.state else before.since
-        if judgement.state is State.HANGING:
-            since = min(since, at - work.longest_wait_seconds)
-        self.now[address] = AddressState(judgement, since)
+        before, state = self.now.get(address), judgement.state
+        since = at if before is None or before.state is not state else before.since
+        if state is State.HANGING:
+            since = min(since, at - (work.wait.seconds or 0.0))
+        self.now[address] = AddressState(judgement, state, since)
         return judgement

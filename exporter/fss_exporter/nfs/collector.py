@@ -19,10 +19,11 @@ from fss_exporter.background import Worker
 from fss_exporter.catalogue import CLIENT, EXPORTER, family
 from fss_exporter.model.service_table import SeriesKey
 from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.fstab import FstabWatch
 from fss_exporter.nfs.instance_network import InstanceNetwork
-from fss_exporter.nfs.mount_series import MountInfo, MountSeries, service_families
+from fss_exporter.nfs.mount_series import BY_ADDRESS, MountInfo, MountSeries, service_families
 from fss_exporter.nfs.other_namespaces import EveryNamespace
-from fss_exporter.nfs.procfs import HOST_PID, Procfs
+from fss_exporter.nfs.procfs import HOST_PID, Procfs, boot_hash_of
 from fss_exporter.nfs.superblocks import Reading, Superblock
 from fss_exporter.nfs.ticker import Ticker, TickResults
 from fss_exporter.nfs.totals import AddressTotals, MountTotals
@@ -32,8 +33,8 @@ Key = TypeVar("Key", bound=Hashable)
 _NAMES: Final = (
     *(declared.name for declared in CLIENT),
     *(declared.name for declared in EXPORTER if declared.name.startswith("fss_nfs_")),
-    "fss_expected",
-    "fss_seen",
+    "fss_coverage_expected",
+    "fss_coverage_seen",
 )
 
 # Age up to which a mount is new though no server has asked since its birth. A server may need so long to find a new host.
@@ -74,6 +75,8 @@ class NfsCollector(Collector):
         by_operation: bool = True,
         zero_answers: int = 1,
         network: InstanceNetwork | None = None,
+        boot_hash: str = "",
+        fstab: FstabWatch | None = None,
     ) -> None:
         """Collect the totals of a ticker.
 
@@ -82,12 +85,16 @@ class NfsCollector(Collector):
             by_operation: whether operations are counted by name, and not only by class.
             zero_answers: answers that show a new mount at zero, as many as servers scrape this agent.
             network: network of this host. None for an unknown network.
+            boot_hash: names the running kernel of this host. Empty if it is not known.
+            fstab: counts the mounts of /etc/fstab that are gone. None if nobody looks.
         """
         self.answer = Answer()
         self._ticker = ticker
         self._answered_at = math.inf  # no server has asked yet
         self.zero_answers = zero_answers
         self._network = network or InstanceNetwork("")
+        self._boot_hash = boot_hash
+        self._fstab = fstab
         self._mount_info = MountInfo()
         self._mount_series = MountSeries(by_operation=by_operation)
 
@@ -107,7 +114,7 @@ class NfsCollector(Collector):
             return Procfs(procfs, number)
 
         read = EveryNamespace(of_process(HOST_PID), of_process).read
-        return cls(Ticker(read, interval_s), network=InstanceNetwork("", network))
+        return cls(Ticker(read, interval_s), network=InstanceNetwork("", network), boot_hash=boot_hash_of(procfs))
 
     def __enter__(self) -> Self:
         self._ticker.start()
@@ -152,28 +159,31 @@ class NfsCollector(Collector):
             accounts, network = self._ticker.accounts, self._network.name
             if not network:
                 self.answer = Answer("")
-                return list(_about_ticks(self._ticker.results, self._seen_tails()))
-            new_mounts, new_addresses = self._new(accounts.mounts), self._new(accounts.addresses)
+                return list(_about_ticks(self._ticker.results, self._seen_parts(), self._boot_hash))
+            mounts, wire = accounts.mounts, accounts.wire
+            new_mounts, new_addresses = self._new(mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
             self._answered_at = accounts.last_at or 0.0
-            mounts = frozenset(accounts.mounts)
             self.answer = Answer(
-                network, mounts, frozenset(accounts.addresses), new_addresses, new_mounts, is_for_server
+                network, frozenset(mounts), frozenset(accounts.addresses), new_addresses, new_mounts, is_for_server
             )
             addresses = {
                 name: totals.at_zero if name in new_addresses else totals for name, totals in accounts.addresses.items()
             }
             superblocks = () if self._ticker.results.reading is None else accounts.superblocks
+            unaccounted = accounts.unaccounted.total
             return [
                 self._mount_info.family(network, superblocks),
                 *service_families(network, superblocks),
-                *self._mount_series.families(network, accounts.mounts, new_mounts),
+                *self._mount_series.families(network, mounts, new_mounts),
                 *_by_address(network, accounts, addresses),
-                family("fss_nfs_sent_bytes_total", [((), accounts.wire.sent_bytes)]),
-                family("fss_nfs_received_bytes_total", [((), accounts.wire.received_bytes)]),
+                family("fss_nfs_sent_bytes_total", [((), wire.sent_bytes)]),
+                family("fss_nfs_received_bytes_total", [((), wire.received_bytes)]),
+                family("fss_nfs_unaccounted_calls_total", () if unaccounted is None else [((), unaccounted)]),
                 *self._objectives(network, superblocks),
-                *_about_ticks(self._ticker.results, self._seen_tails()),
+                *_about_ticks(self._ticker.results, self._seen_parts(), self._boot_hash),
                 *self._network.families(),
+                *(self._fstab.families() if self._fstab else ()),
             ]
 
     def _new(self, totals: Mapping[Key, MountTotals | AddressTotals]) -> set[Key]:
@@ -187,13 +197,15 @@ class NfsCollector(Collector):
             totals[key].answers += 1
         return new
 
-    def _seen_tails(self) -> "_Coverage":
-        """Return the addresses whose requests a p99 objective should judge, and those of them that it judges."""
-        accounts = self._ticker.accounts
-        if not accounts.states.tails.objectives:
-            return {}
-        mounted = {superblock.key.address for superblock in accounts.superblocks}
-        return {"p99_latency": (len(mounted), len(mounted & accounts.states.tails.judged().keys()))}
+    def _seen_parts(self) -> "_Coverage":
+        """Return the calls of the host, and those of a mount. Return the addresses that a p99 objective should judge, and those that it judges."""
+        accounts, parts = self._ticker.accounts, {}
+        if (calls := accounts.unaccounted.coverage()) is not None:
+            parts["nfs_calls"] = calls
+        if accounts.states.tails.objectives:
+            mounted = {superblock.key.address for superblock in accounts.superblocks}
+            parts["p99_latency"] = (len(mounted), len(mounted & accounts.states.tails.judged().keys()))
+        return parts
 
     def _objectives(self, network: str, superblocks: Iterable[Superblock]) -> Iterator[Metric]:
         stated = self._ticker.accounts.states.stated
@@ -202,7 +214,7 @@ class NfsCollector(Collector):
             objectives = (
                 ((network, address, of_class), seconds) for address in addresses for of_class, seconds in stated.items()
             )
-            yield family("fss_client_latency_objective_seconds", objectives)
+            yield family("fss_client_latency_objective_seconds", objectives, labels=(*BY_ADDRESS, "class"))
 
 
 class Counter(Protocol):
@@ -241,11 +253,12 @@ class CounterCollector(Collector):
 
 def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Metric]:
     requests = (((network, address), totals.requests) for address, totals in shown.items())
-    yield family("fss_client_address_requests_total", requests)
+    yield family("fss_client_address_requests_total", requests, labels=BY_ADDRESS)
     costs = ((address, totals.io_operations) for address, totals in shown.items())
     yield family(
         "fss_client_address_estimated_io_operations_total",
         (((network, address), round(cost, 1)) for address, cost in costs if cost is not None),
+        labels=BY_ADDRESS,
     )
     yield family(
         "fss_client_address_seconds_total",
@@ -254,21 +267,29 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
             for address, totals in shown.items()
             for verdict, seconds in totals.seconds.items()
         ),
+        labels=(*BY_ADDRESS, "verdict"),
     )
-    peaks, waits = accounts.peaks.highest(), accounts.unanswered.seconds()
-    yield family("fss_client_peak_estimated_iops", (((network, address), iops) for address, iops in peaks.items()))
-    yield family("fss_client_unanswered_seconds", (((network, address), wait) for address, wait in waits.items()))
+    peaks = (((network, address), iops) for address, iops in accounts.peaks.highest().items())
+    yield family("fss_client_peak_estimated_iops", peaks, labels=BY_ADDRESS)
+    known = (
+        (address, wait.seconds) for address, wait in accounts.unanswered.waits().items() if wait.seconds is not None
+    )
+    waits = (((network, address), seconds) for address, seconds in known)
+    yield family("fss_client_unanswered_seconds", waits, labels=BY_ADDRESS)
     yield from _states(network, accounts)
 
 
 def _states(network: str, accounts: Accounts) -> Iterator[Metric]:
     states = accounts.states.shown()
     yield family(
-        "fss_client_address_state", (((network, address), float(now.state)) for address, now in states.items())
+        "fss_client_address_state",
+        (((network, address), float(now.state)) for address, now in states.items()),
+        labels=BY_ADDRESS,
     )
     yield family(
         "fss_client_address_state_age_seconds",
         (((network, address), round(now.seconds or 0.0)) for address, now in states.items()),
+        labels=BY_ADDRESS,
     )
     yield family(
         "fss_client_address_state_evidence_ratio",
@@ -278,34 +299,47 @@ def _states(network: str, accounts: Accounts) -> Iterator[Metric]:
             for reason in now.reasons
             if (ratio := reason.limit_ratio) is not None
         ),
+        labels=(*BY_ADDRESS, "state", "subject", "detail"),
+    )
+    yield family(
+        "fss_client_latency_objective_ratio",
+        (((network, *key), round(ratio, 3)) for key, ratio in accounts.states.latencies().items()),
+        labels=(*BY_ADDRESS, "class"),
     )
 
 
 _Coverage = Mapping[str, tuple[int, int]]  # what an agent should see and what it sees, by part
 
 
-def _about_ticks(results: TickResults, tails: _Coverage) -> Iterator[Metric]:
+def _about_ticks(results: TickResults, parts: _Coverage, boot_hash: str) -> Iterator[Metric]:
     reading = results.reading
-    yield family("fss_nfs_records_skipped_total", (((reason,), count) for reason, count in results.skipped.items()))
+    skipped = (((reason,), count) for reason, count in results.skipped.items())
+    yield family("fss_nfs_records_skipped_total", skipped, labels=("reason",))
     single = {"fss_nfs_ticks_total": results.ticks, "fss_nfs_tick_interval_seconds": results.interval_s}
     if reading is not None:
         single |= {
-            "fss_nfs_superblocks": len(reading.superblocks),
             "fss_nfs_superblocks_left_out": reading.left_out,
             "fss_nfs_superblocks_unread": reading.unread - reading.left_out,
             "fss_nfs_mounts_filtered": reading.filtered,
             "fss_nfs_search_slowed_seconds": reading.search_slowed_s,
             "fss_nfs_unresolved_forwarder_addresses": len(reading.unresolved),
         }
-        yield from _coverage(reading, tails)
+        of_host = boot_hash if reading.is_of_host else ""
+        superblocks = [((of_host,), float(len(reading.superblocks)))]
+        yield family("fss_nfs_superblocks", superblocks, labels=("boot_hash",))
+        yield from _coverage(reading, parts)
     yield from (family(name, [((), value)]) for name, value in single.items() if value is not None)
 
 
-def _coverage(reading: Reading, tails: _Coverage) -> Iterator[Metric]:
+def _coverage(reading: Reading, further: _Coverage) -> Iterator[Metric]:
     """Yield what an agent of a host should see, and what it sees. It knows neither tenancy nor region."""
     if reading.is_of_host is None:
         return
     read = len(reading.superblocks)
-    parts = {"mount_namespace": (1, int(reading.is_of_host)), "mounts": (read + reading.unread, read), **tails}
-    yield family("fss_expected", [(("", "", part), float(expected)) for part, (expected, _) in parts.items()])
-    yield family("fss_seen", [(("", "", part), float(seen)) for part, (_, seen) in parts.items()])
+    parts = {"mount_namespace": (1, int(reading.is_of_host)), "mounts": (read + reading.unread, read), **further}
+    labels = ("tenancy", "region", "part")
+    expected = [(("", "", part), float(of)) for part, (of, _) in parts.items()]
+    yield family("fss_coverage_expected", expected, labels=labels)
+    yield family(
+        "fss_coverage_seen", [(("", "", part), float(seen)) for part, (_, seen) in parts.items()], labels=labels
+    )

@@ -19,6 +19,10 @@ from fss_exporter.model.service_table import OneClient, SeriesKey
 from fss_exporter.nfs.superblocks import Superblock, shared_facts
 from fss_exporter.nfs.totals import MountTotals, OperationTotals
 
+BY_ADDRESS: Final = ("network", "address")
+BY_MOUNT: Final = ("network", *SeriesKey._fields)
+BY_CLASS: Final = (*BY_MOUNT, "class")
+
 
 class _ClassTotals(NamedTuple):
     """The totals behind the series of one mount and class."""
@@ -116,13 +120,14 @@ class _Layout:
             names = dict.fromkeys(name for mount in mounts.values() for name in mount.operations)
             every = [(key, mount, name) for name in names for key, mount in mounts.items() if name in mount.operations]
             operations = [((*key, class_of(name), name), mount.operations[name]) for key, mount, name in every]
-            self._add({"fss_client_operations_total": attrgetter("operations")}, operations, earlier)
+            calls = {"fss_client_operations_total": attrgetter("operations")}
+            self._add(calls, (*BY_CLASS, "operation"), operations, earlier)
         keys = [(key, mount, work) for work in OPERATION_CLASSES for key, mount in mounts.items()]
         classes = [((*key, work), _work(mount, work)) for key, mount, work in keys]
-        self._add(_CLASS_VALUES, classes, earlier)
+        self._add(_CLASS_VALUES, BY_CLASS, classes, earlier)
         transfers = [(labels, work.transfer) for labels, work in classes if work.transfer is not None]
-        self._add(_TRANSFER_VALUES, transfers, earlier)
-        self._add(_MOUNT_VALUES, list(mounts.items()), earlier)
+        self._add(_TRANSFER_VALUES, BY_CLASS, transfers, earlier)
+        self._add(_MOUNT_VALUES, BY_MOUNT, list(mounts.items()), earlier)
 
     def texts(self) -> _Texts:
         """Return the series that a later layout can take over."""
@@ -131,15 +136,20 @@ class _Layout:
     def _add(
         self,
         values: Mapping[str, Callable[[Any], _Value]],
+        labels: Sequence[str],
         totals: Sequence[tuple[Sequence[str], object]],
         earlier: _Texts,
     ) -> None:
-        """Add a family for each of `values`, with a series for each of `totals` by labels, in this network."""
+        """Add a family for each of `values`, with a series for each of `totals` by label values, in this network.
+
+        `labels` are the names of the values.
+        """
         sources = [source for _, source in totals]
+        given = [(self._network, *of) for of, _ in totals]
         for name, value_of in values.items():
             declared, texts = CATALOGUE[name], earlier.get(name, {})
-            names = [(self._network, *labels) for labels, _ in totals]
-            series = [texts.get(labels) or Series(declared, labels) for labels in names]
+            declared.check(labels)
+            series = [texts.get(of) or Series(declared, of) for of in given]
             self._families.append((declared, series, value_of, sources))
 
     def families(self) -> Iterator[Metric]:
@@ -185,10 +195,28 @@ class MountInfo:
             ],
         )
         if shown != self._shown:  # mostly the very same objects, so this is soon decided
+            _INFO.check((*BY_MOUNT, *_OPTIONS))
             rows = sorted({(network, *labels) for superblock in superblocks for labels in _labels(superblock)})
             texts = {series.labels: series for series in self._series}
             self._shown, self._series = shown, [texts.get(labels) or Series(_INFO, labels) for labels in rows]
         return PreparedFamily(_INFO, self._series, [1.0] * len(self._series))
+
+
+# Labels behind those of the mount, in the order of `_labels`.
+_OPTIONS: Final = (
+    "mount_point",
+    "nfs_version",
+    "protocol",
+    "nconnect",
+    "rsize",
+    "wsize",
+    "hard",
+    "timeo",
+    "retrans",
+    "sec",
+    "local_lock",
+    "encrypted",
+)
 
 
 def _labels(superblock: Superblock) -> Iterator[tuple[str, ...]]:
@@ -234,16 +262,17 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
     if not stated:
         return
     kinds = sorted({(network, *superblock.key, superblock.storage.kind) for superblock in stated})
-    yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds))
+    yield family("fss_client_service_info", ((labels, 1.0) for labels in kinds), labels=(*BY_MOUNT, "kind"))
     ceilings, clients = (shared_facts(stated, of) for of in (attrgetter("ceilings"), attrgetter("one_client")))
     for name, value_of in _LIMITS.items():
         limits = ((address, value_of(ceiling)) for address, ceiling in ceilings.items())
         if present := [((network, address), value) for address, value in limits if value is not None]:
-            yield family(name, present)
+            yield family(name, present, labels=BY_ADDRESS)
     with_ceilings = [superblock for superblock in stated if superblock.storage.has_ceilings]
     near = shared_facts(with_ceilings, attrgetter("warning_ratio"))
     if near:
-        yield family("fss_client_warning_ratio", (((network, address), ratio) for address, ratio in near.items()))
+        ratios = (((network, address), ratio) for address, ratio in near.items())
+        yield family("fss_client_warning_ratio", ratios, labels=BY_ADDRESS)
     for name, values_of in _OBJECTIVES.items():
         objectives = [
             ((network, address, operation), value)
@@ -252,4 +281,4 @@ def service_families(network: str, superblocks: Sequence[Superblock]) -> Iterato
             for operation, value in zip((READ, WRITE), values_of(objective), strict=True)
         ]
         if objectives:
-            yield family(name, objectives)
+            yield family(name, objectives, labels=(*BY_ADDRESS, "operation"))

@@ -102,10 +102,10 @@ class EveryNamespace:
             if further.present <= reading.present:
                 del self._others[number]
             else:
-                reading = _joined(reading, further, self._host.wanted.most)
+                reading = joined(reading, further, self._host.wanted.most)
         for number, other in list(self._hidden.items()):
             try:
-                reading = _joined(reading, other.read_mounts(), self._host.wanted.most)
+                reading = joined(reading, other.read_mounts(), self._host.wanted.most)
             except SourceError:
                 del self._hidden[number]
                 self._is_due = True
@@ -212,7 +212,7 @@ def _look(folder: Path, seen_lines: Collection[bytes]) -> tuple[bytes, frozenset
     return first_line, frozenset(number.decode() for number in _NFS.findall(b"".join(pieces)))
 
 
-def _joined(reading: Reading, further: Reading, most: int | None) -> Reading:
+def joined(reading: Reading, further: Reading, most: int | None) -> Reading:
     """Return a reading with the superblocks of another namespace, at most so many superblocks together."""
     hidden = [superblock for superblock in further.superblocks if superblock.number not in reading.present]
     room = len(hidden) if most is None else max(0, most - len(reading.superblocks))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from fss_exporter.background import within
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mount_services import BY_NAME, Services
 from fss_exporter.nfs.mountinfo import EVERY_MOUNT, MountFilter, parse_mountinfo
-from fss_exporter.nfs.mountstats import MountstatsParser
+from fss_exporter.nfs.mountstats import MountstatsParser, decode
 from fss_exporter.nfs.records import Mountstats
 from fss_exporter.nfs.superblocks import UNMATCHED, MountTable, Reading
 
@@ -35,17 +36,24 @@ READING_SECONDS = 30.0  # longest wait of a command for a reading, which takes m
 
 _YOUNG_S = 60  # a superblock that is older than the longest pause between two readings is the same as before
 
-_FIRST_WORDS = ("device ", "no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
-_PIECE_BYTES = 1 << 18
+_FIRST_WORDS = (b"device ", b"no device ")  # show_vfsstat in fs/proc_namespace.c of Linux
+_PIECE_BYTES = 1 << 16
 _RECORD_BYTES = 9000
 
 # A record of NFSv3 has 3 kB, one of NFSv4 8 kB, and 30,000 mounts of other file systems have a line each.
 _OTHER_MOUNTS_BYTES = 1 << 22
 
 
-def decode(raw: bytes) -> str:
-    r"""Return the text of a procfs file. Bytes that are not UTF-8 stay visible and distinct as `\xff`."""
-    return raw.decode("utf-8", "backslashreplace")
+def boot_hash_of(root: Path) -> str:
+    """Return twelve hexadecimal digits that are the same for all who read this kernel since its boot. Empty if the boot_id cannot be read.
+
+    Containers see the boot_id of their host. It can serve as a secret of the host, so nobody can compute it from the hash.
+    """
+    try:
+        boot_id = (root / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+    return sha256(f"fss-exporter {boot_id}".encode()).hexdigest()[:12] if boot_id else ""
 
 
 class Procfs:
@@ -131,8 +139,9 @@ class Procfs:
     def _read(self, pid: str, others: Collection[str]) -> Reading:
         folder = f"{self.root}/{pid}"
         mountinfo, mountstats = f"{folder}/mountinfo", f"{folder}/mountstats"
+        started_calls = _started_calls(folder) if pid == HOST_PID else None
         mounts = _read(mountinfo)
-        text = decode(self._counters(mountstats))
+        text = self._counters(mountstats)
         self._see(mounts)
         if text and not text.startswith(_FIRST_WORDS):  # even without NFS there is a record of the root file system
             raise SourceError(f"{mountstats} begins with no record of a mount. Check --path.procfs")
@@ -144,8 +153,8 @@ class Procfs:
             self._see(mounts)
             reading = self._table.join(counters)
         if self._keep_texts:
-            self.texts = RawTexts(decode(mounts), text)
-        return self._with_lives(reading)
+            self.texts = RawTexts(decode(mounts), decode(text))
+        return replace(self._with_lives(reading), started_calls=started_calls)
 
     def _with_lives(self, reading: Reading) -> Reading:
         """Return the reading with the lives of young superblocks. The kernel gives device numbers again at once, but no inode of sysfs."""
@@ -216,6 +225,19 @@ def _read(path: str, limit: float = math.inf) -> bytes:
         error.filename = path  # a failed read has no name, unlike a failed open
         raise
     return b"".join(pieces)
+
+
+def _started_calls(folder: str) -> tuple[int, ...] | None:
+    """Return the calls of NFSv3 that the kernel has started, by procedure and without NULL, which keeps a connection. None without NFS.
+
+    The kernel counts them for all network namespaces together: `rpc_proc_show` in net/sunrpc/stats.c of Linux. Retransmissions are no calls.
+    """
+    try:
+        lines = _read(f"{folder}/net/rpc/nfs").splitlines()
+        counts = next((line.split()[3:] for line in lines if line.startswith(b"proc3 ")), None)
+        return None if counts is None else tuple(map(int, counts))
+    except (OSError, ValueError):
+        return None
 
 
 def _advice(error: OSError) -> str:

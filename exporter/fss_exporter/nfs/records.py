@@ -5,11 +5,13 @@ Field meanings: Linux `include/linux/nfs_iostat.h`, `include/linux/sunrpc/metric
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
+
+from fss_exporter.model.operations import READ, WRITE
 
 NFS_TYPES = frozenset(("nfs", "nfs4"))
 _LONGEST_OPTION = 512
@@ -53,6 +55,55 @@ class OperationCounters(NamedTuple):
     errors: int | None
 
 
+class OperationTable(Mapping[str, OperationCounters]):
+    """The counters of a record by procedure name, in the order of the kernel's table.
+
+    A tick needs the completed operations, READ and WRITE. Everything else is parsed when somebody asks, which is much more seldom.
+
+    Attributes:
+        names: every procedure.
+        completed: operations completed, by the place of the procedure in `names`.
+        transfers: counters of READ and WRITE.
+    """
+
+    __slots__ = ("_parse", "_rows", "completed", "names", "transfers")
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        completed: tuple[int, ...],
+        transfers: Mapping[str, OperationCounters],
+        parse: Callable[[], Mapping[str, OperationCounters]],
+    ) -> None:
+        self.names = names
+        self.completed = completed
+        self.transfers = transfers
+        self._parse = parse
+        self._rows: Mapping[str, OperationCounters] | None = None
+
+    @classmethod
+    def of(cls, rows: Mapping[str, OperationCounters]) -> "OperationTable":
+        """Return the table of rows that are parsed. READ and WRITE must be among them."""
+        completed = tuple([counters.operations for counters in rows.values()])
+        return cls(tuple(rows), completed, {name: rows[name] for name in (READ, WRITE)}, lambda: rows)
+
+    @property
+    def rows(self) -> Mapping[str, OperationCounters]:
+        """Every counter, parsed at the first look."""
+        if self._rows is None:
+            self._rows = self._parse()
+        return self._rows
+
+    def __getitem__(self, name: str) -> OperationCounters:
+        return self.rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
 class Transport(NamedTuple):
     """One `xprt:` line: a connection to the server, shared by all mounts of the server."""
 
@@ -75,7 +126,7 @@ class NfsRecord(NamedTuple):
     read_bytes: int  # payload of READ replies, field 5 of `bytes:`
     written_bytes: int  # payload of WRITE replies, field 6 of `bytes:`
     transports: tuple[Transport, ...]  # one for each `xprt:` line
-    operations: Mapping[str, OperationCounters]  # counters by procedure name
+    operations: OperationTable  # counters by procedure name
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,14 @@ class Reading:
     # seconds by which the search for mounts of other namespaces comes later than each minute. None without a search
     search_slowed_s: float | None = None
     is_of_host: bool | None = None  # whether the mounts are the host's. None if others were asked for
+    # NFSv3 calls of the host that the kernel has started, by procedure, read before the counters. None if unknown
+    started_calls: tuple[int, ...] | None = None
+
+    @property
+    def calls_of_its_mounts(self) -> tuple[int, ...] | None:
+        """The calls that the kernel has started, if the reading looks for every mount of the host. None if it does not."""
+        has_every_mount = self.is_of_host and not self.filtered and not self.left_out
+        return self.started_calls if has_every_mount else None
 
     @property
     def unread(self) -> int:

@@ -45,8 +45,8 @@ class OperationTotals:
         """Add I/O operations of READ or WRITE."""
         self.estimated = cost if self.estimated is None else self.estimated.plus(cost)
 
-    def add(self, before: OperationCounters, now: OperationCounters) -> int:
-        """Add the growth between two readings. Return the completed operations. A counter that falls adds nothing."""
+    def add(self, before: OperationCounters, now: OperationCounters) -> None:
+        """Add the growth between two readings. A counter that falls adds nothing."""
         operations = now.operations - before.operations
         operations = max(0, operations)
         self.operations += operations
@@ -62,7 +62,6 @@ class OperationTotals:
             self.rtt_ms += rtt_ms
         if (execute_ms := now.execute_ms - before.execute_ms) > 0:
             self.execute_ms += execute_ms
-        return operations
 
 
 @dataclass(slots=True)
@@ -94,7 +93,7 @@ class MountTotals:
         """Add totals at zero for every operation of a superblock. `weights` are costs by operation."""
         rule = superblock.storage.cost
         self.has_cost |= rule != "unknown"
-        for name, counters in superblock.record.operations.items():
+        for name, counters in superblock.record.operations.rows.items():
             if name not in self.operations and len(self.operations) < MOST_OPERATIONS:
                 self.operations[name] = _new_totals(name, rule, weights)
             self.counts_errors |= counters.errors is not None
@@ -138,6 +137,13 @@ class NetworkTotals:
 
     sent_bytes: int = 0
     received_bytes: int = 0
+
+    def add(self, before: OperationCounters, now: OperationCounters) -> None:
+        """Add the growth of one operation between two readings. A counter that falls adds nothing."""
+        if (sent := now.sent_bytes - before.sent_bytes) > 0:
+            self.sent_bytes += sent
+        if (received := now.received_bytes - before.received_bytes) > 0:
+            self.received_bytes += received
 
 
 class Peaks:

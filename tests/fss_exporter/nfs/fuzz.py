@@ -9,13 +9,13 @@ import random
 import time
 from collections.abc import Iterator
 
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
 from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import MountstatsParser
-from fss_exporter.nfs.procfs import decode
+from fss_exporter.nfs.mountstats import MountstatsParser, decode
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import Ticker
 
@@ -78,6 +78,7 @@ class Host:
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.second = 0
+        self._damage = 0.0
         self._parser = MountstatsParser()
 
     def read(self) -> Reading:
@@ -88,12 +89,14 @@ class Host:
         stats = mountstats(counts, age=age, read_bytes=4096 * self.second).encode().rstrip(b"\n")
         info = mountinfo().encode().rstrip(b"\n")
         if self.chance.random() < 0.9:
-            stats = damaged(stats, self.chance)
+            if self.chance.random() < 0.5:  # else the damage of the last time comes again, which a parser may learn
+                self._damage = self.chance.random()
+            stats = damaged(stats, random.Random(self._damage))
         if self.chance.random() < 0.2:
             info = damaged(info, self.chance)
         works = mountstats({"READ": self.second}, age=age, **WORKS).encode()
         mounts = mountinfo(superblock="0:99", address="10.9.9.9", **WORKS).encode()
-        looked = self._parser.parse(decode(stats + b"\n\n" + works))
+        looked = self._parser.parse(stats + b"\n\n" + works)
         return join(looked, parse_mountinfo(decode(info + b"\n" + mounts)))
 
 
@@ -101,7 +104,7 @@ def series(collector: NfsCollector) -> dict[str, float]:
     """Every counter by the text of its series."""
     return {
         f"{sample.name}{sample.labels}": sample.value
-        for family in collector.collect()
+        for family in collected(collector)
         if family.type == "counter"
         for sample in family.samples
     }

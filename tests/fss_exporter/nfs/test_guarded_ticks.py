@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.fed_accounts import KEY, reading
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.fss_kernel_counting.host import Host, assert_true_to_the_unit, exact, ready, work
@@ -78,7 +79,7 @@ def test_an_unexpected_error_while_families_are_made_costs_that_scrape_only(
     def success() -> list[float]:
         return [
             sample.value
-            for family in collectors.collect()
+            for family in collected(collectors)
             if family.name == "fss_collector_success"
             for sample in family.samples
         ]
@@ -140,7 +141,7 @@ def test_a_read_that_hangs_does_not_hang_the_start_and_its_loop_is_stalled(
         assert time.monotonic() - began < PROMPT_S
         assert not ticker.is_ready
         assert ticker.loop.heartbeat.is_stalled(time.monotonic() + stalled_s)
-        exported = {family.name: family.samples for family in collectors.collect()}
+        exported = {family.name: family.samples for family in collected(collectors)}
         assert [sample.value for sample in exported["fss_collector_success"]] == [0]
     finally:
         fifo.write_text(mountstats({"READ": 5}))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.local_server import instance_metadata
 from tests.processes import wait_for
@@ -51,7 +52,7 @@ def test_the_agent_exports_the_bandwidth_of_its_instance(tmp_path: Path) -> None
         agent = NfsAgent(NfsFlags(procfs=tmp_path, metadata_url=url))
         agent.network.start()
         end_of_request()
-        (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
+        (shown,) = [family for family in collected(agent.collector) if family.name == NAME]
     assert [(sample.labels, sample.value) for sample in shown.samples] == [({}, 500e6)]
 
 
@@ -82,13 +83,13 @@ def test_a_stated_name_and_bandwidth_need_no_metadata(tmp_path: Path) -> None:
     agent.network.start()
     assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "fss-instance_metadata"]
     assert agent.network.name == "office"
-    (shown,) = [family for family in agent.collector.collect() if family.name == NAME]
+    (shown,) = [family for family in collected(agent.collector) if family.name == NAME]
     assert shown.samples[0].value == 1.25e9
 
 
 def networks(agent: NfsAgent) -> set[str]:
     """Networks of the series with an address. Empty if no mount has series."""
-    samples = [sample for family in agent.collector.collect() for sample in family.samples]
+    samples = [sample for family in collected(agent.collector) for sample in family.samples]
     return {sample.labels["network"] for sample in samples if "network" in sample.labels}
 
 

@@ -1,5 +1,8 @@
 """The parser of mountstats: what it refuses, what it tolerates, what it reads."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, strategies as st
 from tests.fss_exporter.nfs.records import mountstats
@@ -176,12 +179,37 @@ def test_every_recorded_file_of_a_real_kernel_is_read_without_a_skip() -> None:
 )
 def test_a_mount_whose_connection_is_idle_for_a_second_more_is_not_parsed_again(before: str, after: str) -> None:
     parser = MountstatsParser()
-    records = [parser.parse(mountstats({"READ": 1}, xprt=(line, line))).records[0] for line in (before, after)]
+    records = [parser.parse(mountstats({"READ": 1}, xprt=(line, line)).encode()).records[0] for line in (before, after)]
     assert records[0].operations is records[1].operations
 
 
 def test_a_connection_with_one_more_reply_is_parsed_again() -> None:
     parser = MountstatsParser()
     lines = ("tcp 800 1 1 0 3 70 69 0 0 0 2 0 0", "tcp 800 1 1 0 3 70 70 0 0 0 2 0 0")
-    first, second = (parser.parse(mountstats({"READ": 1}, xprt=(line,))).records[0] for line in lines)
+    first, second = (parser.parse(mountstats({"READ": 1}, xprt=(line,)).encode()).records[0] for line in lines)
     assert (first.transports[0].receives, second.transports[0].receives) == (69, 70)
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda text: re.sub("( READ: .*) 0\n", r"\1\n", text),  # as of a kernel that counts no errors, in one line
+        lambda text: re.sub("(?m)^\t( *[A-Z]+: )", r"        \1", text),  # spaces for the tabs of the table
+    ],
+)
+def test_a_layout_of_no_kernel_that_comes_again_is_read_whole(damaged: Callable[[str], str]) -> None:
+    parser = MountstatsParser()
+    for count in (1, 2, 3):
+        text = damaged(mountstats({"READ": count}))
+
+        assert parser.parse(text.encode()) == parse_mountstats(text)
+
+
+def test_a_number_of_more_than_64_bits_is_refused_also_after_the_layout_is_known() -> None:
+    parser = MountstatsParser()
+    text = mountstats({})
+    for number in (1, 2, 3):
+        parser.parse(text.replace("bytes:\t0 0 0 0 0", f"bytes:\t0 0 0 0 {number}").encode())
+
+    large = text.replace("bytes:\t0 0 0 0 0", f"bytes:\t0 0 0 0 {2**64}")
+    assert parser.parse(large.encode()).skipped == ("malformed_bytes",)

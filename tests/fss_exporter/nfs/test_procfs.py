@@ -12,7 +12,7 @@ from fss_exporter.cli.nfs_agent import NfsAgent
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.errors import SourceError
 from fss_exporter.nfs.mountinfo import MountFilter, parse_mountinfo
-from fss_exporter.nfs.procfs import Procfs, is_own_container
+from fss_exporter.nfs.procfs import Procfs, boot_hash_of, is_own_container
 from fss_exporter.nfs.records import Mountinfo
 
 
@@ -208,3 +208,18 @@ def test_a_young_superblock_has_the_number_that_the_kernel_gives_its_folder_in_s
     old = Procfs(root, sysfs=tmp_path / "sys").read()
 
     assert [superblock.life for superblock in (*young.superblocks, *old.superblocks)] == [folder.stat().st_ino, None]
+
+
+def test_one_boot_has_one_hash_that_does_not_tell_the_boot_id(tmp_path: Path) -> None:
+    def hash_of(boot_id: str) -> str:
+        place = tmp_path / boot_id / "sys" / "kernel" / "random"
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "boot_id").write_text(f"{boot_id}\n")
+        return boot_hash_of(tmp_path / boot_id)
+
+    one, other = "5c8a2f0e-54f2-4d3c-9a5e-0d2f7f6f1b11", "0d9b6a1c-93a7-4a55-8d0e-3a1c6f5e7d22"
+
+    assert len(hash_of(one)) == 12
+    assert hash_of(one) == hash_of(one) != hash_of(other)
+    assert hash_of(one) not in one.replace("-", "")
+    assert boot_hash_of(tmp_path / "nowhere") == ""

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.registry import REGISTRY
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
-from tests.fss_exporter.web.held import check_scrape
+from tests.fss_exporter.web.collected import check_scrape
 from tests.processes import free_port, get, wait_for
 
 from fss_exporter.cli.serve import ServeFlags, components_of
@@ -41,7 +42,7 @@ def test_a_scrape_of_an_agent_is_what_the_library_writes_of_the_same_collection(
 def test_a_registry_knows_the_names_of_the_collector_and_collects_nothing_for_them(procfs: Path) -> None:
     with NfsCollector.of_host(procfs) as collector:
         described = {made.name for made in collector.describe()}
-        assert {made.name for made in collector.collect()} <= described
+        assert {made.name for made in collected(collector)} <= described
         assert not [made for made in collector.describe() if made.samples]
     registry = CollectorRegistry(auto_describe=True)
     registry.register(NfsCollector.of_host(procfs / "absent"))

@@ -152,7 +152,7 @@ def test_kernel_tls_is_encrypted_without_a_forwarder() -> None:
         ("::ffff:10.0.0.9", {}, "10.0.0.9"),
         ("::ffff:192.168.255.2", {"192.168.255.2": "10.0.0.9"}, "10.0.0.9"),
         ("2001:db8::9", {}, "2001:db8::9"),
-        ("fe80::1%eth0", {}, "fe80::1%eth0"),
+        ("fe80::1%eth0", {}, "fe80::1"),
         ("nfs.example", {}, "nfs.example"),
     ],
 )

@@ -35,6 +35,12 @@ _PLAUSIBLE_HEADER_BYTES = 1024
 _ALIGNED_PADDING_BYTES = 0.225
 # Mean padding below which at most 15 % of the operations are odd-sized tails; an odd size averages 1.5.
 
+_NEVER_SPLIT = 20.0
+# Requests that end this often within one cap are split once in e^20.
+
+_HALVINGS = 24
+# Of the interval of the rate: the result is right to a millionth.
+
 
 class Bounds(NamedTuple):
     """Mount-target I/O operations with `lower <= point <= upper`. The true cost lies within, most likely near `point`."""
@@ -178,12 +184,37 @@ def _likely_blocks(count: int, payload: int, seen: int, cap: int, wire: Wire | N
         return count * -(-size // BLOCK_BYTES)
     if payload == 0:
         return count
-    if _aligned(count, seen, wire):
-        # Page multiples of unlike size: geometric in pages.
-        pages = payload / (count * _PAGE_BYTES)
-        return count / (1 - (1 - 1 / pages) ** (BLOCK_BYTES // _PAGE_BYTES)) if pages > 1 else count
-    # Sizes of any kind: exponential.
-    return count / -math.expm1(-count * BLOCK_BYTES / payload)
+    unit_bytes = _PAGE_BYTES if _aligned(count, seen, wire) else 1  # sizes are whole pages, or of any kind
+    return count * _blocks_of_split_requests(payload / count, cap, unit_bytes)
+
+
+def _blocks_of_split_requests(mean_bytes: float, cap: int, unit_bytes: int) -> float:
+    """Return the mean started blocks of operations with a mean size, if programs ask for sizes spread geometrically in units.
+
+    The client splits a request at the cap. The rest of a long request is spread as a whole request is, because a geometric
+    spread has no memory. So an operation has the size of a request, and at most the cap.
+    """
+    if mean_bytes <= unit_bytes:
+        return 1.0
+    if mean_bytes >= cap:
+        return float(-(-cap // BLOCK_BYTES))
+    end_rate = _end_rate(mean_bytes / unit_bytes, cap / unit_bytes)
+    block = BLOCK_BYTES / unit_bytes  # block N is started if the request goes on after N of them
+    return math.expm1(-end_rate * block * -(-cap // BLOCK_BYTES)) / math.expm1(-end_rate * block)
+
+
+def _end_rate(mean: float, cap: float) -> float:
+    """Return how fast requests end for each unit, so that operations of at most `cap` units have this mean."""
+    low, high = 0.0, -math.log1p(-1 / mean)  # the second is that of requests which no cap splits
+    if high * cap > _NEVER_SPLIT:
+        return high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if math.expm1(-middle * cap) / math.expm1(-middle) > mean:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def _one_size(count: int, seen: int, wire: Wire | None) -> int:

@@ -49,6 +49,7 @@ class Shape:
     entitlement_bytes: float = 0.0  # stored data that its price pays for
 
 
+STUNNEL_CONNECTIONS = 64  # of Windows clients at a time, whatever the shape
 _CONNECTIONS = 100_000
 _ENCRYPTED_CONNECTIONS = 4_096
 

@@ -3,6 +3,7 @@
 
 The figures are what the server publishes for one minute. A minute with less than one request a second is good, because it
 hurt nobody, and because a mean of few requests says little. For the same reason a kind of requests counts from one request a second.
+If three requests come in a minute and none succeeds, the minute is bad, however few they are.
 """
 
 from collections import defaultdict
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
-from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, SUCCESS_WARNING_RATIO
+from fss_exporter.model.thresholds import LATENCY_CRITICAL_RATIO, LEAST_FAILED_REQUESTS, SUCCESS_WARNING_RATIO
 
 Verdict = Literal["good", "bad", "unknown"]
 
@@ -61,11 +62,27 @@ class MountTargetMinute:
 
 def availability(minute: MountTargetMinute) -> Verdict:
     """Judge the share of successful requests of a minute."""
-    if minute.is_idle:
-        return "good"
-    if minute.requests is None or minute.success is None:
+    success = judged_success(minute)
+    if success is None:
         return "unknown"
-    return "bad" if minute.success < SUCCESS_WARNING_RATIO else "good"
+    return "bad" if success < SUCCESS_WARNING_RATIO else "good"
+
+
+def judged_success(minute: MountTargetMinute) -> float | None:
+    """Return the share of successful requests that counts. None if it is unknown.
+
+    It is 1 for so few requests that they hurt nobody. It is 0 for few requests of which none succeeds.
+    """
+    if minute.requests is None:
+        return None
+    if not needs_success(_rate(minute.requests)):
+        return 1.0
+    return 1.0 if minute.is_idle and minute.success else minute.success
+
+
+def needs_success(rate: float) -> bool:
+    """Return whether the verdict on a minute with so many requests a second needs their share of successes."""
+    return round(60 * rate, 6) >= LEAST_FAILED_REQUESTS  # a sum of rates is not exact
 
 
 def latency(minute: MountTargetMinute) -> Verdict:

@@ -44,9 +44,13 @@ def class_of(operation: str) -> str:
     return METADATA_WRITE if operation in _METADATA_WRITES else METADATA_READ
 
 
-# Operations whose errors say nothing: a name that is not there or is there already. All others work on an open file handle.
+# Operations that carry data, by the class whose failures they belong to. A WRITE is safe only after the COMMIT that follows.
+CARRY_DATA: Final[Mapping[str, str]] = MappingProxyType({**_TRANSFERS, "COMMIT": WRITE_CLASS})
+
+# Operations whose errors say nothing: a name that is not there or is there already, or an owner that only root may set. All others
+# work on an open file handle.
 FAIL_IN_ORDINARY_WORK: Final = frozenset(
-    "LOOKUP CREATE MKDIR MKNOD SYMLINK LINK REMOVE RMDIR RENAME "
+    "LOOKUP CREATE MKDIR MKNOD SYMLINK LINK REMOVE RMDIR RENAME SETATTR "
     # NFSv4: names that are not there, locks that are held, attributes that are not set.
     "OPEN OPEN_NOATTR LOOKUPP LOCK LOCKT GETACL GETXATTR REMOVEXATTR LISTXATTRS SECINFO TEST_STATEID LAYOUTGET".split()
 )

@@ -2,7 +2,7 @@
 """The state of a mount target, or of an address on one host. Pure.
 
 This module judges, and every view repeats its answer. The worst evidence decides, and no mean of good and bad evidence. Fine needs a
-fresh figure of everything that is judged. A lower bound can prove a bad state, and never proves that all is fine.
+fresh figure of everything that is judged. A part of the load can bring a ceiling near, and never tells that all is fine.
 """
 
 import math
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final, Literal
 
-from fss_exporter.model.knowledge import Knowledge, KnownFigure
+from fss_exporter import durations
+from fss_exporter.model.knowledge import FigureSource, Knowledge, KnownFigure
 from fss_exporter.model.thresholds import (
     CRITICAL_RATIO,
     LATE_REQUESTS_SHARE,
@@ -54,6 +55,9 @@ class Subject:
         limits: figures from which on a state holds, the worst first.
         runbook: heading in docs/runbook.md, as part of its address.
         is_good_at_limit: whether a figure at the limit is still good.
+        is_ceiling: whether the figure is the share of a ceiling. Then a part of the load says nothing of fine.
+        is_estimated: whether clients estimate the figure. They count all else, such as bytes.
+        of_minutes: which of the minutes of OCI the figure is, in words. A view shows the newest minute beside it.
     """
 
     name: str
@@ -61,11 +65,18 @@ class Subject:
     limits: tuple[tuple[float, State], ...]
     runbook: str
     is_good_at_limit: bool = False
+    is_ceiling: bool = False
+    is_estimated: bool = False
+    of_minutes: str = ""
 
     def near_at(self, ratio: float) -> "Subject":
         """Return the subject that is near at this share of the ceiling or of the objective."""
         limits = tuple((ratio if state is State.NEAR else limit, state) for limit, state in self.limits)
         return replace(self, limits=limits)
+
+    def figure(self, value: float, source: FigureSource) -> KnownFigure:
+        """Return a figure of now of which nobody states the bounds. What is counted needs none."""
+        return (KnownFigure if self.is_estimated else KnownFigure.counted)(value, source)
 
     def whole_of(self, state: State) -> float | None:
         """Return the figure that counts as 1 in a state: the ceiling or the objective for near, else the limit. None without a limit."""
@@ -73,7 +84,7 @@ class Subject:
         return 1.0 if limit is not None and state is State.NEAR else limit
 
     def state_of(self, value: float) -> State:
-        """Return the state that a figure proves. It is fine below all limits."""
+        """Return the state of a value. It is fine below all limits."""
         for limit, state in self.limits:
             if value > limit or (value == limit and not self.is_good_at_limit):
                 return state
@@ -108,21 +119,37 @@ TAIL: Final = Subject(
     "late requests", "ratio", ((LATE_REQUESTS_SHARE, State.SLOW),), "fssclienttailslow", is_good_at_limit=True
 )
 
-_NEAR: Final = ((WARNING_RATIO, State.NEAR),)
-IOPS: Final = Subject("IOPS", "ratio", _NEAR, "fssmounttargetiopshigh")
-READ_BANDWIDTH: Final = Subject("read bandwidth", "ratio", _NEAR, "fssmounttargetreadbandwidthhigh")
-WRITE_BANDWIDTH: Final = Subject("write bandwidth", "ratio", _NEAR, "fssmounttargetwritebandwidthhigh")
-CONNECTIONS: Final = Subject("connections", "ratio", _NEAR, "fssmounttargetconnectionshigh")
+# Detail of a wait that may have begun before anybody looked.
+OR_MORE: Final = "or more"
+
+# What is known of a wait while a request may have waited since before the first look.
+NO_REPLY_YET: Final = "no reply since the start"
+
+
+def _ceiling(
+    name: str, runbook: str, near: float = WARNING_RATIO, *, is_estimated: bool = False, of_minutes: str = ""
+) -> Subject:
+    limits = ((near, State.NEAR),)
+    return Subject(name, "ratio", limits, runbook, is_ceiling=True, is_estimated=is_estimated, of_minutes=of_minutes)
+
+
+_LARGEST, _MEAN = " in the largest of five minutes", " in five minutes"
+
+
+IOPS: Final = _ceiling("IOPS", "fssmounttargetiopshigh", is_estimated=True, of_minutes=_LARGEST)
+READ_BANDWIDTH: Final = _ceiling("read bandwidth", "fssmounttargetreadbandwidthhigh", of_minutes=_MEAN)
+WRITE_BANDWIDTH: Final = _ceiling("write bandwidth", "fssmounttargetwritebandwidthhigh", of_minutes=_MEAN)
+CONNECTIONS: Final = _ceiling("connections", "fssmounttargetconnectionshigh", of_minutes=_MEAN)
 
 _CLIENTS_NEAR: Final = "fssaddressutilisationhigh"
 
-# What the load of clients alone proves, by the label `resource` of the rule `address:fss_client_utilisation:ratio`.
+# What the load of clients alone is judged by, under the label `resource` of the rule `address_resource:fss_client_utilisation:ratio`.
 CLIENT_CEILINGS: Final[Mapping[str, Subject]] = {
-    "iops": Subject("IOPS", "ratio", _NEAR, _CLIENTS_NEAR),
-    "peak_iops": Subject("IOPS of the busiest second", "ratio", ((CRITICAL_RATIO, State.NEAR),), _CLIENTS_NEAR),
-    "read_bandwidth": Subject("read bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
-    "write_bandwidth": Subject("write bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
-    "bandwidth": Subject("bandwidth", "ratio", _NEAR, _CLIENTS_NEAR),
+    "iops": _ceiling("IOPS", _CLIENTS_NEAR, is_estimated=True),
+    "peak_iops": _ceiling("IOPS of the busiest second", _CLIENTS_NEAR, CRITICAL_RATIO, is_estimated=True),
+    "read_bandwidth": _ceiling("read bandwidth", _CLIENTS_NEAR),
+    "write_bandwidth": _ceiling("write bandwidth", _CLIENTS_NEAR),
+    "bandwidth": _ceiling("bandwidth", _CLIENTS_NEAR),
 }
 
 
@@ -132,10 +159,9 @@ class Evidence:
 
     Attributes:
         subject: what was judged.
-        figure: the figure with source, age and coverage. None if there is none.
+        figure: the figure with bounds, source, age and coverage. None if there is none.
         detail: which part of the subject, such as `READ up to 8 KiB`.
         who: client, file system or operation, if known.
-        is_lower_bound: whether the truth may be larger than the figure.
         judged_before: the state that an exporter has given to the evidence, which nobody judges again. None for evidence to judge.
     """
 
@@ -143,18 +169,18 @@ class Evidence:
     figure: KnownFigure | None
     detail: str = ""
     who: str = ""
-    is_lower_bound: bool = False
     judged_before: State | None = None
 
     @property
     def state(self) -> State:
-        """The state that this evidence alone proves."""
+        """The state by this evidence alone."""
         if self.judged_before is not None:
             return self.judged_before
         if self.figure is None or self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING):
             return State.NOT_KNOWN
         state = self.subject.state_of(self.figure.value)
-        return State.NOT_KNOWN if state is State.FINE and self.is_lower_bound else state
+        is_part = self.subject.is_ceiling and self.figure.source.is_part
+        return State.NOT_KNOWN if state is State.FINE and is_part else state
 
     @property
     def limit_ratio(self) -> float | None:
@@ -167,14 +193,13 @@ class Evidence:
     def text(self) -> str:
         """The figure in words, such as `no reply for 57 s` or `IOPS at 92 % of the ceiling`."""
         if self.figure is None:
-            return f"nothing is known of {self.subject.name}"
+            return NO_REPLY_YET if self.subject is WAIT else f"nothing is known of {self.subject.name}"
         value, of = self.figure.value, f" of {self.detail.replace('_', ' ')}" if self.detail else ""
-        least = " or more" if self.is_lower_bound else ""
         match self.subject.name:
             case WAIT.name:
-                text = f"no reply for {value:.0f} s"
+                text = f"no reply for {durations.in_words(value)} {self.detail}".rstrip()
             case ERRORS.name:
-                text = f"{100 * value:.1f} % of requests fail"
+                text = f"{100 * value:.1f} % of {self.detail} requests fail".replace("  ", " ")
             case TAIL.name:
                 text = f"{100 * value:.1f} % of requests{of} take longer than the p99 objective"
             case LIFECYCLE.name:
@@ -182,7 +207,9 @@ class Evidence:
             case LATENCY.name:
                 text = f"latency{of} at {whole_percent(value)} % of the objective"
             case name:
-                text = f"{name} at {whole_percent(value)} % of the ceiling{least}"
+                share = self.figure.in_words(lambda ratio: f"{whole_percent(ratio)} %")
+                of_minutes = "" if self.figure.source.is_part else self.subject.of_minutes
+                text = f"{name} {'' if self.figure.word == 'at least' else 'at '}{share} of the ceiling{of_minutes}"
         return text
 
 
@@ -208,7 +235,8 @@ class Judgement:
     @property
     def reasons(self) -> tuple[Evidence, ...]:
         """The evidence for the state."""
-        return tuple(evidence for evidence in self.evidence if evidence.state is self.state)
+        state = self.state
+        return tuple(evidence for evidence in self.evidence if evidence.state is state)
 
 
 # Every subject of a mount target by its name.
@@ -248,6 +276,11 @@ class StateNow:
     def word(self) -> str:
         """The state in a word. What is fine for one side alone says for which, because clients can hang while OCI sees nothing."""
         return f"{self.state.word} by {self.judge}" if self.judge and self.state is State.FINE else self.state.word
+
+    @property
+    def told_seconds(self) -> float | None:
+        """How long the state has lasted, if the first reason does not say it. A wait does."""
+        return None if self.reasons and self.reasons[0].subject is WAIT else self.seconds
 
     @property
     def runbook(self) -> str:

@@ -16,6 +16,9 @@ LATENCY_CRITICAL_RATIO = 1.00  # Share of a latency objective for a critical ale
 SUCCESS_WARNING_RATIO = 0.99  # Share of successful NFS requests of a mount target. Below the share a warning fires.
 SUCCESS_CRITICAL_RATIO = 0.95  # Below the share a critical alert fires
 
+# So many requests in a minute, of which none is good, fail however few they are. Decision of this project, November 2026.
+LEAST_FAILED_REQUESTS = 3
+
 # Share of requests that may take longer than a p99 objective, by the meaning of p99.
 LATE_REQUESTS_SHARE = 0.01
 

@@ -10,11 +10,14 @@ from fss_exporter.model.client_state import (
     VERDICTS,
     AddressWork,
     ClassWork,
+    Ended,
     JudgedRequests,
+    Wait,
     default_objective,
     judge_client,
     verdict_of,
 )
+from fss_exporter.model.state import ERRORS, State
 from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 
 
@@ -26,7 +29,7 @@ def work(
     requests: int = 100, *, rtt_ms: int = 1, errors: int = 0, wait: float = 0.0, of: str = "metadata_read"
 ) -> AddressWork:
     """Requests of one class, with a mean round trip in milliseconds."""
-    return AddressWork({of: ClassWork(requests, requests * rtt_ms)}, errors, wait)
+    return AddressWork({of: ClassWork(requests, requests * rtt_ms)}, errors, Wait(wait))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,41 @@ def test_fewer_requests_than_one_a_second_are_neither_failing_nor_slow() -> None
     few = LEAST_REQUESTS - 1
     assert verdict_on(work(few, rtt_ms=5_000), {}) == "fine"
     assert verdict_on(work(few, errors=few), {}) == "fine"
+
+
+def test_reads_and_writes_are_judged_alone_and_three_in_a_minute_of_which_none_is_good_are_failing() -> None:
+    for now, minute, percent in (
+        (Ended(50, 50), Ended(50, 50), "100.0"),
+        (Ended(100, 2), Ended(100, 2), "2.0"),
+        (Ended(100, 1), Ended(100, 1), ""),
+        (Ended(1, 1), Ended(3, 3), "100.0"),
+        (Ended(0, 0), Ended(3, 3), "100.0"),
+        (Ended(2, 2), Ended(2, 2), ""),
+        (Ended(5, 5), Ended(30, 29), ""),
+        (Ended(10, 0), Ended(60, 50), ""),
+    ):
+        for of_class in ("read", "write"):
+            seen = work(12_000, errors=now.failed)
+            seen.ended, seen.ended_in_a_minute = {of_class: now}, {of_class: minute}
+            judgement = judge_client(seen, {}, has_defaults=True)
+            says = [f"{percent} % of {of_class} requests fail"] if percent else []
+            assert verdict_of(judgement) == ("failing" if percent else "fine"), (now, minute)
+            assert [reason.text for reason in judgement.reasons if reason.subject is ERRORS and percent] == says
+
+
+def test_a_client_that_asks_nothing_after_three_failed_writes_is_failing_and_not_idle() -> None:
+    assert verdict_on(AddressWork(ended_in_a_minute={"write": Ended(3, 3)}), {}) == "failing"
+
+
+def test_a_request_that_may_wait_since_before_the_first_look_is_not_known_and_has_no_figure() -> None:
+    seen = judge_client(AddressWork(wait=Wait(None)), {}, has_defaults=True)
+    assert (seen.state, verdict_of(seen)) == (State.NOT_KNOWN, "unknown")
+    assert [(reason.text, reason.figure) for reason in seen.reasons] == [("no reply since the start", None)]
+
+
+def test_a_wait_that_may_be_older_than_the_first_look_is_told_as_a_least() -> None:
+    (reason,) = judge_client(AddressWork(wait=Wait(57, may_be_longer=True)), {}, has_defaults=True).reasons
+    assert reason.text == "no reply for 57 s or more"
 
 
 def test_a_service_without_default_objectives_is_slow_only_beyond_a_stated_one() -> None:

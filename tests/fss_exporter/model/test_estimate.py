@@ -1,6 +1,8 @@
 """The laws of the estimate: the truth lies within the bounds, the point too, and more never bounds less."""
 
 from itertools import product
+from math import ceil
+from random import Random
 
 import pytest
 from hypothesis import given, strategies as st
@@ -112,6 +114,24 @@ def change(
     operation: str, sizes: list[int], wire_bytes: int, options: dict[str, str], again: int = 0
 ) -> TransferChange:
     return TransferChange("0:42", operation, len(sizes), again, sum(sizes), wire_bytes, 0, options)
+
+
+@pytest.mark.parametrize("unit_bytes", [1, 4096])
+@pytest.mark.parametrize("cap", [32 * 1024, 48 * 1024, 64 * 1024, 1024 * 1024])
+@pytest.mark.parametrize("requested_bytes", [20_000, 60_000, 300_000])
+def test_requests_that_the_client_splits_at_its_largest_transfer_have_fewer_blocks(
+    requested_bytes: int, cap: int, unit_bytes: int
+) -> None:
+    chance = Random(1)
+    sizes: list[int] = []
+    for _ in range(20_000):
+        request = ceil(chance.expovariate(1) * requested_bytes / unit_bytes) * unit_bytes
+        sizes += [cap] * (request // cap) + [request % cap] * (request % cap > 0)
+    payload = sum(sizes)
+    wire = wire_of(READ, sum(128 + size + -size % 4 for size in sizes))
+    truth = sum(map(read_io_operations, sizes))
+
+    assert estimate_transfers(READ, len(sizes), payload, cap, wire).point == pytest.approx(truth, rel=0.01)
 
 
 def test_a_write_call_that_is_on_the_wire_twice_is_one_operation() -> None:

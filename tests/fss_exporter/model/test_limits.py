@@ -2,7 +2,6 @@
 
 import pytest
 
-from fss_exporter.model import thresholds
 from fss_exporter.model.limits import SHAPES, shape_of
 
 
@@ -34,7 +33,3 @@ def test_an_undocumented_throughput_states_its_read_bandwidth_and_nothing_else()
 def test_the_standard_shape_bears_what_the_white_paper_says() -> None:
     limits = SHAPES["standard"].limits
     assert (limits.iops, limits.read_bytes_per_second, limits.write_bytes_per_second) == (50_000, 1e9, 1e9)
-
-
-def test_each_warning_comes_before_its_critical() -> None:
-    assert thresholds.WARNING_RATIO < thresholds.CRITICAL_RATIO < thresholds.LATENCY_CRITICAL_RATIO == 1

@@ -51,11 +51,21 @@ def test_one_slow_file_system_makes_the_minute_slow_although_the_mean_is_good() 
     )
 
 
-@pytest.mark.parametrize("success", [0.0, None])
-def test_a_minute_with_less_than_one_request_a_second_is_good(success: float | None) -> None:
-    idle = minute(requests(0.5, 30.0), requests(0.4, None), success=success)
+def test_a_minute_with_less_than_one_request_a_second_is_good() -> None:
+    idle = minute(requests(0.5, 30.0), requests(0.4, None), success=0.01)
     assert (availability(idle), latency(idle)) == ("good", "good")
     assert (availability(minute()), latency(minute())) == ("good", "good")
+
+
+@pytest.mark.parametrize(
+    ("few", "success", "verdict"),
+    [(2, 0.0, "good"), (2, None, "good"), (3, 0.0, "bad"), (3, 0.01, "good"), (3, None, "unknown"), (59, 0.0, "bad")],
+)
+def test_a_minute_of_three_requests_of_which_none_succeeds_is_bad(
+    few: int, success: float | None, verdict: str
+) -> None:
+    streams = (requests(1 / 60, 0.5, size=str(number)) for number in range(few))
+    assert availability(minute(*streams, success=success)) == verdict
 
 
 def test_a_minute_with_one_request_a_second_is_judged() -> None:

@@ -20,7 +20,7 @@ from fss_exporter.model.observed_ceiling import (
 )
 
 NOON = 1_795_867_200
-SEEDS = range(25)
+SEEDS = range(5)
 LATENCY = 0.004
 NOISE = 0.03  # standard deviation of a figure, as a share of it
 

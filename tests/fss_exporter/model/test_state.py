@@ -27,9 +27,9 @@ def test_an_old_figure_or_one_of_unknown_age_is_not_known(subject: Subject, age:
 @pytest.mark.parametrize(
     ("subject", "value", "text"),
     [
-        (IOPS, 0.7999, "IOPS at 79 % of the ceiling"),
-        (IOPS, 0.8, "IOPS at 80 % of the ceiling"),
-        (IOPS, 0.29, "IOPS at 29 % of the ceiling"),
+        (IOPS, 0.7999, "IOPS at 79 % of the ceiling in the largest of five minutes"),
+        (IOPS, 0.8, "IOPS at 80 % of the ceiling in the largest of five minutes"),
+        (IOPS, 0.29, "IOPS at 29 % of the ceiling in the largest of five minutes"),
         (LATENCY, 0.9999, "latency at 99 % of the objective"),
         (LATENCY, 1.0, "latency at 100 % of the objective"),
     ],
@@ -63,8 +63,8 @@ def test_a_figure_has_the_state_of_the_limit_that_it_reaches(subject: Subject, v
     assert measured(subject, value).state is state
 
 
-def test_a_lower_bound_proves_a_bad_state_and_never_a_fine_one() -> None:
-    low, high = (Evidence(IOPS, KnownFigure(value, FigureSource.CLIENTS), is_lower_bound=True) for value in (0.1, 0.9))
+def test_a_part_of_the_load_brings_a_ceiling_near_and_never_tells_that_it_is_far() -> None:
+    low, high = (Evidence(IOPS, KnownFigure(value, FigureSource.CLIENTS)) for value in (0.1, 0.9))
     assert low.state is State.NOT_KNOWN
     assert high.state is State.NEAR
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.measured_rows import MEASURED, table, worst
+from tools.check.measured_rows import MEASURED, table, worst
 
 COST_MODEL = Path(__file__).parents[3] / "docs" / "cost-model.md"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from fss_exporter.background import EndLoop, each_at_once
+from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.errors import CloudError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.terminal_text import first_names
@@ -106,27 +107,29 @@ OUTCOMES: Final = (
 
 
 class SelfMetrics:
-    """Sums by exported metric and label values."""
+    """Sums by exported metric and label values behind the tenancy."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._sums: dict[str, dict[Labels, float]] = {}
 
-    def add(self, metric: str, labels: Labels = (), amount: float = 1.0) -> None:
+    def add(self, metric: str, amount: float = 1.0, **labels: str) -> None:
         """Add to one counter. An amount of 0 makes the counter visible."""
+        CATALOGUE[metric].check(("tenancy", *labels))
+        values = (*labels.values(),)
         with self._lock:
             sums = self._sums.setdefault(metric, {})
-            sums[labels] = sums.get(labels, 0.0) + amount
+            sums[values] = sums.get(values, 0.0) + amount
 
     def request(self, region: str, operation: str, outcome: str, seconds: float) -> None:
         """Count a request to OCI. Other outcomes become visible at 0, so that a rate includes the first error."""
         for possible in OUTCOMES:
-            self.add("fss_oci_api_requests_total", (region, operation, possible), 0)
-        self.add("fss_oci_api_requests_total", (region, operation, outcome))
-        self.add("fss_oci_api_request_seconds_total", (region, operation), seconds)
+            self.add("fss_oci_api_requests_total", 0, region=region, operation=operation, outcome=possible)
+        self.add("fss_oci_api_requests_total", region=region, operation=operation, outcome=outcome)
+        self.add("fss_oci_api_request_seconds_total", seconds, region=region, operation=operation)
 
     def sums(self) -> Mapping[str, Mapping[Labels, float]]:
-        """Return a copy of all counters, by metric and labels."""
+        """Return a copy of all counters, by metric and label values."""
         with self._lock:
             return {metric: dict(sums) for metric, sums in self._sums.items()}
 

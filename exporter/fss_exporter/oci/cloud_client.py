@@ -9,9 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol, get_args
 
 from msgspec import Struct, field
+
+LimitedKind = Literal["mount_targets", "file_systems"]  # what a tenancy may have only so many of
+LIMITED_KINDS: Final[tuple[LimitedKind, ...]] = get_args(LimitedKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Compartment:
 
 @dataclass(frozen=True, slots=True)
 class PrivateIp:
-    """A private IP. The host label may be empty."""
+    """A private IP, or an IPv6 address. The host label may be empty."""
 
     id: str
     address: str
@@ -67,6 +70,13 @@ class Stream(Struct, frozen=True, gc=False):
     points: tuple[Point, ...] = field(name="aggregatedDatapoints")
     broken_points: int = 0
     namespace: str | None = None
+
+
+class RefusedStream(NamedTuple):
+    """A posted stream that OCI did not take."""
+
+    place: int | None  # in what was posted. None if OCI does not say which stream it is
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +162,17 @@ class CloudClient(Protocol):
     def private_ip(self, ocid: str) -> PrivateIp:
         """Return one private IP (GetPrivateIp)."""
 
+    def ipv6(self, ocid: str) -> PrivateIp:
+        """Return one IPv6 address (GetIpv6)."""
+
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
         """Return the private IPs of a subnet, without rows of an undocumented form (ListPrivateIps)."""
 
     def subnet_domain(self, subnet_id: str) -> str:
         """Return the DNS domain of a subnet, or an empty text (GetSubnet)."""
 
-    def mount_target_limits(self) -> Mapping[str, float]:
-        """Return service limit of mount targets by availability domain (ListLimitValues)."""
+    def service_limits(self) -> Mapping[LimitedKind, Mapping[str, float]]:
+        """Return the service limit of each kind of resources by availability domain (ListLimitValues)."""
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
         """Return the names of a scope's metrics of the last 90 days (ListMetrics)."""
@@ -167,5 +180,5 @@ class CloudClient(Protocol):
     def summarize(self, request: MetricRequest) -> list[Stream | None]:
         """Return the streams of one query (SummarizeMetricsData). A stream with an undocumented form is None."""
 
-    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        """Post custom metrics (PostMetricData), and return a message for each refused stream."""
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[RefusedStream, ...]:
+        """Post custom metrics (PostMetricData), and return each refused stream."""

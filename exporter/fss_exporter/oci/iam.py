@@ -50,6 +50,7 @@ NEEDS: Final = {
     "ListReplications": Need("inspect", "replications"),
     "ListOutboundConnectors": Need("inspect", "outbound-connectors"),
     "GetPrivateIp": Need("inspect", "private-ips", where="compartment <compartment of the network>"),
+    "GetIpv6": Need("inspect", "ipv6s", where="compartment <compartment of the network>"),
     "GetSubnet": Need("inspect", "subnets", where="compartment <compartment of the network>"),
     "ListAvailabilityDomains": Need("inspect", "compartments"),
     "ListCompartments": Need("inspect", "compartments"),

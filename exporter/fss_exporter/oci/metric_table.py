@@ -74,7 +74,7 @@ MOST_POINTS: Final = 100_000  # most data points in an answer of SummarizeMetric
 
 def _per_second(name: str, gauge: str, counter: str, *, discovered_only: bool = False) -> OciMetric:
     """Return a rate of a mount target, as a gauge and added up: a value per second holds for a minute."""
-    shown, added = CATALOGUE[f"fss_mount_target_{gauge}"], CATALOGUE[f"fss_mount_target_{counter}"]
+    shown, added = CATALOGUE[gauge], CATALOGUE[counter]
     return OciMetric(
         name, "mean", "mount_target", "zero", shown, added, per_minute=60.0, discovered_only=discovered_only
     )
@@ -82,67 +82,75 @@ def _per_second(name: str, gauge: str, counter: str, *, discovered_only: bool = 
 
 def _behind(name: str, gauge: str, *dimensions: str, idle: Idle = "zero") -> OciMetric:
     """Return a figure of a file system behind a mount target."""
-    return OciMetric(name, "mean", "behind", idle, gauge=CATALOGUE[f"fss_file_system_{gauge}"], dimensions=dimensions)
+    return OciMetric(name, "mean", "behind", idle, gauge=CATALOGUE[gauge], dimensions=dimensions)
 
 
 def _events(name: str, owner: Owner, counter: str, *dimensions: str) -> OciMetric:
     """Events of each minute, added up."""
-    return OciMetric(name, "sum", owner, "silent", counter=CATALOGUE[f"fss_{counter}"], dimensions=dimensions)
+    return OciMetric(name, "sum", owner, "silent", counter=CATALOGUE[counter], dimensions=dimensions)
 
 
 def _gauge(name: str, owner: Owner, idle: Idle, gauge: str, statistic: str = "mean", **more: Any) -> OciMetric:
-    return OciMetric(name, statistic, owner, idle, gauge=CATALOGUE[f"fss_{gauge}"], **more)
+    return OciMetric(name, statistic, owner, idle, gauge=CATALOGUE[gauge], **more)
 
 
 _TABLE: Final = (
-    _per_second("MountTargetIOPS", "iops", "io_operations_total", discovered_only=True),
-    _per_second("MountTargetReadThroughput", "read_bytes_per_second", "read_bytes_total"),
-    _per_second("MountTargetWriteThroughput", "write_bytes_per_second", "written_bytes_total"),
-    _gauge("MountTargetConnections", "mount_target", "zero", "mount_target_connections", "sum"),
+    _per_second(
+        "MountTargetIOPS", "fss_mount_target_iops", "fss_mount_target_io_operations_total", discovered_only=True
+    ),
+    _per_second(
+        "MountTargetReadThroughput", "fss_mount_target_read_bytes_per_second", "fss_mount_target_read_bytes_total"
+    ),
+    _per_second(
+        "MountTargetWriteThroughput", "fss_mount_target_write_bytes_per_second", "fss_mount_target_written_bytes_total"
+    ),
+    _gauge("MountTargetConnections", "mount_target", "zero", "fss_mount_target_connections", "sum"),
     _gauge(
         "MountTargetHealth",
         "mount_target",
         "silent",
-        "mount_target_success_ratio",
+        "fss_mount_target_success_ratio",
         where={"healthItem": "SuccessRate"},
         scale=0.01,
     ),
-    _behind("FileSystemReadThroughput", "read_bytes_per_second"),
-    _behind("FileSystemWriteThroughput", "write_bytes_per_second"),
-    _behind("FileSystemReadRequestsbySize", "read_requests_per_second", "size"),
-    _behind("FileSystemWriteRequestsbySize", "write_requests_per_second", "size"),
-    _behind("FileSystemReadAverageLatencybySize", "read_latency_seconds", "size", idle="silent"),
-    _behind("FileSystemWriteAverageLatencybySize", "write_latency_seconds", "size", idle="silent"),
-    _behind("MetadataRequestAverageLatency", "metadata_latency_seconds", "operation", idle="silent"),
-    _behind("MetadataIOPS", "metadata_operations_per_second", "operation"),
+    _behind("FileSystemReadThroughput", "fss_file_system_read_bytes_per_second"),
+    _behind("FileSystemWriteThroughput", "fss_file_system_write_bytes_per_second"),
+    _behind("FileSystemReadRequestsbySize", "fss_file_system_read_requests_per_second", "size"),
+    _behind("FileSystemWriteRequestsbySize", "fss_file_system_write_requests_per_second", "size"),
+    _behind("FileSystemReadAverageLatencybySize", "fss_file_system_read_latency_seconds", "size", idle="silent"),
+    _behind("FileSystemWriteAverageLatencybySize", "fss_file_system_write_latency_seconds", "size", idle="silent"),
+    _behind("MetadataRequestAverageLatency", "fss_file_system_metadata_latency_seconds", "operation", idle="silent"),
+    _behind("MetadataIOPS", "fss_file_system_metadata_operations_per_second", "operation"),
     _gauge(
         "FileSystemUsage",
         "file_system",
         "state",
-        "file_system_used_bytes",
+        "fss_file_system_used_bytes",
         group_by=("resourceId",),
         interval_seconds=HOUR,
     ),
-    _events("UserSoftQuotaViolations", "file_system", "file_system_soft_quota_violations_total"),
-    _events("UserHardQuotaViolations", "file_system", "file_system_hard_quota_violations_total"),
-    _gauge("snapshotsGovernanceMode", "tenancy", "state", "governance_snapshots", interval_seconds=HOUR),
-    _gauge("snapshotsComplianceMode", "tenancy", "state", "compliance_snapshots", interval_seconds=HOUR),
+    _events("UserSoftQuotaViolations", "file_system", "fss_file_system_soft_quota_violations_total"),
+    _events("UserHardQuotaViolations", "file_system", "fss_file_system_hard_quota_violations_total"),
+    _gauge("snapshotsGovernanceMode", "tenancy", "state", "fss_governance_snapshots", interval_seconds=HOUR),
+    _gauge("snapshotsComplianceMode", "tenancy", "state", "fss_compliance_snapshots", interval_seconds=HOUR),
     _gauge(
         "retentionLockDuration",
         "lock_mode",
         "state",
-        "snapshot_retention_lock_seconds",
+        "fss_snapshot_retention_lock_seconds",
         scale=86400.0,
         interval_seconds=HOUR,
     ),
-    _gauge("ReplicationThroughput", "replication", "silent", "replication_bytes_per_second"),
-    _events("ReplicationEgressThroughput", "replication", "replication_egress_bytes_total"),
-    _gauge("ReplicationRecoveryPointAge", "replication", "state", "replication_recovery_point_age_seconds"),
-    _events("KerberosErrors", "mount_target", "kerberos_errors_total", "errorType"),
-    _events("LdapRequestThroughput", "ldap", "ldap_requests_total", "requestType"),
-    _gauge("LdapRequestAverageLatency", "ldap", "silent", "ldap_request_latency_seconds", dimensions=("requestType",)),
-    _events("LdapConnectionErrors", "ldap", "ldap_connection_errors_total", "errorType"),
-    _events("LdapRequestErrors", "ldap", "ldap_request_errors_total", "requestType", "errorType"),
+    _gauge("ReplicationThroughput", "replication", "silent", "fss_replication_bytes_per_second"),
+    _events("ReplicationEgressThroughput", "replication", "fss_replication_egress_bytes_total"),
+    _gauge("ReplicationRecoveryPointAge", "replication", "state", "fss_replication_recovery_point_age_seconds"),
+    _events("KerberosErrors", "mount_target", "fss_kerberos_errors_total", "errorType"),
+    _events("LdapRequestThroughput", "ldap", "fss_ldap_requests_total", "requestType"),
+    _gauge(
+        "LdapRequestAverageLatency", "ldap", "silent", "fss_ldap_request_latency_seconds", dimensions=("requestType",)
+    ),
+    _events("LdapConnectionErrors", "ldap", "fss_ldap_connection_errors_total", "errorType"),
+    _events("LdapRequestErrors", "ldap", "fss_ldap_request_errors_total", "requestType", "errorType"),
 )
 
 # Every metric by its documented name, in the order of the queries.
@@ -162,8 +170,8 @@ NAMESPACES: Final[Mapping[str, str]] = {"lustre": LUSTRE, "block-volume": BLOCK}
 
 
 def _metric(service: str, name: str, statistic: str, idle: Idle, *, gauge: str = "", **more: Any) -> OciMetric:
-    """Return a metric with one stream a resource. `gauge` is an exported name without `fss_service_`."""
-    shown = CATALOGUE[f"fss_service_{gauge}"] if gauge else None
+    """Return a metric with one stream a resource. `gauge` is an exported name."""
+    shown = CATALOGUE[gauge] if gauge else None
     more = {"group_by": ("resourceId",), "namespace": NAMESPACES[service], "service": service} | more
     return OciMetric(name, statistic, "service", idle, shown, **more)
 
@@ -180,19 +188,26 @@ def _room(name: str, gauge: str) -> OciMetric:
 
 
 _SERVICE_TABLE: Final = (
-    _rate("lustre", "ReadThroughput", "read_bytes_per_second"),
-    _rate("lustre", "WriteThroughput", "write_bytes_per_second"),
-    _rate("lustre", "DataReadOperations", "read_operations_per_second"),
-    _rate("lustre", "DataWriteOperations", "write_operations_per_second"),
-    _rate("lustre", "MetadataOperations", "metadata_operations_per_second", discovered_only=True),
-    _room("FileSystemCapacity", "space_bytes"),
-    _room("FileSystemInodeCapacity", "inodes"),
-    _rate("block-volume", "VolumeReadThroughput", "read_bytes_per_second"),
-    _rate("block-volume", "VolumeWriteThroughput", "write_bytes_per_second"),
-    _rate("block-volume", "VolumeReadOps", "read_operations_per_second"),
-    _rate("block-volume", "VolumeWriteOps", "write_operations_per_second"),
-    _metric("block-volume", "VolumeGuaranteedIOPS", "mean", "state", gauge="iops_limit"),
-    _metric("block-volume", "VolumeGuaranteedThroughput", "mean", "state", gauge="bytes_per_second_limit", scale=1e6),
+    _rate("lustre", "ReadThroughput", "fss_service_read_bytes_per_second"),
+    _rate("lustre", "WriteThroughput", "fss_service_write_bytes_per_second"),
+    _rate("lustre", "DataReadOperations", "fss_service_read_operations_per_second"),
+    _rate("lustre", "DataWriteOperations", "fss_service_write_operations_per_second"),
+    _rate("lustre", "MetadataOperations", "fss_service_metadata_operations_per_second", discovered_only=True),
+    _room("FileSystemCapacity", "fss_service_space_bytes"),
+    _room("FileSystemInodeCapacity", "fss_service_inodes"),
+    _rate("block-volume", "VolumeReadThroughput", "fss_service_read_bytes_per_second"),
+    _rate("block-volume", "VolumeWriteThroughput", "fss_service_write_bytes_per_second"),
+    _rate("block-volume", "VolumeReadOps", "fss_service_read_operations_per_second"),
+    _rate("block-volume", "VolumeWriteOps", "fss_service_write_operations_per_second"),
+    _metric("block-volume", "VolumeGuaranteedIOPS", "mean", "state", gauge="fss_service_iops_limit"),
+    _metric(
+        "block-volume",
+        "VolumeGuaranteedThroughput",
+        "mean",
+        "state",
+        gauge="fss_service_bytes_per_second_limit",
+        scale=1e6,
+    ),
     _metric(
         "block-volume",
         "VolumeThrottledIOs",

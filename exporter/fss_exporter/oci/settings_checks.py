@@ -3,7 +3,8 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,23 @@ def check(settings: Settings, *, on_this_host: bool = True) -> Settings:
     mistakes = [*_mistakes(settings), *(_mistakes_of_this_host(settings) if on_this_host else ())]
     if mistakes:
         raise UsageError(mistakes[0], tuple(mistakes[1:]))
+    if regions := sorted({region for account in settings.oci.each_account for region in account.regions}):
+        _warn_of_unknown(regions)
     return settings
+
+
+def _warn_of_unknown(regions: Sequence[str]) -> None:
+    """Warn of regions that the SDK does not know, because a mistyped one is polled in vain."""
+    try:
+        from fss_exporter.oci.client.known_regions import known_regions  # noqa: PLC0415  # the SDK takes a second
+    except ImportError:  # a host that only checks the file
+        return
+    known = known_regions()
+    for region in regions:
+        if region not in known:
+            meant = get_close_matches(region, known, n=1)
+            hint = f". Did you mean {meant[0]}?" if meant else ""
+            log.warning("oci.regions: the SDK of OCI does not know the region %s%s", region, hint)
 
 
 def _mistakes(settings: Settings) -> Iterator[str]:
@@ -49,11 +66,11 @@ def _mistakes_of_this_host(settings: Settings) -> Iterator[str]:
 def _takes_files(directory: Path) -> bool:
     """Return whether this user may write in a directory. One whose file system does not answer now may do so later."""
 
-    def look() -> bool:
+    def takes_files() -> bool:
         return directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)
 
     try:
-        return within(_LOOK_SECONDS, look, f"a look at {directory}")
+        return within(_LOOK_SECONDS, takes_files, f"a look at {directory}")
     except SourceError as hangs:
         log.error("oci.ledger_directory: %s. The poller goes on, and each poll tries the directory again", hangs)  # noqa: TRY400  # no mistake of the exporter
         return True

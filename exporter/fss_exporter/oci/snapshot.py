@@ -2,12 +2,12 @@
 """The snapshots that polls and inventories publish: frozen records that are replaced as a whole. A scrape calls nothing."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.metrics.answers import MetricSnapshot, SeriesColumn
-from fss_exporter.oci.minutes.minute_judge import TargetFigures
+from fss_exporter.oci.minutes.target_figures import TargetFigures
 from fss_exporter.settings import Settings
 
 
@@ -26,13 +26,24 @@ class PollSnapshot:
     # whether a query of the poll was answered. An old answer to a metric that is asked for rarely says nothing of the region
     has_answer: bool = False
     is_empty: bool = False  # whether OCI lists neither mount targets nor metrics, so that there is nothing to ask for
+    # whether the counters went on from the ledger of the last run. None if nothing keeps a ledger
+    goes_on: bool | None = None
     failed_calls: Mapping[tuple[str, str], int] = field(default_factory=dict)  # number by API operation and reason
     left_out: int = 0  # metrics that the poll did not ask for, because its time was over or nothing answered
+    # resources with data that have been in no listing for 20 minutes, by kind
+    unlisted: Mapping[str, int] = field(default_factory=dict)
     duration_seconds: float = 0.0  # time that the poll took
     ended: float = 0.0  # epoch seconds at which it ended
     # epoch seconds at which the last poll ended that had an answer to every query; None before the first
     succeeded_at: float | None = None
     clock_skew_seconds: float | None = None  # clock of this host minus clock of OCI; None before the first answer
+
+    def fresh_points(self, oldest: float) -> Iterator[tuple[str, SeriesColumn]]:
+        """Yield the gauges whose minute is not older than `oldest`, epoch seconds, and the time between two queries."""
+        for name, columns in self.points.items():
+            for minute, column in columns:
+                if minute >= oldest - self.rarely.get(name, 0.0):
+                    yield name, column
 
     @property
     def success(self) -> bool:
@@ -55,7 +66,7 @@ class RegionSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRegions:
+class AccountSnapshot:
     """Regions to show, with the label of the tenancy and the settings that they were polled with."""
 
     tenancy: str

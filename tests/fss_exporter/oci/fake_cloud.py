@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fss_exporter.errors import CloudError
-from fss_exporter.oci.cloud_client import Listing, MetricRequest, Point, PrivateIp, Scope, Stream
+from fss_exporter.oci.cloud_client import (
+    LimitedKind,
+    Listing,
+    MetricRequest,
+    Point,
+    PrivateIp,
+    RefusedStream,
+    Scope,
+    Stream,
+)
 from fss_exporter.oci.inventory.oci_inventory import Export, ExportSet, FileSystem, MountTarget
 from fss_exporter.oci.metric_table import METRICS, OciMetric
 from fss_toolbox import mql
@@ -92,7 +101,7 @@ class FakeCloud:
     tenancy_id: str = TENANCY
     tenancy: str = TENANCY
     clock_skew_seconds: float | None = 0.0
-    limits: Mapping[str, float] = field(default_factory=lambda: {DOMAIN: 2.0})
+    limits: Mapping[LimitedKind, Mapping[str, float]] = field(default_factory=lambda: {"mount_targets": {DOMAIN: 2.0}})
     tree: Listing = field(default_factory=lambda: Listing(()))
 
     def _call(self, operation: str) -> None:
@@ -133,6 +142,10 @@ class FakeCloud:
         self._call("GetPrivateIp")
         return PrivateIp(ocid, f"10.0.0.{len(self.calls) % 250}", "host")
 
+    def ipv6(self, ocid: str) -> PrivateIp:
+        self._call("GetIpv6")
+        return PrivateIp(ocid, f"2001:db8::{ocid}", "")
+
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
         self._call("ListPrivateIps")
         del subnet_id
@@ -145,7 +158,7 @@ class FakeCloud:
         self._call("GetSubnet")
         return f"{subnet_id}.example.com"
 
-    def mount_target_limits(self) -> Mapping[str, float]:
+    def service_limits(self) -> Mapping[LimitedKind, Mapping[str, float]]:
         self._call("ListLimitValues")
         return self.limits
 
@@ -170,7 +183,7 @@ class FakeCloud:
             streams.append(Stream(_dimensions(METRICS.get(metric.name), target), tuple(points)))
         return self.spoil(streams)
 
-    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[RefusedStream, ...]:
         self._call("PostMetricData")
         del data
         return ()

@@ -1,7 +1,4 @@
-"""Minutes of two mount targets, counted while resources are missing in listings, minutes come late and the exporter restarts.
-
-`PYTHONPATH=exporter:toolbox:. python -m tests.fss_exporter.oci.ledger_runs` prints a table with what the counters have.
-"""
+"""Minutes of two mount targets, counted while resources are missing in listings, minutes come late and the exporter restarts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,14 +9,22 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 from tests.fss_exporter.oci.test_minute_judge import FIGURES
 
 from fss_exporter.errors import Unreachable
-from fss_exporter.oci.ledger import MINUTE
-from fss_exporter.oci.ledger.ledger_file import dump, load
+from fss_exporter.oci.ledger import MINUTE, Ledger
+from fss_exporter.oci.ledger.ledger_file import LedgerOwner, dump, load
 from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.settings import LimitSettings
 
 NAMES = ("a", "b")
 READ = "MountTargetReadThroughput"
 DOWN = Unreachable("down", operation="SummarizeMetricsData")
+
+
+OWNER = LedgerOwner("eu", "a:1")
+
+
+def kept(ledger: Ledger) -> Ledger:
+    """What a file keeps of a ledger."""
+    return load(dump(ledger, OWNER), OWNER.place)[0]
 
 
 @dataclass
@@ -44,8 +49,7 @@ class LedgerRun:
 
     def restart(self) -> None:
         """Begin a new exporter with what the old one kept."""
-        kept = load(dump(self.poll.ledger, "eu"), "eu")
-        self.start(PolledRegion(self.cloud, now=self.poll.now, ledger=kept))
+        self.start(PolledRegion(self.cloud, now=self.poll.now, ledger=kept(self.poll.ledger)))
 
     def _figure(self, metric: str, _: str, end: int) -> float | None:
         minute = (end - NOON) // MINUTE
@@ -112,17 +116,3 @@ SITUATIONS = {
         ("", "flap", "restart", "down", "skip", "restart twice"), {3: 9, 5: 4}
     ),
 }
-
-
-def main() -> None:
-    """Print the minutes of each situation beside what the counters have."""
-    print(f"{'situation':46} {'minutes':>7} {'judged':>7} {'counter / truth':>16}")
-    for name, situation in SITUATIONS.items():
-        run = situation.played()
-        judged = {f"{minutes:.0f}" for minutes in run.judged().values()}
-        shares = {f"{count / run.truth():.4f}" for count in run.poll.counted().values()}
-        print(f"{name:46} {run.minute - 1:7} {'/'.join(judged):>7} {'/'.join(shares):>16}")
-
-
-if __name__ == "__main__":
-    main()

@@ -12,19 +12,12 @@ from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
-from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
 from fss_exporter.oci.polling.region_polls import RegionPolls
-from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.polling.regions import AccountRegion
 from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
-
-
-class Held:
-    """Credentials that never change."""
-
-    are_outdated = False
 
 
 @dataclass
@@ -61,7 +54,7 @@ class PolledRegion:
             now=self.clock,
             self_metrics=SelfMetrics(),
             failures=self.failures,
-            receivers={metric: self.judge.receiver(metric) for metric in BY_MINUTE},
+            receivers=self.judge.receivers,
             awaited=self.judge.awaited,
             calls=CallsInFlight(self.in_flight),
         )
@@ -74,9 +67,8 @@ class PolledRegion:
         )
         region = AccountRegion("eu", self.inventory, self.failures, polls)
         self.regions = [region]
-        regions = SignedRegions(Held, lambda _: [region], lambda _: None)
-        self.inventories = InventoryRounds(regions, lambda: self.settings, clock=self.clock)
-        self.polls = PollRounds(regions, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
+        self.inventories = InventoryRounds(lambda: self.regions, lambda: self.settings, clock=self.clock)
+        self.polls = PollRounds(lambda: self.regions, self.board, interval=60.0, clock=self.clock, pause=lambda _: None)
 
     def clock(self) -> float:
         return self.now

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.clock import Clock
+from tests.exposition_text import collected
 from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
@@ -60,7 +61,7 @@ class TwoTenancies:
 
     def samples(self, name: str) -> Iterator[tuple[dict[str, str], float]]:
         """Labels and values of a metric as a scrape sees them."""
-        for family in self.collectors.collect():
+        for family in collected(self.collectors):
             yield from ((sample.labels, sample.value) for sample in family.samples if sample.name == name)
 
     def values(self, name: str, *by: str) -> dict[tuple[str, ...], float]:
@@ -82,7 +83,7 @@ def test_each_series_of_oci_names_its_tenancy_and_none_comes_twice(tenancies: Ca
         two.poll()
         two.clock.now += 60.0
     of_cloud = {declared.family_name for declared in CLOUD}
-    families = [family for family in two.source.collect() if family.name in of_cloud]
+    families = [family for family in collected(two.source) if family.name in of_cloud]
     assert len({family.name for family in families}) == len(families)
     for family in families:
         labels = [tuple(sample.labels.items()) for sample in family.samples]
@@ -120,7 +121,9 @@ def test_an_account_that_fails_costs_only_itself(tenancies: Callable[..., TwoTen
     two.poll()
     assert two.values("fss_oci_poll_success", "tenancy") == {(ACME,): 1, (BETA,): 0}
     assert {
-        key for key, value in two.values("fss_seen", "tenancy", "part").items() if key[1] == "regions" and value
+        key
+        for key, value in two.values("fss_coverage_seen", "tenancy", "part").items()
+        if key[1] == "regions" and value
     } == {(ACME, "regions")}
     success = two.values("fss_collector_success", "collector")
     assert success["oci/acme",] == 1
@@ -273,7 +276,7 @@ def test_the_status_page_names_the_tenancy_of_each_region(tenancies: Callable[..
     two = tenancies()
     two.regions[BETA].add_fault("500:SummarizeMetricsData")
     two.poll()
-    families = list(two.collectors.collect())
+    families = collected(two.collectors)
     now = datetime.fromtimestamp(two.clock.now, UTC)
     page, _ = status_page(families, now=now, at=60.0, earlier=TimedScrape(0.0, Scraped()))
     assert {(row.region, row.success) for row in page.regions} == {

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import oci
 import pytest
@@ -32,7 +31,7 @@ from fss_exporter.errors import (
 )
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.client.service_clients import ServiceClient
+from fss_exporter.oci.client.service_clients import open_client
 from fss_exporter.settings import Oci
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
@@ -159,7 +158,7 @@ def test_a_crash_inside_a_call_is_not_counted_as_an_answer(
         raise ZeroDivisionError
 
     session = make()
-    session._clients["file_storage"] = cast("ServiceClient", SimpleNamespace(call=crash))
+    session._client("file_storage").list_mount_targets = crash
     with pytest.raises(ZeroDivisionError):
         listed(session, region)
     assert outcomes(self_metrics) == {"error": 1}
@@ -259,13 +258,18 @@ def test_a_region_of_a_principal_that_is_no_host_is_named(account: Account, tmp_
         SdkClient(session).availability_domains(session.tenancy_id)
 
 
+def test_an_empty_ocid_of_an_earlier_answer_is_an_error_of_the_call(make: Make) -> None:
+    with pytest.raises(BrokenAnswer, match="GetSubnet in eu-frankfurt-1: an earlier answer has no usable identity"):
+        make().call("virtual_network", "get_subnet", "")
+
+
 def test_a_client_that_the_sdk_does_not_make_is_an_error_of_the_call(
     make: Make, region: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise ClientError("no key")
 
-    monkeypatch.setattr("fss_exporter.oci.client.service_clients.BaseClient", refuse)
+    monkeypatch.setattr("oci.file_storage.FileStorageClient", refuse)
     with pytest.raises(CloudError, match="oci: cannot open file_storage in eu-frankfurt-1: no key"):
         listed(make(), region)
 
@@ -361,7 +365,9 @@ def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, c
 
 
 def test_a_missing_configuration_file_and_a_key_that_is_none_are_reported(region: Region, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="absent"):
+    with pytest.raises(
+        UsageError, match=r"absent.* no such file\. On an OCI instance .*--oci\.auth=instance_principal"
+    ):
         read_credentials(Oci(config_file=tmp_path / "absent"))
     path = region.account.write_config(tmp_path, "eu-frankfurt-1")
     (tmp_path / "key.pem").write_text("rubbish")
@@ -391,79 +397,8 @@ def test_every_error_of_the_sdk_for_clients_is_a_usage_error() -> None:
     assert all(issubclass(error, ClientError) for error in about_configuration)
 
 
-Sent = list[tuple[object, ...]]
-
-ALARM: dict[str, Any] = {"displayName": "fss", "compartmentId": "ocid1.compartment.oc1..x"}
-QUERY = {"namespace": "oci_filestorage", "query": "MountTargetConnections[1m].sum()"}
-IN_TREE: dict[str, Any] = {"compartment_id": "ocid1.compartment.oc1..x", "compartment_id_in_subtree": True}
-
-
-@pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """What clients would send."""
-    requests: Sent = []
-
-    def note(_: Any, request: Any, *_more: object, **_options: object) -> None:
-        headers = {name: request.header_params.get(name) for name in ("accept", "content-type", *HEADERS)}
-        requests.append((request.method, request.url, request.query_params, request.body, headers))
-
-    monkeypatch.setattr("oci.base_client.BaseClient.request", note)
-    return requests
-
-
-HEADERS = ("if-match", "opc-retry-token")
-
-
-@pytest.fixture
-def signing(region: Region, tmp_path: Path) -> tuple[dict[str, Any], Any]:
-    """Configuration and signer."""
-    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
-    return config, read_credentials(Oci(config_file=tmp_path / "config")).signer
-
-
-def test_the_look_ups_go_where_the_generated_client_goes(sent: Sent, signing: tuple[dict[str, Any], Any]) -> None:
-    from oci.core import VirtualNetworkClient
-
-    config, signer = signing
-    ours, theirs = ServiceClient("virtual_network", config, signer=signer), VirtualNetworkClient(config, signer=signer)
-    for client in (ours, theirs):
-        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
-    ours.call("get_private_ip", "ocid1.privateip.oc1..x")
-    ours.call("get_subnet", "ocid1.subnet.oc1..x")
-    ours.call("list_private_ips", subnet_id="ocid1.subnet.oc1..x", limit=1000)
-    theirs.get_private_ip("ocid1.privateip.oc1..x")
-    theirs.get_subnet("ocid1.subnet.oc1..x")
-    theirs.list_private_ips(subnet_id="ocid1.subnet.oc1..x", limit=1000)
-    assert sent[:3] == sent[3:]
-
-
-def test_the_calls_to_monitoring_go_where_the_generated_client_goes(
-    sent: Sent, signing: tuple[dict[str, Any], Any]
-) -> None:
-    from oci.monitoring import MonitoringClient
-
-    config, signer = signing
-    ours, theirs = ServiceClient("monitoring", config, signer=signer), MonitoringClient(config, signer=signer)
-    for client in (ours, theirs):
-        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
-    in_tree = {"compartment_id_in_subtree": True}
-    place, alarm = IN_TREE["compartment_id"], "ocid1.alarm.oc1..x/../y"
-    ours.call("summarize_metrics_data", body=QUERY, **IN_TREE)
-    ours.call("list_metrics", body=QUERY, **IN_TREE, page="p")
-    ours.call("post_metric_data", body={"metricData": []})
-    ours.call("list_alarms", compartment_id=place, page="p")
-    ours.call("get_alarm", alarm)
-    ours.call("create_alarm", body=ALARM, opc_retry_token="t")
-    ours.call("update_alarm", alarm, body=ALARM, if_match="e")
-    ours.call("delete_alarm", alarm, if_match="e")
-    ours_sent, sent[:] = list(sent), []
-    theirs.summarize_metrics_data(place, QUERY, **in_tree)
-    theirs.list_metrics(place, QUERY, **in_tree, page="p")
-    theirs.post_metric_data({"metricData": []})
-    theirs.list_alarms(compartment_id=place, page="p")
-    theirs.get_alarm(alarm)
-    theirs.create_alarm(ALARM, opc_retry_token="t")
-    theirs.update_alarm(alarm, ALARM, if_match="e")
-    theirs.delete_alarm(alarm, if_match="e")
-    assert len(sent) == 8
-    assert ours_sent == sent
+def test_metrics_are_posted_to_the_endpoint_for_ingestion(account: Account, tmp_path: Path) -> None:
+    """The client of Monitoring in the SDK has the endpoint of queries."""
+    held = read_credentials(Oci(config_file=account.write_config(tmp_path, "eu-frankfurt-1")))
+    client = open_client("monitoring_ingestion", held.config, signer=held.signer)
+    assert client.base_client.endpoint == "https://telemetry-ingestion.eu-frankfurt-1.oraclecloud.com/20180401"

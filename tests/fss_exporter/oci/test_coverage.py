@@ -10,8 +10,19 @@ from fss_exporter.oci.iam import NEEDS
 
 def less(world: World) -> set[str | tuple[str, ...]]:
     """Parts of which the poller sees less than it should."""
-    expected, seen = world.values("fss_expected", "part"), world.values("fss_seen", "part")
-    assert expected.keys() == seen.keys() == {"regions", "compartments", "metrics", "permissions"}
+    expected, seen = world.values("fss_coverage_expected", "part"), world.values("fss_coverage_seen", "part")
+    assert (
+        expected.keys()
+        == seen.keys()
+        == {
+            "regions",
+            "compartments",
+            "metrics",
+            "permissions",
+            "mount_targets",
+            "file_systems",
+        }
+    )
     assert all(seen[part] <= expected[part] for part in expected)
     return {part for part in expected if seen[part] < expected[part]}
 
@@ -23,7 +34,7 @@ def missing(world: World) -> set[str | tuple[str, ...]]:
 def test_a_poller_that_sees_everything_sees_what_it_expects(world: World) -> None:
     world.poll()
     assert less(world) == missing(world) == set()
-    expected = world.values("fss_expected", "part")
+    expected = world.values("fss_coverage_expected", "part")
     assert (expected["regions"], expected["compartments"]) == (1, 4)
     assert expected["metrics"] >= 20
 
@@ -61,7 +72,7 @@ def test_one_metric_that_fails_is_one_metric_less(world: World) -> None:
     world.region.add_fault("500:SummarizeMetricsData,match=MountTargetConnections")
     world.poll()
     assert less(world) == {"metrics"}
-    expected, seen = (world.values(name, "part")["metrics"] for name in ("fss_expected", "fss_seen"))
+    expected, seen = (world.values(name, "part")["metrics"] for name in ("fss_coverage_expected", "fss_coverage_seen"))
     assert expected - seen == 1
 
 
@@ -69,7 +80,7 @@ def test_a_compartment_that_is_unknown_is_expected_and_not_seen(worlds: Callable
     world = worlds(compartments=["storage", "strage"])
     world.poll()
     assert less(world) == {"compartments"}
-    assert world.values("fss_expected", "part")["compartments"] == 2
+    assert world.values("fss_coverage_expected", "part")["compartments"] == 2
 
 
 def test_a_service_that_no_setting_names_is_named_but_not_expected(worlds: Callable[..., World]) -> None:
@@ -87,11 +98,36 @@ def test_a_service_that_a_setting_names_is_expected(worlds: Callable[..., World]
     assert less(world) == {"permissions", "compartments"}
 
 
+@pytest.mark.parametrize(
+    ("operation", "part"), [("ListMountTargets", "mount_targets"), ("ListFileSystems", "file_systems")]
+)
+def test_what_monitoring_has_and_no_listing_has_is_told_after_twenty_minutes(
+    world: World, operation: str, part: str
+) -> None:
+    world.poll()
+    listed = world.values("fss_coverage_expected", "part")[part]
+    world.region.add_fault(f"empty:{operation}")
+    for minutes, parts in ((28, set()), (4, {part})):  # an inventory each ten minutes, and twenty minutes
+        for _ in range(minutes):
+            world.pass_minutes()
+            world.poll()
+        assert less(world) == parts
+    assert world.value("fss_oci_unlisted_resources", kind=part.removesuffix("s")) == listed
+    assert (world.values("fss_coverage_seen", "part")[part], world.values("fss_coverage_expected", "part")[part]) == (
+        0,
+        listed,
+    )
+    world.region.clear_faults()
+    world.pass_minutes(11)
+    world.poll()
+    assert less(world) == set()
+
+
 def test_without_an_answer_nothing_is_seen(world: World) -> None:
     world.region.add_fault("500:*")
     world.poll()
     assert "compartments" not in less(world), "nothing is known to be expected"
-    assert world.values("fss_seen", "part")["regions"] == 0
+    assert world.values("fss_coverage_seen", "part")["regions"] == 0
 
 
 def test_a_region_without_an_answer_is_not_seen_whatever_was_answered_an_hour_ago(world: World) -> None:

@@ -46,6 +46,33 @@ def test_a_mount_target_that_is_being_deleted_does_not_hide_the_addresses_of_its
     assert [bool(lookup.located(target).address) for target in targets] == [False, True, True]
 
 
+def test_a_mount_target_has_its_ipv6_addresses_behind_that_of_ipv4_or_alone() -> None:
+    both = replace(mount_target("both"), ipv6_ids=("1", "2"))
+    alone = replace(mount_target("alone"), private_ip_id="", ipv6_ids=("3",))
+    cloud = FakeCloud([both, alone])
+    lookup = AddressLookup(cloud, CallsInFlight(), lambda *_: None)
+    lookup.look_up(cloud.targets, lambda: None)
+    first, second = map(lookup.located, cloud.targets)
+    assert first.address.startswith("10.")
+    assert first.further_addresses == ("2001:db8::1", "2001:db8::2")
+    assert (second.address, second.further_addresses) == ("2001:db8::3", ())
+
+
+def test_a_refused_look_up_of_ipv6_is_reported_and_leaves_the_addresses_of_ipv4() -> None:
+    class WithoutIpv6(FakeCloud):
+        def ipv6(self, ocid: str) -> PrivateIp:
+            raise NotAuthorized(f"{ocid} not found", operation="GetIpv6", status=404)
+
+    targets = [replace(mount_target(name), ipv6_ids=(name,)) for name in "ab"]
+    failed: list[str] = []
+    lookup = AddressLookup(
+        WithoutIpv6(targets), CallsInFlight(), lambda operation, error: failed.extend([operation] if error else [])
+    )
+    lookup.look_up(targets, lambda: None)
+    assert [bool(lookup.located(target).address) for target in targets] == [True, True]
+    assert failed == ["GetIpv6"]
+
+
 def test_the_first_inventory_shows_mount_targets_with_addresses_before_it_lists_the_rest() -> None:
     poll = PolledRegion(FakeCloud([mount_target(str(at)) for at in range(20)]))
     seen: list[tuple[int, int]] = []
@@ -298,13 +325,13 @@ def test_a_limit_that_may_not_be_read_is_no_failure_and_one_line(caplog: pytest.
         poll.minute()
     snapshot = poll.inventory.snapshot
     assert snapshot.inventory
-    assert (dict(snapshot.inventory.mount_target_limits), all(snapshot.succeeded.values())) == ({}, True)
-    assert snapshot.inventory.mount_target_counts == {"AD-1": 2}
-    assert caplog.text.count("service limit of mount targets is not watched") == 1
+    assert (dict(snapshot.inventory.service_limits), all(snapshot.succeeded.values())) == ({}, True)
+    assert snapshot.inventory.counts["mount_targets"] == {"AD-1": 2}
+    assert caplog.text.count("service limits of mount targets and file systems are not watched") == 1
     poll.cloud.refuse = lambda _: None
     poll.minute(11)
     assert poll.inventory.snapshot.inventory
-    assert poll.inventory.snapshot.inventory.mount_target_limits == {"AD-1": 2.0}
+    assert poll.inventory.snapshot.inventory.service_limits == {"mount_targets": {"AD-1": 2.0}}
 
 
 def test_a_limit_of_a_mount_target_that_is_not_there_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:

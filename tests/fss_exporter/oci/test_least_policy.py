@@ -45,7 +45,7 @@ def test_with_the_policy_of_one_compartment_every_collector_succeeds(
     assert set(world.values("fss_mount_target_info", "mount_target")) == IN_STORAGE
     assert set(world.values("fss_mount_target_info", "compartment")) == {"storage"}
     assert "" not in world.values("fss_mount_target_info", "address")
-    assert world.values("fss_expected", "part") == world.values("fss_seen", "part")
+    assert world.values("fss_coverage_expected", "part") == world.values("fss_coverage_seen", "part")
     assert set(world.values("fss_oci_permission_missing", "permission")) == {"inspect limits"}
     assert policed.calls["ListCompartments"] == 0
 
@@ -61,7 +61,7 @@ def test_without_a_right_to_names_the_ocid_is_the_label_and_the_permission_is_na
     assert world.value("fss_oci_poll_success", region="eu-frankfurt-1") == 1
     assert all(world.values("fss_oci_inventory_success", "operation").values())
     assert set(world.values("fss_mount_target_info", "compartment")) == {STORAGE}
-    assert world.values("fss_expected", "part") == world.values("fss_seen", "part")
+    assert world.values("fss_coverage_expected", "part") == world.values("fss_coverage_seen", "part")
     missing = set(world.values("fss_oci_permission_missing", "permission"))
     assert missing == {"inspect compartments", "inspect limits"}
     told = [message for message in caplog.messages if "GetCompartment" in message]
@@ -83,7 +83,7 @@ def test_a_first_compartment_without_a_policy_costs_only_itself(
     world = World(policed, world_clock, tmp_path, compartments=(NETWORK, STORAGE))
     world.poll()
     assert set(world.values("fss_mount_target_info", "mount_target")) == IN_STORAGE
-    expected, seen = world.values("fss_expected", "part"), world.values("fss_seen", "part")
+    expected, seen = world.values("fss_coverage_expected", "part"), world.values("fss_coverage_seen", "part")
     assert (expected["compartments"], seen["compartments"]) == (2, 1)
     assert world.values("fss_oci_inventory_success", "operation")["ListMountTargets"] == 0
 
@@ -105,8 +105,8 @@ def test_the_policy_of_one_compartment_is_enough_for_those_below_it(
     world = polled(STORAGE, in_subtree=True)
     assert set(world.values("fss_mount_target_info", "mount_target")) == EVERY
     assert set(world.values("fss_mount_target_info", "compartment")) == {"storage", "batch"}
-    assert world.values("fss_expected", "part")["compartments"] == 2
-    assert world.values("fss_expected", "part") == world.values("fss_seen", "part")
+    assert world.values("fss_coverage_expected", "part")["compartments"] == 2
+    assert world.values("fss_coverage_expected", "part") == world.values("fss_coverage_seen", "part")
     assert policed.calls["ListCompartments"] == 2, "of storage and of batch"
     assert set(world.values("fss_mount_target_connections", "mount_target")) == EVERY
 
@@ -120,7 +120,7 @@ def test_compartments_below_that_cannot_be_listed_are_a_failure_and_the_last_one
     world.poll()
     assert world.values("fss_oci_inventory_success", "operation")["ListCompartments"] == 0
     assert set(world.values("fss_mount_target_info", "mount_target")) == EVERY
-    expected, seen = world.values("fss_expected", "part"), world.values("fss_seen", "part")
+    expected, seen = world.values("fss_coverage_expected", "part"), world.values("fss_coverage_seen", "part")
     assert (expected["compartments"], seen["compartments"]) == (2, 0)
 
 

@@ -1,8 +1,8 @@
-"""Which of the service limits of File Storage is about mount targets: the name comes from the account."""
+"""Which of the service limits of File Storage is about mount targets, and which about file systems: the name comes from the account."""
 
 import pytest
 
-from fss_exporter.oci.client.sdk_client import mount_target_limit
+from fss_exporter.oci.client.sdk_client import service_limit_of
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ from fss_exporter.oci.client.sdk_client import mount_target_limit
 def test_the_limit_is_found_by_its_name_or_as_the_only_one_about_mount_targets(
     names: tuple[str, ...], expected: str
 ) -> None:
-    assert mount_target_limit(names) == expected
+    assert service_limit_of("mount_targets", names) == expected

@@ -1,12 +1,17 @@
 """The names of metrics, in the spelling of the tenancy."""
 
+from dataclasses import replace
+
 from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import NotAuthorized
 from fss_exporter.oci.cloud_client import Scope
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
+from fss_exporter.oci.inventory.oci_inventory import Inventory, ServiceResource
 from fss_exporter.oci.ledger import newest_complete
 from fss_exporter.oci.metric_table import METRICS, MetricNames
 
+ROOT = Scope("ocid1.tenancy.oc1..root")
 READS = METRICS["FileSystemReadRequestsbySize"]
 
 
@@ -71,3 +76,29 @@ def test_a_spelling_that_brings_data_in_the_first_poll_stays_in_use() -> None:
         assert newest
         ages.append(newest_complete(poll.now) - newest)
     assert ages == [0, 0, 0]
+
+
+def test_names_of_a_service_that_the_rest_of_the_first_inventory_brings_are_listed_in_the_next_poll() -> None:
+    region = PolledRegion()
+    (polls,) = (listed.polls for listed in region.regions)
+    targets = Inventory(mount_targets={target.id: target for target in region.cloud.targets})
+    lustre = ServiceResource(
+        id="ocid1.lustrefilesystem.oc1..a",
+        name="a",
+        compartment_id="c",
+        availability_domain="z",
+        state="ACTIVE",
+        service="lustre",
+        kind="mbps-per-tb-125",
+        capacity_bytes=1e12,
+    )
+    whole = replace(targets, service_resources={lustre.id: lustre})
+
+    polls.poll(InventorySnapshot(targets, (ROOT,), is_whole=False), 60.0)
+    region.now += 15.0
+    region.cloud.calls.clear()
+    polls.poll(InventorySnapshot(whole, (ROOT,)), 60.0)
+    assert region.cloud.calls.count("ListMetrics") == 1
+    region.now += 15.0
+    polls.poll(InventorySnapshot(whole, (ROOT,)), 60.0)
+    assert region.cloud.calls.count("ListMetrics") == 1, "no more until the names are due"

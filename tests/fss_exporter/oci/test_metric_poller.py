@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
 from tests.clock import Clock
-from tests.fss_exporter.oci.polled_region import Held
+from tests.exposition_text import collected
 from tests.fss_exporter.oci.world import START, World
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 from tests.region import Region
@@ -65,11 +66,11 @@ class FakePolls:
 def polling(connect: Callable[[], None] = lambda: None, **work: Callable[[], None]) -> tuple[PollRounds, SnapshotBoard]:
     """A poller of the regions `a` and `b`, which do on a poll what `work` says of them."""
 
-    def read() -> Held:
+    def read() -> SimpleNamespace:
         connect()
-        return Held()
+        return SimpleNamespace(are_outdated=False)
 
-    def regions(_: Held) -> list[AccountRegion]:
+    def regions(_: SimpleNamespace) -> list[AccountRegion]:
         return [
             AccountRegion(
                 name,
@@ -82,7 +83,7 @@ def polling(connect: Callable[[], None] = lambda: None, **work: Callable[[], Non
 
     board = SnapshotBoard()
     signed = SignedRegions(read, regions, lambda _: None)
-    return PollRounds(signed, board, interval=60.0, clock=time.monotonic, pause=lambda _: None), board
+    return PollRounds(signed.all, board, interval=60.0, clock=time.monotonic, pause=lambda _: None), board
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -181,7 +182,7 @@ def test_a_scrape_does_not_wait_for_the_cloud(slow_region: Region, tmp_path: Pat
     running.start()
     until(lambda: sum(slow_region.calls.values()) > 0)
     began = time.monotonic()
-    names = {family.name for family in OciCollector(running.accounts, now=time.time).collect()}
+    names = {family.name for family in collected(OciCollector(running.accounts, now=time.time))}
     assert time.monotonic() - began < PROMPT_S
     assert "fss_oci_api_budget_requests_per_second" in names
     assert not any(name.startswith("fss_mount_target") for name in names)

@@ -10,7 +10,7 @@ from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
 from fss_exporter.oci.minute_metrics import BY_MINUTE, HEALTH
-from fss_exporter.oci.minutes.minute_judge import TargetFigures
+from fss_exporter.oci.minutes.target_figures import TargetFigures
 
 # Raw figures of a healthy minute.
 FIGURES = {
@@ -107,6 +107,13 @@ def test_an_idle_mount_target_is_good_although_it_sends_neither_latency_nor_heal
     assert idle.counted("availability") == idle.counted("latency") == {"good": 10}
     assert idle.seen.judged is not None
     assert idle.seen.judged.latency_ratios == {}
+
+
+def test_few_requests_wait_for_the_share_of_successes_and_are_bad_if_none_succeeds() -> None:
+    few = {"FileSystemReadRequestsbySize": 0.0, "MetadataIOPS": 0.05, "MountTargetHealth": 0.0}
+    region = Figures(spoilt(range(20, 25), **few), lambda metric, _: 3 if metric == HEALTH else 0).run(51)
+    assert region.counted("availability") == {"good": 42, "bad": 5}
+    assert region.counted("latency") == {"good": 47}
 
 
 @pytest.mark.parametrize("late", [1, 3, 8, 9, 14])

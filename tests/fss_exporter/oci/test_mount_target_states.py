@@ -45,8 +45,8 @@ def test_fine_needs_a_figure_of_every_part(metric: str) -> None:
     ("metric", "value", "state", "text"),
     [
         ("MountTargetIOPS", 39_999.0, State.FINE, ""),
-        ("MountTargetIOPS", 40_000.0, State.NEAR, "IOPS at 80 % of the ceiling"),
-        ("MountTargetReadThroughput", 0.9e9, State.NEAR, "read bandwidth at 90 % of the ceiling"),
+        ("MountTargetIOPS", 40_000.0, State.NEAR, "IOPS at 80 % of the ceiling in the largest of five minutes"),
+        ("MountTargetReadThroughput", 0.9e9, State.NEAR, "read bandwidth at 90 % of the ceiling in five minutes"),
         ("MetadataRequestAverageLatency", 0.008, State.NEAR, "latency of metadata at 80 % of the objective"),
         ("MetadataRequestAverageLatency", 0.030, State.SLOW, "latency of metadata at 300 % of the objective"),
         ("MountTargetHealth", 98.0, State.FAILING, "2.0 % of requests fail"),
@@ -60,10 +60,16 @@ def test_a_figure_beyond_a_limit_is_the_state_with_the_figure_as_its_reason(
     assert not text or text in {reason.text for reason in judged.reasons}
 
 
+@pytest.mark.parametrize(("success", "state"), [(0.0, State.FAILING), (1.0, State.FINE), (None, State.NOT_KNOWN)])
+def test_three_requests_in_a_minute_of_which_none_succeeds_fail(success: float | None, state: State) -> None:
+    few = {"FileSystemReadRequestsbySize": 0.0, "MetadataIOPS": 0.05, "MountTargetHealth": success}
+    assert judgement(Figures(spoilt(range(-100, 60), **few))).state is state
+
+
 @pytest.mark.parametrize(
     ("metric", "value", "text"),
     [
-        ("MountTargetIOPS", 35_000.0, "IOPS at 70 % of the ceiling"),
+        ("MountTargetIOPS", 35_000.0, "IOPS at 70 % of the ceiling in the largest of five minutes"),
         ("MetadataRequestAverageLatency", 0.007, "latency of metadata at 70 % of the objective"),
     ],
 )

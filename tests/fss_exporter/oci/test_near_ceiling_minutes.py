@@ -1,16 +1,10 @@
 """Minutes at or above a level of a ceiling: each counts once, late or early, over restarts, and by one source."""
 
-import pickle
-
 import pytest
-from tests.fss_exporter.oci.ledger_runs import SITUATIONS, Situation
+from tests.fss_exporter.oci.ledger_runs import kept
 from tests.fss_exporter.oci.polled_region import PolledRegion
 from tests.fss_exporter.oci.test_minute_judge import FIGURES, Figures, spoilt
 
-from fss_exporter.model.limits import Limits
-from fss_exporter.oci.ledger import MINUTE, Ledger
-from fss_exporter.oci.ledger.ledger_file import dump, load
-from fss_exporter.oci.minutes.near_ceiling_minutes import NearCeilingMinutes
 from fss_exporter.settings import LimitOverrides, LimitSettings
 
 
@@ -79,35 +73,12 @@ def test_a_resource_without_a_ceiling_has_no_minutes() -> None:
     assert of(region, "connections") == {"0.8": 10.0, "0.95": 0.0, "0.98": 0.0}
 
 
-def test_minutes_of_a_resource_without_a_ceiling_take_no_memory() -> None:
-    """A shape without a stated IOPS ceiling, in a tenancy whose measured IOPS win."""
-    near = NearCeilingMinutes(Ledger(start=0))
-    sizes = []
-    for minute in range(1, 200):
-        near.add("mt", "iops", "oci", {minute * MINUTE: 1000.0})
-        near.add("gone", "iops", "oci", {minute * MINUTE: 1000.0})
-        near.count({"mt": Limits()}, minute * MINUTE, has_measured_iops=True)
-        sizes.append(len(pickle.dumps(near)))
-    assert sizes[-1] == sizes[99]
-
-
-@pytest.mark.parametrize("situation", SITUATIONS.values(), ids=SITUATIONS)
-def test_each_minute_counts_once_whatever_happens(situation: Situation) -> None:
-    """The connections are above every level in every minute."""
-    run = situation.played(LimitSettings(shapes={"standard": LimitOverrides(connections=7)}))
-    counted = run.poll.board.regions[0].poll
-    assert counted is not None
-    for figures in counted.targets.values():
-        minutes = {figures.near_ceiling_minutes["connections", level] for level in ("0.8", "0.95", "0.98")}
-        assert minutes == {run.minute - 1}
-
-
 def test_they_survive_a_restart_and_go_with_a_deleted_mount_target() -> None:
     region = Figures(spoilt(range(99), MountTargetIOPS=49_000.0)).run(11)
-    kept = load(dump(region.poll.ledger, "eu"), "eu")
-    region.poll = PolledRegion(region.poll.cloud, now=region.poll.now, ledger=kept)
+    ledger = kept(region.poll.ledger)
+    region.poll = PolledRegion(region.poll.cloud, now=region.poll.now, ledger=ledger)
     assert of(region.run(10))["0.98"] == 20.0
     region.poll.cloud.targets = ()
     for _ in range(20):
         region.poll.minute(10)
-    assert not kept.tallies("near ceiling minutes")
+    assert not ledger.tallies("near ceiling minutes")

@@ -42,6 +42,34 @@ def target(identity: str, **more: Any) -> dict[str, Any]:
     return row(identity, **(facts | more))
 
 
+def rows_of(inventory: Inventory, settings: Settings, metric: str) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Labels behind the region and the tags, and the values of the rows, of a metric."""
+    places = joined_places([("here", inventory, settings)])
+    made = inventory_rows("here", inventory, places, settings, {})
+    return [(row.tags, labels[1:]) for row in made if row.metric == metric for labels, _ in row.rows]
+
+
+def test_chosen_tags_are_labels_of_resources_that_have_one_of_them() -> None:
+    settings = load(None, {"oci.tags_as_labels": ["team", "CostCenter.unit"]})
+    hostile = "\ud800\n{evil} 1"
+    inventory, _ = built(
+        mount_targets=[
+            target("mt", freeformTags={"team": "storage"}, definedTags={"costcenter": {"Unit": 42}}),
+            target("odd", freeformTags={"team": hostile}),
+            target("none", freeformTags={"Team": "x"}),
+        ],
+        export_sets=[row(f"set-{name}", vcnId="v") for name in ("mt", "odd", "none")],
+        file_systems=[row("fs", freeformTags={"team": "batch"})],
+    )
+    tags = ("tag_team", "tag_costcenter_unit")
+    assert rows_of(inventory, settings, "fss_mount_target_tags_info") == [
+        (tags, ("mt", "name of mt", "storage", "42")),
+        (tags, ("odd", "name of odd", "?\n{evil} 1", "")),
+    ]
+    assert rows_of(inventory, settings, "fss_file_system_tags_info") == [(tags, ("fs", "name of fs", "batch", ""))]
+    assert rows_of(inventory, load(None), "fss_mount_target_tags_info") == []
+
+
 def export(identity: str, mount_target: str, file_system: str, path: str = "/a") -> dict[str, Any]:
     return row(identity, exportSetId=f"set-{mount_target}", fileSystemId=file_system, path=path)
 
@@ -115,7 +143,7 @@ def test_a_resource_that_moves_while_it_is_listed_counts_once() -> None:
     moved = target("mt-1", compartmentId="ocid1.compartment.oc1..b")
     exports = [export("e-1", "mt-1", "fs-1")] * 2
     inventory, _ = built(mount_targets=[target("mt-1"), moved], file_systems=[row("fs-1")], exports=exports)
-    assert inventory.mount_target_counts == {"AD-1": 1}
+    assert inventory.counts == {"mount_targets": {"AD-1": 1}, "file_systems": {"AD-1": 1}}
     assert len(inventory.exports) == 1
     assert inventory.mount_targets["mt-1"].compartment_id == "ocid1.compartment.oc1..b"
 
@@ -155,29 +183,29 @@ def located(**addresses: str) -> Inventory:
 def test_mount_targets_that_share_an_address_are_left_out_of_the_join_and_counted() -> None:
     here = located(a="10.0.0.1", b="10.0.0.2", unknown="", c="10.0.0.1")
     places = joined_places([("eu", here, Settings())])
-    addresses = {name: place.address for name, place in places.items()}
+    addresses = {name: place.address for name, (place,) in places.items()}
     assert addresses == {"a": "", "b": "10.0.0.2", "unknown": "", "c": ""}
-    rows = dict(inventory_rows("eu", here, places, Settings(), {}))
+    rows = {of.metric: of.rows for of in inventory_rows("eu", here, places, Settings(), {})}
     assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 2)]
 
 
 def test_equal_addresses_in_two_regions_are_two_places() -> None:
     places = joined_places([("eu", located(a="10.0.0.1"), Settings()), ("us", located(b="10.0.0.1"), Settings())])
-    assert places == {"a": NetworkAddress("eu", "10.0.0.1"), "b": NetworkAddress("us", "10.0.0.1")}
+    assert places == {"a": (NetworkAddress("eu", "10.0.0.1"),), "b": (NetworkAddress("us", "10.0.0.1"),)}
 
 
 def test_equal_addresses_in_two_tenancies_are_two_places_where_an_account_names_its_network() -> None:
     named = Settings.model_validate({"oci": {"network": "office"}})
     mine, theirs = located(a="10.0.0.1"), located(b="10.0.0.1")
     places = joined_places([("eu", mine, Settings()), ("eu", theirs, named)])
-    assert places == {"a": NetworkAddress("eu", "10.0.0.1"), "b": NetworkAddress("office", "10.0.0.1")}
+    assert places == {"a": (NetworkAddress("eu", "10.0.0.1"),), "b": (NetworkAddress("office", "10.0.0.1"),)}
     unnamed = joined_places([("eu", mine, Settings()), ("eu", theirs, Settings())])
-    assert {place.address for place in unnamed.values()} == {""}
+    assert {place.address for (place,) in unnamed.values()} == {""}
 
 
 def test_an_account_can_name_its_network() -> None:
     named = Settings.model_validate({"oci": {"network": "office"}})
-    assert joined_places([("eu", located(a="10.0.0.1"), named)]) == {"a": NetworkAddress("office", "10.0.0.1")}
+    assert joined_places([("eu", located(a="10.0.0.1"), named)]) == {"a": (NetworkAddress("office", "10.0.0.1"),)}
 
 
 def in_vcns(**vcns: str) -> Inventory:
@@ -190,22 +218,34 @@ def test_the_configuration_tells_the_vcns_of_a_region_apart() -> None:
     named = Settings.model_validate({"oci": {"networks": {"ocid1.vcn.oc1..b": "lab"}}})
     inventory = in_vcns(a="ocid1.vcn.oc1..a", b="ocid1.vcn.oc1..b")
     assert joined_places([("eu", inventory, named)]) == {
-        "a": NetworkAddress("eu", "10.0.0.1"),
-        "b": NetworkAddress("lab", "10.0.0.1"),
+        "a": (NetworkAddress("eu", "10.0.0.1"),),
+        "b": (NetworkAddress("lab", "10.0.0.1"),),
     }
 
 
 def test_a_mount_target_of_an_unknown_vcn_is_joined_with_nothing_where_vcns_are_told_apart() -> None:
     named = Settings.model_validate({"oci": {"networks": {"ocid1.vcn.oc1..b": "lab"}}})
     places = joined_places([("eu", in_vcns(a="", b="ocid1.vcn.oc1..b"), named)])
-    assert places == {"a": NetworkAddress("eu", ""), "b": NetworkAddress("lab", "10.0.0.1")}
+    assert places == {"a": (NetworkAddress("eu", ""),), "b": (NetworkAddress("lab", "10.0.0.1"),)}
 
 
 def test_the_configuration_can_give_a_mount_target_the_address_that_its_clients_mount() -> None:
     given = Settings(addresses={"ocid1.mounttarget.oc1..b": "192.0.2.7"})
     inventory = located(**{"a": "10.0.0.1", "ocid1.mounttarget.oc1..b": "10.0.0.1"})
-    addresses = {name: place.address for name, place in joined_places([("eu", inventory, given)]).items()}
+    addresses = {name: place.address for name, (place,) in joined_places([("eu", inventory, given)]).items()}
     assert addresses == {"a": "10.0.0.1", "ocid1.mounttarget.oc1..b": "192.0.2.7"}
+
+
+def test_each_address_of_a_mount_target_has_a_series_and_one_that_two_share_has_none() -> None:
+    inventory = located(a="10.0.0.1", b="10.0.0.2")
+    v6 = {"a": ("2001:db8::a", "2001:db8::c"), "b": ("2001:db8::c",)}
+    targets = {name: replace(one, further_addresses=v6[name]) for name, one in inventory.mount_targets.items()}
+    inventory = replace(inventory, mount_targets=targets)
+    named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {})
+    rows = {of.metric: of.rows for of in named_rows}
+    of = {(labels[1], labels[-1]) for labels, _ in rows["fss_mount_target_address_info"]}
+    assert of == {("a", "10.0.0.1"), ("a", "2001:db8::a"), ("b", "10.0.0.2")}
+    assert list(rows["fss_oci_ambiguous_addresses"]) == [(("eu",), 2)]
 
 
 def test_an_unknown_fact_has_no_series() -> None:
@@ -213,7 +253,7 @@ def test_an_unknown_fact_has_no_series() -> None:
         file_systems=[row("fs")], replications=[row("r")], mount_targets=[target("mt", observedThroughput=40)]
     )
     named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {})
-    rows = {name: [row for row in named if row[1] is not None] for name, named in named_rows}
+    rows = {of.metric: [row for row in of.rows if row[1] is not None] for of in named_rows}
     assert rows["fss_file_system_metered_bytes"] == []
     assert rows["fss_replication_interval_seconds"] == []
     assert rows["fss_mount_target_iops_limit"] == [], "unpublished for this shape"
@@ -224,7 +264,8 @@ def test_two_exports_that_look_alike_are_one_series() -> None:
     """An export that is deleted and made anew is listed twice for a while."""
     exports = [export("old", "mt", "fs"), export("new", "mt", "fs")]
     inventory, _ = built(mount_targets=[target("mt")], file_systems=[row("fs")], exports=exports)
-    rows = dict(inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {}))
+    named_rows = inventory_rows("eu", inventory, joined_places([("eu", inventory, Settings())]), Settings(), {})
+    rows = {of.metric: of.rows for of in named_rows}
     assert len(list(rows["fss_export_info"])) == 1
 
 

@@ -14,15 +14,15 @@ from fss_exporter.errors import BrokenAnswer, SourceError, Throttled
 from fss_exporter.oci.calls import CallBudget, FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session
 from fss_exporter.oci.client.failures import clock_skew
-from fss_exporter.oci.client.service_clients import decode_streams
-from fss_exporter.oci.cloud_client import Compartment, MetricRequest, Scope
+from fss_exporter.oci.client.service_clients import decode_json, decode_streams
+from fss_exporter.oci.cloud_client import Compartment, MetricRequest, RefusedStream, Scope
 from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.series_store import MinuteStamps
-from fss_exporter.oci.minutes.load_history import ResourceLoad
-from fss_exporter.oci.minutes.minute_judge import TargetFigures
+from fss_exporter.oci.minutes.resource_loads import ResourceLoad
+from fss_exporter.oci.minutes.target_figures import TargetFigures
 from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.oci.snapshot import PollSnapshot, RegionSnapshot
 from fss_exporter.settings import Oci, Settings
@@ -90,7 +90,7 @@ def test_a_service_limit_that_is_no_number_is_left_out(value: object) -> None:
         {"name": "mount-target-count", "availabilityDomain": "AD-1", "value": value},
         {"name": "mount-target-count", "availabilityDomain": "AD-2", "value": 2},
     ]
-    assert client(list_limit_values=rows).mount_target_limits() == {"AD-2": 2.0}
+    assert client(list_limit_values=rows).service_limits()["mount_targets"] == {"AD-2": 2.0}
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -122,7 +122,7 @@ def test_an_odd_answer_to_a_post_is_a_broken_answer(answer: object) -> None:
 
 def test_a_post_has_no_more_refused_streams_than_streams() -> None:
     answer = {"failedMetricsCount": 2**62, "failedMetrics": []}
-    assert client(post_metric_data=answer).post_metric_data([{}]) == ("no reason given",)
+    assert client(post_metric_data=answer).post_metric_data([{}]) == (RefusedStream(None, "no reason given"),)
 
 
 def test_a_dimension_with_half_a_character_costs_one_stream() -> None:
@@ -163,6 +163,11 @@ def test_a_private_ip_of_an_odd_form_costs_only_itself_in_a_listing() -> None:
     ]
     with pytest.raises(BrokenAnswer, match="GetPrivateIp in eu-frankfurt-1: the answer has no address"):
         client(get_private_ip={"id": "q"}).private_ip("q")
+
+
+def test_an_ipv6_address_is_spelled_as_clients_spell_it() -> None:
+    written = {"id": "q", "ipAddress": "2001:0DB8:0:0:0:0:0:0009"}
+    assert client(get_ipv6=written).ipv6("q").address == "2001:db8::9"
 
 
 class TestAlarms:
@@ -261,7 +266,7 @@ def test_a_compartment_of_an_odd_form_is_counted_and_the_others_are_listed() -> 
 def test_a_row_that_is_no_object_counts_as_a_broken_resource(row: Any) -> None:
     listing = client(list_mount_targets=[ROW, row]).resources("ListMountTargets", "c")
     assert (len(listing.records), len(listing.broken)) == (1, 1)
-    assert client(list_limit_values=[row]).mount_target_limits() == {}
+    assert client(list_limit_values=[row]).service_limits() == {"mount_targets": {}, "file_systems": {}}
     assert client(list_metrics=[row, {"name": "MountTargetIOPS"}]).metric_names(Scope("c"), "n") == ("MountTargetIOPS",)
 
 
@@ -276,3 +281,16 @@ def test_a_resource_with_an_ocid_that_no_query_can_select_is_left_out(ocid: str)
 def test_a_time_without_a_zone_is_no_minute_whatever_the_zone_of_the_host(stamp: str) -> None:
     with pytest.raises(ValueError, match="no time zone"):
         MinuteStamps()[stamp]
+
+
+def test_an_integer_of_5000_digits_costs_its_row() -> None:
+    """Python refuses to read it, and the error was one of the whole answer."""
+    rows = json.dumps([ROW, ROW | {"id": "ocid1.mounttarget.oc1..b"}]).encode()
+    long = rows.replace(b"}]", b', "observedThroughput": ' + b"1" * 5000 + b"}]")
+    listed = client(list_mount_targets=decode_json(long)).resources("ListMountTargets", "c")
+    assert [record.id for record in listed.records] == [ROW["id"]]
+    assert listed.broken == ("ocid1.mounttarget.oc1..b",)
+
+    good = {"namespace": "n", "dimensions": {"a": "b"}, "aggregatedDatapoints": [{"timestamp": "t", "value": 1}]}
+    streams = json.dumps([good, good]).encode().replace(b"1}]}]", b"1" * 5000 + b"}]}]")
+    assert [len(stream.points) if stream else None for stream in decode_streams(streams)][1] == 0

@@ -164,4 +164,5 @@ def test_tags_choose_mount_targets_and_what_belongs_to_them(tagged: Iterator[Wor
     assert set(world.values("fss_mount_target_info", "mount_target")) == {"mt-home"}
     assert set(world.values("fss_file_system_read_bytes_per_second", "file_system")) == {"homes", "projects"}
     skipped = world.values("fss_oci_streams_skipped_total", "reason")
-    assert skipped["unknown_resource"] > 0
+    assert skipped["not_selected"] > 0
+    assert skipped["unknown_resource"] == 0

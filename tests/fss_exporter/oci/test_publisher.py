@@ -3,7 +3,8 @@
 import logging
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,30 +12,33 @@ from typing import Any
 
 import pytest
 from tests.clock import NOON, Clock
+from tests.exposition_text import collected
 from tests.fss_exporter.oci.fake_cloud import FakeCloud
 from tests.fss_exporter.oci.test_minute_judge import REQUESTS, Figures, spoilt
 from tests.fss_exporter.oci.world import reach
+from tests.fss_toolbox.alarms.judged import states
 from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.processes import wait_for
 from tests.region import Region, large, shared_account, small
 
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.cli.client_publishing import ClientPublishing
-from fss_exporter.errors import FssError, SourceError
+from fss_exporter.errors import BrokenAnswer, CloudError, FssError, LateAnswer, SourceError
 from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.state import State
 from fss_exporter.oci.calls import FailureLog, SelfMetrics
+from fss_exporter.oci.cloud_client import RefusedStream
 from fss_exporter.oci.iam import PUBLISHED_NAMESPACE as NAMESPACE
 from fss_exporter.oci.polling.account import Account
 from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.publish.client_waits import ClientWaits
-from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, STATE, metric_data, points_of
-from fss_exporter.oci.publish.publisher import Publisher
+from fss_exporter.oci.publish.published_metrics import PUBLISHED_METRICS, STATE, PublishedPoint, metric_data, points_of
+from fss_exporter.oci.publish.publisher import Poster
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, Settings, load
 from fss_exporter.web.collecting import Collectors
 from fss_toolbox.alarms import pack
-from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, desired
 
 TARGETS = {target.name: target.id for target in small().mount_targets}
 PACK = pack.load(Path(__file__).parents[3] / "mql" / "templates" / "alarms")
@@ -177,16 +181,14 @@ def test_a_failed_poll_publishes_nothing_but_that_no_state_is_known(exporter: Ex
 
 def test_one_alarm_on_what_is_published_serves_every_shape(exporter: Exporter, clock: Clock, raw: Clients) -> None:
     storage = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
-    for alarm in desired(PACK, AlarmScope(storage, storage, small().topics), Estate(published=True)):
+    for alarm in desired(PACK, AlarmScope(storage, storage, small().topics), AlarmInputs(published=True)):
         if alarm.body["namespace"] == NAMESPACE:
             raw.monitoring.create_alarm(dict(alarm.body))
     for _ in range(18):
         clock.pass_minutes(1)
         exporter.poll_and_publish()
-    states = {alarm["displayName"]: alarm["status"] for alarm in raw.monitoring.list_alarms_status(storage).data}
-    assert states == {
-        "fss-utilization-iops": "FIRING",  # mt-home
-        "fss-utilization-iops-peak": "FIRING",
+    assert states(clients(raw.region), storage, clock.now) == {
+        "fss-utilization-iops-peak": "FIRING",  # mt-home
         "fss-utilization-read": "OK",
         "fss-utilization-write": "OK",
         "fss-utilization-connections": "OK",
@@ -206,32 +208,123 @@ def test_more_than_fifty_streams_are_posted_in_several_calls(clock: Clock, tmp_p
         assert region.calls["PostMetricData"] == 3
 
 
-class PartlyRefused(FakeCloud):
-    """A client whose service takes some streams and not others."""
+class Picky(FakeCloud):
+    """A client whose service takes a call or not, as `refuse` says of its streams. `took` counts what it took by stream and minute."""
 
-    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-        super().post_metric_data(data)
-        return ("timestamp too old", "no reason given")
+    def __init__(self, refuse: Callable[[list[str]], CloudError | tuple[RefusedStream, ...]]) -> None:
+        super().__init__()
+        self.verdict_on = refuse
+        self.posts = 0
+        self.took: Counter[tuple[str, str]] = Counter()
+
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[RefusedStream, ...]:
+        self.posts += 1
+        names = [stream["dimensions"]["mountTargetId"] for stream in data]
+        verdict = self.verdict_on(names)
+        if isinstance(verdict, CloudError) and verdict.status is not None:
+            raise verdict
+        bad = () if isinstance(verdict, CloudError) else {refusal.place for refusal in verdict}
+        self.took.update(
+            (names[place], stream["datapoints"][0]["timestamp"])
+            for place, stream in enumerate(data)
+            if place not in bad
+        )
+        if isinstance(verdict, CloudError):
+            raise verdict
+        return verdict
 
 
-def test_streams_refused_in_part_are_reported_and_posted_again(
-    exporter: Exporter, caplog: pytest.LogCaptureFixture
+def some_points(minute: int, number: int = 50) -> list[PublishedPoint]:
+    return [
+        PublishedPoint(STATE, "c", (("mountTargetId", f"m{place}"),), minute, 1.0, f"m{place}")
+        for place in range(number)
+    ]
+
+
+def posted_minutes(cloud: Picky, minutes: int, posts: int = 1) -> tuple[Poster, FailureLog, list[bool]]:
+    """Post fifty points of each minute so many times. Return whether OCI took all of each post, too."""
+    poster, failures = Poster(lambda: NOON), FailureLog("eu", logging.getLogger())
+    rounds = [some_points(int(NOON) + 60 * minute) for minute in range(minutes) for _ in range(posts)]
+    took_all = [poster.post(points, cloud, failures) for points in rounds]
+    return poster, failures, took_all
+
+
+def refusal(status: int) -> CloudError:
+    return CloudError(f"HTTP {status} bad value", operation="PostMetricData", status=status)
+
+
+@pytest.mark.parametrize("bad", [{"m7"}, {"m0", "m49"}], ids=["one bad stream", "two"])
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_call_refused_for_one_stream_costs_that_stream_alone(
+    bad: set[str], status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
+    cloud = Picky(lambda names: refusal(status) if bad & {*names} else ())
+    poster, failures, took_all = posted_minutes(cloud, 1)
+    assert {name for name, _ in cloud.took} == {f"m{place}" for place in range(50)} - bad
+    assert took_all == [False]
+    assert "refuses State of m" in caplog.text
+    assert cloud.posts <= 1 + 2 * 12
+
+    for minute in range(1, 5):
+        cloud.posts = 0
+        poster.post(some_points(int(NOON) + 60 * minute), cloud, failures)
+    assert set(cloud.took.values()) == {1}
+    assert cloud.posts <= 4, "a stream that was refused has a call of its own"
+
+
+def test_a_call_of_which_every_stream_is_bad_ends() -> None:
+    cloud = Picky(lambda _: refusal(400))
+    posted_minutes(cloud, 1)
+    assert cloud.posts <= 1 + 2 * 12
+
+
+def test_a_stream_that_oci_takes_again_goes_with_the_others() -> None:
+    bad = {"m7"}
+    cloud = Picky(lambda names: refusal(400) if bad & {*names} else ())
+    poster, failures, _ = posted_minutes(cloud, 1)
+    bad.clear()
+    for minute in (1, 2):
+        cloud.posts = 0
+        assert poster.post(some_points(int(NOON) + 60 * minute), cloud, failures)
+    assert cloud.posts == 1
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda names: tuple(RefusedStream(place, "bad") for place, name in enumerate(names) if name == "m7"),
+        lambda _: (RefusedStream(None, "no reason given"),),
+        lambda _: LateAnswer("no answer", operation="PostMetricData"),
+        lambda _: BrokenAnswer("not as documented", operation="PostMetricData"),
+    ],
+    ids=["named", "not named", "lost answer", "odd answer"],
+)
+def test_what_oci_took_is_not_posted_again(refuse: Callable[[list[str]], Any]) -> None:
+    cloud = Picky(refuse)
+    _, _, took_all = posted_minutes(cloud, 4, posts=3)
+    assert len(cloud.took) >= 4 * 49
+    assert set(cloud.took.values()) == {1}
+    assert not took_all[0]
+
+
+@pytest.mark.parametrize("status", [401, 429, 503])
+def test_what_oci_did_not_take_is_posted_again(status: int) -> None:
+    verdicts: list[Any] = [refusal(status), ()]
+    cloud = Picky(lambda _: verdicts.pop(0))
+    _, _, took_all = posted_minutes(cloud, 1, posts=2)
+    assert set(cloud.took.values()) == {1}
+    assert took_all == [False, True]
+
+
+def test_a_refused_stream_of_the_region_is_known_by_its_name(region: Region, clock: Clock, tmp_path: Path) -> None:
+    exporter = Exporter(region, clock, tmp_path)
     exporter.poll()
-    (region,) = exporter.account.board.regions
-    assert region.poll
-    ended, failures = region.poll.ended, FailureLog("eu", logging.getLogger())
-    publisher = Publisher(
-        lambda: exporter.account.board.regions,
-        lambda _: PartlyRefused(),
-        lambda: exporter.account.settings,
-        failures=lambda _: failures,
-        now=lambda: ended,
-    )
-    with pytest.raises(SourceError, match="not all metrics"):
-        publisher.run_round()
-    assert "streams were refused, the first: timestamp too old" in caplog.text
-    assert exporter.publish() > 0
+    (snapshot,) = exporter.account.board.regions
+    good, other, *_ = [metric_data(point) for point in points_of(snapshot, Settings())]
+    bad = {**other, "dimensions": {"x": "v" * 600}}
+    refused = exporter.publisher._client(snapshot.region).post_metric_data([good, bad])
+    assert [stream.place for stream in refused] == [1]
+    assert "dimensions" in refused[0].reason
 
 
 def test_posts_go_to_the_ingestion_host_by_default(region: Region, tmp_path: Path) -> None:
@@ -290,7 +383,7 @@ class TestInTheExporter:
             assert publishing.heartbeat.last_success_timestamp is None
             success, errors = (
                 {sample.labels["collector"] for sample in family.samples}
-                for family in Collectors({"oci": OciCollector(poller.accounts, now=time.time)}, poller.loops).collect()
+                for family in collected(Collectors({"oci": OciCollector(poller.accounts, now=time.time)}, poller.loops))
                 if family.name in {"fss_collector_success", "fss_collector_errors"}
             )
             assert "oci_inventory" in success
@@ -383,9 +476,10 @@ def test_a_host_that_does_not_answer_all_minute_waits_all_minute() -> None:
     assert list(waits.points({HERE: 90.0}, 180.0, "c")) == []
 
 
-def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
+def test_latency_and_success_are_posted_of_busy_minutes_and_that_none_of_a_few_requests_succeeds() -> None:
     busy = Figures().run(3)
     idle = Figures(spoilt(range(100), **dict.fromkeys(REQUESTS, 0.0))).run(3)
+    failing = Figures(spoilt(range(100), **dict.fromkeys(REQUESTS, 0.05), MountTargetHealth=0.0)).run(3)
 
     def posted(region: Figures) -> dict[str, float]:
         (snapshot,) = region.poll.board.regions
@@ -394,6 +488,7 @@ def test_latency_and_success_are_posted_of_busy_minutes_only() -> None:
     assert posted(busy)["LatencyRatio"] == pytest.approx(0.4)
     assert posted(busy)["SuccessRatio"] == 1.0
     assert posted(busy)["IopsUtilization"] == pytest.approx(0.4)
+    assert posted(failing)["SuccessRatio"] == 0.0
     assert posted(idle).keys() == {
         "IopsUtilization",
         "ReadUtilization",

@@ -1,6 +1,7 @@
 """One metric's answers, good and bad, in any order: what is shown, and what adds up."""
 
 import json
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +16,7 @@ from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.oci.metrics.answers import AnswerSummary
 from fss_exporter.oci.metrics.labels import RegionLabels
 from fss_exporter.oci.metrics.series_store import MinuteStamps, SeriesStore
+from fss_exporter.shard import Shard
 
 HOME = "ocid1.mounttarget.oc1..home"
 PROJECTS = "ocid1.filesystem.oc1..projects"
@@ -268,9 +270,18 @@ def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
     made = store("MountTargetReadThroughput")
     take(made, stream({-1: 2.0}, resourceId=HOME))
     use(made, Inventory())
-    assert (shown(made), added(made), made.unknown) == ({}, [], frozenset())
+    assert (shown(made), added(made), made.unlisted) == ({}, [], {})
     assert take(made, stream({-1: 2.0}, resourceId=HOME)) == {"unknown_resource": 1}
-    assert made.unknown == {(HOME,)}
+    assert made.unlisted == {(HOME,): NOON - MINUTE}
+
+
+def test_what_is_listed_and_left_out_is_not_called_unlisted() -> None:
+    made = store("MountTargetReadThroughput")
+    use(made, Inventory(not_selected=frozenset({HOME})))
+    assert take(made, stream({-1: 2.0}, resourceId=HOME)) == {"not_selected": 1}
+    use(made, Inventory(shard=next(shard for shard in (Shard(1, 2), Shard(2, 2)) if not shard.holds(HOME))))
+    assert take(made, stream({-1: 2.0}, resourceId=HOME)) == {"other_shard": 1}
+    assert made.unlisted == {}
 
 
 def test_what_a_first_answer_brings_is_seen_at_zero_first() -> None:
@@ -311,3 +322,34 @@ def test_a_counter_never_goes_down_and_a_gauge_never_back(answers: list[dict[int
         for minute, _ in shown(made).values():
             assert newest <= minute <= 0
             newest = minute
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_labels_in_another_order_than_those_of_the_owner_start_no_poller(name: str) -> None:
+    """Else a metric whose row of the catalogue says `mount_target, mount_target_id` shows the OCID as name."""
+    metric = METRICS[name]
+    declared = metric.gauge or metric.counter
+    assert declared
+    mixed_up = replace(metric, gauge=replace(declared, labels=declared.labels[::-1]))
+    with pytest.raises(ValueError, match=f"{declared.name}: values of"):
+        SeriesStore(mixed_up, RegionLabels("tenancy", "r"), ledger=Ledger(NOON), stamps=MinuteStamps())
+
+
+def test_a_resource_that_comes_into_view_counts_from_then_on() -> None:
+    """Its last quarter of an hour came at once, and looked like fifteen times the load."""
+    late = inventory()
+    received: list[int] = []
+    made = store("MountTargetReadThroughput")
+    made._receive = lambda _, points: received.extend(points)
+    use(made, replace(late, mount_targets={}))
+    seen = dict.fromkeys(range(-14, 1), 60.0)
+    take(made, stream(seen, resourceId=HOME))
+    use(made, late)
+    made.release_held_back()
+    made.take(
+        decode_streams(json.dumps([stream(seen | {1: 60.0}, resourceId=HOME)]).encode()), NOON + MINUTE, AnswerSummary()
+    )
+
+    assert added(made) == [60.0 * 60]
+    assert received == [NOON + MINUTE]
+    assert [value for _, value in shown(made).values()] == [60.0]

@@ -2,23 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-import oci
 import pytest
 from tests.clock import Clock
 from tests.fss_exporter.oci.world import START, World
 from tests.region import Account, Region, small
 
-from fss_exporter.oci.client import listed_records, read_credentials
-from fss_exporter.oci.client.service_clients import ServiceClient
+from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.inventory.oci_inventory import join
 from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import BLOCK as BLOCK_METRICS, LUSTRE as LUSTRE_METRICS, SERVICE_METRICS, metrics_of
-from fss_exporter.settings import Oci
 
 LUSTRE = small().lustre_file_systems[0]
 DATA, BOOT = small().volumes
@@ -128,6 +122,20 @@ def test_what_oci_guarantees_wins_over_the_formula_and_the_formula_is_there_with
     other.region.add_fault("500:SummarizeMetricsData,match=VolumeGuaranteed")
     other.poll()
     assert other.values("fss_service_iops_limit", "resource") == {"db-data": 30_000, "db-boot": 3_000}
+
+
+def test_a_ceiling_that_is_asked_for_rarely_stays_the_published_one_until_the_next_question(
+    worlds: Callable[..., World],
+) -> None:
+    tenancy = small()
+    odd = replace(DATA, vpus_per_gb=15)  # no such kind in the table, so only the metrics can tell
+    made = worlds(replace(tenancy, volumes=(odd, BOOT)), services=BOTH, intervals={"VolumeGuaranteedIOPS": "1h"})
+    made.poll()
+    published = made.values("fss_service_iops_limit", "resource")
+    assert published.keys() == {"db-data", "db-boot"}
+    made.pass_minutes(20)
+    made.poll()
+    assert made.values("fss_service_iops_limit", "resource") == published
 
 
 def test_throttled_operations_add_up_minute_by_minute(both: World) -> None:
@@ -339,59 +347,3 @@ def test_a_volume_is_of_the_level_it_is_tuned_to(vpus: dict[str, int]) -> None:
     assert [(resource.kind, resource.capacity_bytes) for resource in inventory.service_resources.values()] == [
         ("vpu-40", 100e9)
     ]
-
-
-LISTED: dict[str, Any] = {"compartment_id": "ocid1.compartment.oc1..x", "limit": 10, "page": "p"}
-IN_A_DOMAIN = {**LISTED, "availability_domain": "AD-1"}
-GENERATED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
-    "lustre_file_storage": ("lustre_file_storage.LustreFileStorageClient", {"list_lustre_file_systems": LISTED}),
-    "block_storage": ("core.BlockstorageClient", {"list_volumes": LISTED, "list_boot_volumes": LISTED}),
-    "limits": ("limits.LimitsClient", {"list_limit_values": {**LISTED, "service_name": "filesystem"}}),
-    "file_storage": (
-        "file_storage.FileStorageClient",
-        {
-            "list_mount_targets": IN_A_DOMAIN,
-            "list_file_systems": IN_A_DOMAIN,
-            "list_export_sets": IN_A_DOMAIN,
-            "list_replications": IN_A_DOMAIN,
-            "list_outbound_connectors": IN_A_DOMAIN,
-            "list_exports": LISTED,
-        },
-    ),
-    "identity": (
-        "identity.IdentityClient",
-        {
-            "list_compartments": {**LISTED, "compartment_id_in_subtree": True, "lifecycle_state": "ACTIVE"},
-            "list_availability_domains": {"compartment_id": "ocid1.tenancy.oc1..x"},
-            "list_region_subscriptions": {},
-        },
-    ),
-}
-
-
-@pytest.mark.parametrize("service", GENERATED)
-def test_the_listings_go_where_the_generated_client_goes(
-    service: str, regions: Callable[..., Region], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module, name = GENERATED[service][0].split(".")
-    region = regions()
-    config = oci.config.from_file(str(region.account.write_config(tmp_path, region.tenancy.region)))
-    signer = read_credentials(Oci(config_file=tmp_path / "config")).signer
-
-    def asked_by(client: Any) -> list[tuple[str, str, Any]]:
-        asked: list[tuple[str, str, Any]] = []
-        monkeypatch.setattr(
-            type(client.base_client),
-            "request",
-            lambda _, request, *__, **___: asked.append((request.method, request.url, request.query_params)),
-        )
-        client.base_client.__dict__.pop("request", None)  # the circuit breaker's
-        for operation, named in GENERATED[service][1].items():
-            is_ours = isinstance(client, ServiceClient)
-            call = partial(client.call, operation) if is_ours else getattr(client, operation)
-            call(*(() if named else ("ocid1.tenancy.oc1..x",)), **named)
-        return asked
-
-    ours = asked_by(ServiceClient(service, config, signer=signer))
-    assert len(ours) == len(GENERATED[service][1])
-    assert ours == asked_by(getattr(import_module(f"oci.{module}"), name)(config, signer=signer))

@@ -14,7 +14,7 @@ from fss_exporter.oci.inventory.oci_inventory import Export, FileSystem, Invento
 from fss_exporter.settings import load
 from fss_exporter.shard import Shard
 
-OWN = ("fss_oci_", "fss_expected", "fss_seen")  # names of what each poller says about itself
+OWN = ("fss_oci_", "fss_coverage_expected", "fss_coverage_seen")  # names of what each poller says about itself
 
 
 def series(world: World) -> dict[tuple[str, tuple[str, ...]], float]:
@@ -53,7 +53,7 @@ def test_the_union_of_all_shards_is_the_whole_and_nothing_comes_twice(
 def test_each_shard_asks_for_its_own_resources_only(worlds: Callable[..., World]) -> None:
     world = polled(worlds, 2, large(12, 1), shard="2/3")
     skipped = world.values("fss_oci_streams_skipped_total", "reason")
-    assert skipped == dict.fromkeys(skipped, 0)
+    assert {reason for reason, number in skipped.items() if number} == {"other_shard"}, "of the connections"
     targets = [mount_target.id for mount_target in large(12, 1).mount_targets]
     own = {target for target in targets if Shard(2, 3).holds(target)}
     assert set(world.values("fss_mount_target_info", "mount_target_id")) == own
@@ -66,6 +66,18 @@ def test_addresses_that_repeat_in_another_shard_are_known(worlds: Callable[..., 
     for number in (1, 2, 3):
         world = polled(worlds, 1, replace(tenancy, mount_targets=same), shard=f"{number}/3")
         assert set(world.values("fss_mount_target_info", "address")) == {""}
+
+
+def test_an_empty_listing_is_told_by_the_shards_together(worlds: Callable[..., World]) -> None:
+    told = 0.0
+    for number in (1, 2, 3):
+        world = worlds(large(12, 1), shard=f"{number}/3")
+        world.region.add_fault("empty:ListMountTargets")
+        for _ in range(23):
+            world.poll()
+            world.pass_minutes()
+        told += world.value("fss_oci_unlisted_resources", kind="mount_target") or 0
+    assert told == 12
 
 
 def test_a_shard_without_a_mount_target_is_well(worlds: Callable[..., World]) -> None:
@@ -108,7 +120,7 @@ def test_each_resource_is_in_one_shard_with_all_that_hangs_on_it(
         mount_targets={target: resource(MountTarget, target) for target in targets},
         file_systems={system: resource(FileSystem, system) for system in systems},
         exports=tuple(export(*link) for link in links),
-        mount_target_counts={"ad": len(targets)},
+        counts={"mount_targets": {"ad": len(targets)}},
     )
     parts = [whole.of_shard(Shard(number, of)) for number in range(1, of + 1)]
     assert sorted(key for part in parts for key in part.mount_targets) == sorted(targets)
@@ -116,7 +128,7 @@ def test_each_resource_is_in_one_shard_with_all_that_hangs_on_it(
     assert sorted(export.id for part in parts for export in part.exports) == sorted(
         export.id for export in whole.exports
     )
-    assert sum(len(part.mount_target_counts) for part in parts) == 1
+    assert sum(len(part.counts) for part in parts) == 1
     for part in parts:
         assert all(export.file_system_id in part.file_systems for export in part.exports), "its name is a label"
         assert part.mount_targets.keys() | part.other_mount_targets.keys() == targets

@@ -10,11 +10,9 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 from oci.exceptions import ServiceError
-from prometheus_client.parser import text_string_to_metric_families
-from tests.exposition_text import declaration, written
-from tests.for_each import for_each
+from tests.exposition_text import collected, declaration, families_of, written
 from tests.fss_exporter.oci.world import World
-from tests.fss_exporter.web.held import check_scrape
+from tests.fss_exporter.web.collected import check_scrape
 from tests.region import small
 
 from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series
@@ -40,34 +38,39 @@ def test_before_the_first_poll_there_is_nothing_but_settings_and_the_poller_itse
     }
 
 
-def test_every_family_is_of_the_catalogue_and_none_comes_twice(worlds: Callable[..., World]) -> None:
+def test_every_family_is_of_the_catalogue(worlds: Callable[..., World]) -> None:
     world = worlds(services=("lustre", "block-volume"))
     for _ in range(4):
         world.poll()
         world.pass_minutes()
-    names = [declaration(family).name for family in world.collector.collect()]
-    assert len(names) == len(set(names))
-    assert set(names) <= {metric.name for metric in CLOUD} | {"fss_expected", "fss_seen"}
+    names = [declaration(family).name for family in collected(world.collector)]
+    assert set(names) <= {metric.name for metric in CLOUD} | {"fss_coverage_expected", "fss_coverage_seen"}
     unseen = {metric.name for metric in CLOUD} - set(names)
     assert unseen == {
         "fss_oci_query_splits_total",  # nothing is large enough to be split
         "fss_mount_target_pending_shape_info",  # no shape is about to change
         "fss_oci_permission_missing",  # nothing is refused
+        "fss_mount_target_tags_info",  # no tag is chosen as a label
+        "fss_file_system_tags_info",  # ditto
         "fss_oci_failed_calls",  # nothing fails
         "fss_mount_target_observed_iops_limit",  # no load stood still
         "fss_mount_target_observed_read_bytes_per_second_limit",
         "fss_mount_target_observed_write_bytes_per_second_limit",
         "fss_mount_target_observed_limit_plateaus",
-        "fss_mount_target_observed_limit_minutes",
+        "fss_mount_target_observed_limit_duration_seconds",
         "fss_mount_target_observed_limit_timestamp_seconds",
     }
 
 
-def test_no_series_comes_twice_in_a_family(world: World) -> None:
+@pytest.mark.parametrize("name", ["fss_mount_target_info", "fss_mount_target_state", "fss_oci_streams"])
+def test_rows_in_another_order_than_the_catalogue_are_refused(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.poll()
-    for family in world.collector.collect():
-        labels = [tuple(sample.labels.items()) for sample in family.samples]
-        assert len(labels) == len(set(labels)), family.name
+    declared = CATALOGUE[name]
+    monkeypatch.setitem(CATALOGUE, name, replace(declared, labels=declared.labels[::-1]))
+    with pytest.raises(ValueError, match=f"{name}: values of tenancy, region"):
+        list(world.collector.collect())
 
 
 def test_a_scrape_of_a_poller_is_what_the_library_writes_of_the_same_collection(world: World) -> None:
@@ -84,7 +87,7 @@ def test_a_scrape_of_a_poller_is_what_the_library_writes_of_the_same_collection(
 def test_a_registry_knows_the_names_of_the_collector_and_collects_nothing_for_them(world: World) -> None:
     world.poll()
 
-    assert {made.name for made in world.collector.collect()} <= {made.name for made in world.collector.describe()}
+    assert {made.name for made in collected(world.collector)} <= {made.name for made in world.collector.describe()}
     assert not [made for made in world.collector.describe() if made.samples]
 
 
@@ -96,7 +99,7 @@ def test_names_from_the_cloud_cannot_leave_their_label(worlds: Callable[..., Wor
     )
     world = worlds(replace(tenancy, mount_targets=targets))
     world.poll()
-    families = list(text_string_to_metric_families(written(world.collector.collect())))
+    families = families_of(written(world.collector.collect()))
     assert {family.name for family in families} <= {name.removesuffix("_total") for name in CATALOGUE}
     seen = {sample.labels.get("mount_target") for family in families for sample in family.samples}
     assert HOSTILE in seen
@@ -169,7 +172,7 @@ def test_prepared_text_is_used_again_and_what_is_gone_is_forgotten(world: World)
     first, second = (
         {
             series
-            for family in world.collector.collect()
+            for family in collected(world.collector)
             if isinstance(family, PreparedFamily)
             for series in family.series
         }
@@ -222,17 +225,16 @@ def test_messages_are_one_line_and_bounded() -> None:
     assert len(str(error)) < 500
 
 
-@for_each(
-    "operation, auth",
-    product(NEEDS, ("config_file", "instance_principal", "resource_principal", "workload_identity")),
-)
-def test_every_operation_has_a_well_formed_statement(operation: str, auth: str) -> None:
-    text = statement(operation, auth, "ocid1.compartment.oc1..a")
-    assert text.startswith("Allow ")
-    assert " to " in text
-    assert " in " in text
-    assert text.count("where") <= 1
-    assert text.count("{") == text.count("}") == (auth == "workload_identity")
+def test_every_operation_has_a_well_formed_statement() -> None:
+    for operation, auth in product(
+        NEEDS, ("config_file", "instance_principal", "resource_principal", "workload_identity")
+    ):
+        text = statement(operation, auth, "ocid1.compartment.oc1..a")
+        assert text.startswith("Allow "), f"{operation} {auth}"
+        assert " to " in text, f"{operation} {auth}"
+        assert " in " in text, f"{operation} {auth}"
+        assert text.count("where") <= 1, f"{operation} {auth}"
+        assert text.count("{") == text.count("}") == (auth == "workload_identity"), f"{operation} {auth}"
 
 
 def test_a_statement_for_the_whole_tenancy_says_so() -> None:

@@ -115,3 +115,12 @@ def test_memory_of_minutes_does_not_grow_with_uptime() -> None:
     for at in range(1, 10_000):
         assert taken.take(NOON + at * MINUTE)
     assert taken.taken.bit_length() <= FURTHEST_MINUTES
+
+
+@given(st.lists(st.integers(1, 60)), st.integers(-5, 70), st.integers(-5, 70))
+def test_the_missing_minutes_are_those_that_are_not_taken(taken: list[int], since: int, until: int) -> None:
+    minutes = Minutes(NOON)
+    for minute in taken:
+        minutes.take(NOON + minute * MINUTE)
+    missing = [(minute - NOON) // MINUTE for minute in minutes.missing(NOON + until * MINUTE, NOON + since * MINUTE)]
+    assert missing == [minute for minute in range(max(1, since + 1), until + 1) if minute not in taken]

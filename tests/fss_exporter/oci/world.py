@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from prometheus_client.core import Metric
 from tests.clock import NOW, Clock
-from tests.exposition_text import declaration
+from tests.exposition_text import collected, declaration
 from tests.region import Region
 
 from fss_exporter.errors import FssError
@@ -17,6 +18,7 @@ from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import Oci, load
 
 START = NOW + 20.0  # seconds into a minute at which worlds begin
+_NUMBERS = count()
 MOUNT_TARGETS = ("mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle")
 
 
@@ -30,7 +32,8 @@ class World:
         config = region.account.write_config(folder, region.tenancy.region)
         flags = {"oci.config_file": str(config), "oci.endpoint": region.url, "oci.services": ()}
         self.settings = load(None, flags | {f"oci.{name}": value for name, value in settings.items()})
-        self.account = Account(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait)
+        writer = f"world:{next(_NUMBERS)}"  # each world is another process
+        self.account = Account(self.settings, self.self_metrics, now=clock, clock=clock, wait=clock.wait, writer=writer)
         self.polls, self.budget, self.board = self.account.polls, self.account.budget, self.account.board
         self.collector = OciCollector(lambda: [self.account], now=clock)
 
@@ -52,7 +55,7 @@ class World:
 
     def families(self) -> dict[str, Metric]:
         """What a scrape gets, by exported name."""
-        return {declaration(family).name: family for family in self.collector.collect()}
+        return {declaration(family).name: family for family in collected(self.collector)}
 
     def values(self, metric: str, *by: str) -> dict[str | tuple[str, ...], float]:
         """Values of one metric by some of its labels; one label is a plain string."""

@@ -6,16 +6,14 @@ ever. A few kilobytes of gzip can unpack to gigabytes. Both limits hold for head
 """
 
 import io
-import os
 import threading
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Final
+from urllib.parse import urlsplit
 
-from oci._vendor.requests.exceptions import ChunkedEncodingError, ConnectionError, ContentDecodingError  # noqa: A004
-from oci._vendor.requests.utils import get_environ_proxies
 from oci.base_client import OCIHTTPAdapter
 from urllib3.exceptions import DecodeError, ProtocolError, ReadTimeoutError
 
@@ -34,8 +32,8 @@ _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS  # zlib detects which of the two it i
 _call = threading.local()  # `deadline` of the call of this thread, monotonic seconds
 
 
-class AnswerTooLarge(ContentDecodingError):  # type: ignore[misc]  # the SDK has no types
-    """The decoded answer is larger than `LARGEST_ANSWER_BYTES`."""
+class BrokenBody(OSError):
+    """The body of an answer breaks off, cannot be unpacked, or is larger than `LARGEST_ANSWER_BYTES`."""
 
 
 class _DeadlineFile(io.RawIOBase):
@@ -143,13 +141,24 @@ def read_environment_once(client: Any) -> None:
     The library requests would scan all variables twice for each call, which is a third of the CPU time of a call.
     """
     session = client.session
-    session.proxies = {**session.proxies, **get_environ_proxies(client.endpoint)}
-    session.verify = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or session.verify
-    session.trust_env = False
+    found = session.merge_environment_settings(client.endpoint, {}, None, None, None)
+    session.proxies, session.verify, session.trust_env = found["proxies"], found["verify"], False
+
+
+def proxy_of(client: Any) -> str:
+    """Return the proxy of the SDK's base client as HOST:PORT. Empty without a proxy, and before `read_environment_once`."""
+    proxies = client.session.proxies
+    proxy = proxies.get(urlsplit(client.endpoint).scheme) or proxies.get("all") or ""
+    return str(proxy).rpartition("@")[2].removeprefix("http://")
 
 
 def _body(raw: Any) -> bytes:
-    """Read and decode the body of an answer. Errors belong to the library requests."""
+    """Read and decode the body of an answer.
+
+    Raises:
+        BrokenBody: the body cannot be used.
+        ConnectionError: the rest of the body did not come in time.
+    """
     decoder = None
     if raw.headers.get("content-encoding", "").lower() in {"gzip", "x-gzip", "deflate"}:
         decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
@@ -157,10 +166,8 @@ def _body(raw: Any) -> bytes:
         return _read(raw, decoder)
     except ReadTimeoutError as error:
         raise ConnectionError(error) from error
-    except (DecodeError, zlib.error) as error:
-        raise ContentDecodingError(error) from error
-    except ProtocolError as error:
-        raise ChunkedEncodingError(error) from error
+    except (DecodeError, ProtocolError, zlib.error) as error:
+        raise BrokenBody(error) from error
 
 
 def _read(raw: Any, decoder: Any) -> bytes:
@@ -170,7 +177,7 @@ def _read(raw: Any, decoder: Any) -> bytes:
         for piece in _pieces(raw, decoder):
             body.write(piece)
             if body.tell() > LARGEST_ANSWER_BYTES:
-                raise AnswerTooLarge(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
+                raise BrokenBody(f"the answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB")
             if body.tell() > _LARGE_BYTES and not is_large:
                 is_large = True
                 _wait_for_room(at_the_end)

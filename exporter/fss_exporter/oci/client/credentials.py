@@ -129,6 +129,10 @@ def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
             return config, _with_rsa_key(_session_token(config))
         oci.config.validate_config(config)
         return config, _with_rsa_key(_key(config))
+    except oci.exceptions.ConfigFileNotFound as error:
+        raise UsageError(
+            f"{place}: no such file. On an OCI instance sign in as the instance: --oci.auth=instance_principal, or oci.auth in the configuration"
+        ) from error
     except configparser.Error as error:  # whose text repeats lines of the file, perhaps with a secret
         line = getattr(error, "lineno", None) or error.errors[0][0]  # type: ignore[attr-defined]  # of a ParsingError
         raise UsageError(f"{place}: {type(error).__name__} in line {line}") from error

@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from circuitbreaker import CircuitBreakerError
-from oci._vendor.requests.utils import get_environ_proxies, select_proxy
 from oci.exceptions import ServiceError
 
 from fss_exporter.errors import (
@@ -26,28 +25,30 @@ from fss_exporter.errors import (
 
 _CLOCK_SKEW_SECONDS = 300  # OCI refuses signatures that are five minutes off
 _TOO_MUCH = re.compile(r"stream|data ?points|too many|too large|too long|length", re.IGNORECASE)
-_CUT_OFF = {"ChunkedEncodingError", "ContentDecodingError", "AnswerTooLarge", "TooManyRedirects"}
+_CUT_OFF = {"BrokenBody", "TooManyRedirects"}
 _LATE = {"ReadTimeout", "ReadTimeoutError"}
 _LONGEST_DETAIL = 300  # characters
 
 
-def translate(error: Exception, operation: str, region: str, *, needed: str, ended: str = "") -> CloudError | None:
+def translate(
+    error: Exception, operation: str, region: str, *, needed: str, ended: str = "", proxy: str = ""
+) -> CloudError | None:
     """Return this project's error for an error of the SDK. None for a mistake in the exporter.
 
     The message names the API operation, the region, and the policy statement that the call needs. `ended` says that the
-    session token has ended. Empty if it has not.
+    session token has ended. Empty if it has not. `proxy` is HOST:PORT of the proxy that the call takes, if any.
     """
     kind: type[CloudError]
     match error:
         case ServiceError():
-            return _refused(error, operation, region, needed, ended)
+            return _refused(error, operation, region, needed, ended, _way(proxy))
         case CircuitBreakerError():
             return _not_asked(error, operation, region)
         case OSError() if _wraps_one_of(_CUT_OFF, error):
             kind, reason = BrokenAnswer, f"the answer cannot be used: {_detail(error)}"
         case OSError():  # the SDK's own request errors are such, too
             kind = LateAnswer if _wraps_one_of(_LATE, error) else Unreachable
-            reason = f"no answer{_from_host(error)}: {_detail(error)}"
+            reason = f"no answer{_from_host(error, proxy)}: {_detail(error)}"
         case JSONDecodeError():
             kind, reason = BrokenAnswer, "the answer is not JSON"
         case UnicodeDecodeError():
@@ -56,6 +57,8 @@ def translate(error: Exception, operation: str, region: str, *, needed: str, end
             kind, reason = BrokenAnswer, "the answer is nested too deep"
         case ValueError() if "endpoint" in str(error):  # the SDK checks the host in each call, before the request
             kind, reason = CloudError, f"check the region and oci.endpoint. The SDK says: {error}"
+        case ValueError() if str(error).startswith("Parameter "):  # of an answer before, such as an empty OCID
+            kind, reason = BrokenAnswer, f"an earlier answer has no usable identity. The SDK says: {error}"
         case _:
             return None
     return kind(f"{operation} in {region}: {reason}", operation=operation)
@@ -74,9 +77,9 @@ def broken(what: str, operation: str, region: str) -> BrokenAnswer:
     return BrokenAnswer(f"{operation} in {region}: {what}", operation=operation)
 
 
-def _refused(error: ServiceError, operation: str, region: str, needed: str, ended: str) -> CloudError:
+def _refused(error: ServiceError, operation: str, region: str, needed: str, ended: str, way: str) -> CloudError:
     said = _short(str(error.message or ""))
-    by = error.code or f"without an error code of OCI{_way(getattr(error.original_request, 'url', None))}"
+    by = _short(str(error.code)) if error.code else f"without an error code of OCI{way}"
     message = f"{operation} in {region}: HTTP {error.status} {by}{f': {said}' if said else ''}"
     about: dict[str, Any] = {"operation": operation, "status": error.status, "request_id": error.request_id or ""}
     if error.status == 429:
@@ -114,27 +117,24 @@ def _wraps_one_of(names: set[str], error: OSError) -> bool:
     return any(type(inner).__name__ in names for inner in _wrapped(error))
 
 
-def _from_host(error: OSError) -> str:
+def _from_host(error: OSError, proxy: str) -> str:
     """Return ` from HOST:PORT` of the silent server or proxy. Empty before a server was called."""
     urls = (getattr(getattr(inner, "request", None), "url", None) for inner in _wrapped(error))
     url = next((url for url in urls if isinstance(url, str)), "")
     if not url:
         return ""
     if _wraps_one_of({"ProxyError"}, error):
-        return f" from {_proxy(url)}"
-    return f" from {urlsplit(url).netloc}{_way(url)}"
+        return f" from {_named(proxy)}"
+    return f" from {urlsplit(url).netloc}{_way(proxy)}"
 
 
-def _way(url: str | None) -> str:
+def _way(proxy: str) -> str:
     """Return ` by way of the proxy HOST:PORT`, which may be what fails. Empty without a proxy."""
-    proxy = _proxy(url) if url else ""
-    return f" by way of {proxy}" if proxy else ""
+    return f" by way of {_named(proxy)}" if proxy else ""
 
 
-def _proxy(url: str) -> str:
-    proxy = str(select_proxy(url, get_environ_proxies(url)) or "")
-    host = proxy.rpartition("@")[2].removeprefix("http://")
-    return f"the proxy {host}, which the environment names" if host else ""
+def _named(proxy: str) -> str:
+    return f"the proxy {proxy}, which the environment names"
 
 
 def _detail(error: Exception) -> str:
@@ -153,5 +153,6 @@ def _wrapped(error: BaseException) -> Iterator[BaseException]:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
+    """Return a text of outside in one line that UTF-8 can encode, because JSON can escape half a character."""
+    flat = " ".join(text.encode(errors="replace").decode().split())
     return flat if len(flat) <= _LONGEST_DETAIL else flat[: _LONGEST_DETAIL - 3] + "..."

@@ -7,6 +7,7 @@ from dataclasses import replace
 from sys import intern
 from typing import Any, Final
 
+from fss_exporter.addresses import one_spelling
 from fss_exporter.oci.cloud_client import Compartment, Listing, PrivateIp, epoch_seconds
 from fss_exporter.oci.inventory import oci_inventory as records
 from fss_exporter.oci.inventory.selection import defined_tag
@@ -35,14 +36,22 @@ def listing(make: Callable[[Item], Any], items: Iterable[Any]) -> Listing:
     return Listing(tuple(made), tuple(broken))
 
 
+def availability_domain(item: Item) -> str:
+    """Return the name of an AvailabilityDomain."""
+    if not (name := text_of(item["name"])):
+        raise ValueError("no name")  # no listing can be asked for it
+    return name
+
+
 def compartment(item: Item) -> Compartment:
     """Return the record of a Compartment."""
     return Compartment(text_of(item["id"]), text_of(item["name"]), text_of(item.get("compartmentId") or ""))
 
 
 def private_ip(item: Item) -> PrivateIp:
-    """Return the record of a PrivateIp."""
-    return PrivateIp(text_of(item["id"]), text_of(item["ipAddress"]), text_of(item.get("hostnameLabel") or ""))
+    """Return the record of a PrivateIp, or of an Ipv6, which has no host name."""
+    address = one_spelling(text_of(item["ipAddress"]))
+    return PrivateIp(text_of(item["id"]), address, text_of(item.get("hostnameLabel") or ""))
 
 
 def service_limit(item: Item) -> tuple[str, float]:
@@ -61,6 +70,7 @@ def mount_target(item: Item) -> records.MountTarget:
         export_set_id=text_of(item["exportSetId"]),
         subnet_id=text_of(item.get("subnetId") or ""),
         private_ip_id=text_of(addresses[0]),
+        ipv6_ids=tuple(text_of(ocid) for ocid in item.get("mountTargetIpv6Ids") or ()),
         observed_throughput_gbps=whole(item.get("observedThroughput")),
         requested_throughput_gbps=whole(item.get("requestedThroughput")),
     )
@@ -142,11 +152,11 @@ def _tags(item: Item) -> Mapping[str, str]:
     if not freeform and not defined:
         return _NO_TAGS
     tags = {
-        defined_tag(f"{space}.{key}"): str(value)
+        defined_tag(f"{space}.{key}"): text_of(str(value))
         for space, pairs in defined.items()
         for key, value in (pairs or {}).items()
     }
-    return {**tags, **{key: str(value) for key, value in freeform.items()}}
+    return {**tags, **{key: text_of(str(value)) for key, value in freeform.items()}}
 
 
 def _gigabytes(value: object) -> float:

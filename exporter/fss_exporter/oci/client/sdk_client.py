@@ -7,11 +7,22 @@ from typing import Any, Final
 from fss_exporter.oci.client import listed_records
 from fss_exporter.oci.client.failures import broken
 from fss_exporter.oci.client.listed_records import listing, text_of, whole
-from fss_exporter.oci.client.service_clients import decode_streams
+from fss_exporter.oci.client.service_clients import decode_json, decode_streams
 from fss_exporter.oci.client.session import Session, api_name
-from fss_exporter.oci.cloud_client import Listing, MetricRequest, PrivateIp, Scope, Stream
+from fss_exporter.oci.cloud_client import (
+    LIMITED_KINDS,
+    LimitedKind,
+    Listing,
+    MetricRequest,
+    PrivateIp,
+    RefusedStream,
+    Scope,
+    Stream,
+)
 
 _PAGE_ITEMS: Final = 1000
+_ATTEMPTS_TO_POST: Final = 2  # OCI may have taken a post whose answer is lost, and a further attempt then posts twice
+_NO_REASON: Final = "no reason given"
 
 # Service, method and record of an item by API operation.
 _LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]]]] = {
@@ -30,13 +41,15 @@ _LISTINGS: Final[Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], Any]
 }
 
 
-def mount_target_limit(names: Collection[str]) -> str:
-    """Return the name of the service limit of standard mount targets among the limits of File Storage, or an empty text.
+def service_limit_of(kind: LimitedKind, names: Collection[str]) -> str:
+    """Return the name of the service limit of a kind of resources among the limits of File Storage, or an empty text.
 
-    Quota policies and programs use `mount-target-count`. An account with another spelling has one name with `mount-target`.
+    Quota policies and programs use `mount-target-count`, that of standard mount targets, and `file-system-count`. An account
+    with another spelling has one name with `mount-target`.
     """
-    alike = [name for name in names if "mount-target" in name.lower().replace("_", "-")]
-    exact = [name for name in alike if name.lower().replace("_", "-") == "mount-target-count"]
+    word = kind.removesuffix("s").replace("_", "-")
+    alike = [name for name in names if word in name.lower().replace("_", "-")]
+    exact = [name for name in alike if name.lower().replace("_", "-") == f"{word}-count"]
     return (exact or (alike if len(alike) == 1 else [""]))[0]
 
 
@@ -55,7 +68,7 @@ class SdkClient:
 
     def availability_domains(self, compartment_id: str) -> tuple[str, ...]:
         items = self._items("identity", "list_availability_domains", compartment_id=compartment_id)
-        listed = listing(lambda item: text_of(item["name"]), items)
+        listed = listing(listed_records.availability_domain, items)
         if listed.broken or not listed.records:  # without its domain a resource would be hidden
             message = f"{len(listed.broken)} of {len(items)} rows are no availability domain"
             raise broken(message, "ListAvailabilityDomains", self.region)
@@ -80,11 +93,17 @@ class SdkClient:
         return listing(make, self._items(service, method, compartment_id=compartment_id, limit=_PAGE_ITEMS, **where))
 
     def private_ip(self, ocid: str) -> PrivateIp:
-        item = self._session.call("virtual_network", "get_private_ip", ocid).data
+        return self._address("get_private_ip", ocid)
+
+    def ipv6(self, ocid: str) -> PrivateIp:
+        return self._address("get_ipv6", ocid)
+
+    def _address(self, method: str, ocid: str) -> PrivateIp:
+        item = self._session.call("virtual_network", method, ocid).data
         try:
             return listed_records.private_ip(item)
         except (AttributeError, KeyError, TypeError):
-            raise broken("the answer has no address", "GetPrivateIp", self.region) from None
+            raise broken("the answer has no address", api_name(method), self.region) from None
 
     def private_ips(self, subnet_id: str) -> tuple[PrivateIp, ...]:
         items = self._items("virtual_network", "list_private_ips", subnet_id=subnet_id, limit=_PAGE_ITEMS)
@@ -95,13 +114,19 @@ class SdkClient:
         domain = item.get("subnetDomainName") if isinstance(item, dict) else None
         return text_of(domain) if isinstance(domain, str) else ""
 
-    def mount_target_limits(self) -> Mapping[str, float]:
+    def service_limits(self) -> Mapping[LimitedKind, Mapping[str, float]]:
         items = self._items(
             "limits", "list_limit_values", compartment_id=self.tenancy_id, service_name="filesystem", limit=_PAGE_ITEMS
         )
-        wanted = mount_target_limit(_names(items))
-        named = (item for item in items if _names([item]) == [wanted])
-        return dict(listing(listed_records.service_limit, named).records)
+        names = _names(items)
+
+        def of(kind: LimitedKind) -> Mapping[str, float]:
+            name = service_limit_of(kind, names)
+            return dict(
+                listing(listed_records.service_limit, (item for item in items if _names([item]) == [name])).records
+            )
+
+        return {kind: of(kind) for kind in LIMITED_KINDS}
 
     def metric_names(self, scope: Scope, namespace: str) -> tuple[str, ...]:
         items = self._items(
@@ -124,16 +149,20 @@ class SdkClient:
         asked = (None, request.namespace)
         return [stream if stream and stream.namespace in asked else None for stream in streams]
 
-    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    def post_metric_data(self, data: Sequence[Mapping[str, Any]]) -> tuple[RefusedStream, ...]:
         body = {"metricData": list(data), "batchAtomicity": "NON_ATOMIC"}
-        answer = self._session.call("monitoring_ingestion", "post_metric_data", body=body).data or {}
+        # OCI has taken what an unreadable answer with status 200 is about, so the session must not try again.
+        sent = self._session.call(
+            "monitoring_ingestion", "post_metric_data", body=body, decode=_json_or_bytes, attempts=_ATTEMPTS_TO_POST
+        )
+        answer = sent.data or {}
         try:
             failed = min(whole(answer.get("failedMetricsCount")) or 0, len(data))
             listed = (answer.get("failedMetrics") or []) if failed else []
-            messages = [str(refusal.get("message") or "no reason given") for refusal in listed]
+            refused = [RefusedStream(_place(row, data), str(row.get("message") or _NO_REASON)) for row in listed]
         except (AttributeError, TypeError, ValueError) as error:
             raise broken("the answer is not as documented", "PostMetricData", self.region) from error
-        return tuple(messages) + ("no reason given",) * (failed - len(messages))
+        return tuple(refused) + (RefusedStream(None, _NO_REASON),) * (failed - len(refused))
 
     def _compartments(self, compartment_id: str, **options: Any) -> Listing:
         options |= {"lifecycle_state": "ACTIVE", "limit": _PAGE_ITEMS}
@@ -143,6 +172,22 @@ class SdkClient:
     def _items(self, service: str, operation: str, **options: Any) -> list[Any]:
         pages = self._session.pages(service, operation, **options)
         return [item for page in pages for item in page]
+
+
+def _json_or_bytes(content: bytes) -> Any:
+    """Return parsed JSON, or what is no JSON as it is."""
+    try:
+        return decode_json(content)
+    except (ValueError, RecursionError):
+        return content
+
+
+def _place(refusal: Mapping[str, Any], data: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return the place of a refused stream in what was posted. None if the refusal does not say which stream it is."""
+    named = refusal.get("metricData") or {}
+    identity = named.get("name"), named.get("compartmentId"), named.get("dimensions")
+    streams = ((own["name"], own["compartmentId"], own["dimensions"]) for own in data)
+    return next((place for place, own in enumerate(streams) if own == identity), None)
 
 
 def _names(items: Iterable[Any]) -> list[str]:

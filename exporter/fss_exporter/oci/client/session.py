@@ -8,7 +8,6 @@ Each attempt waits for the budget, is counted, and fails only with this project'
 - Answers are parsed JSON, because the SDK's models cost fifty times as much.
 """
 
-import json
 import random
 import threading
 import time
@@ -22,10 +21,10 @@ from oci.exceptions import ClientError, ServiceError
 
 from fss_exporter.errors import BrokenAnswer, CloudError, Throttled, Unreachable
 from fss_exporter.oci.calls import CallBudget
-from fss_exporter.oci.client.bounded_http import limit_answers, read_environment_once
+from fss_exporter.oci.client.bounded_http import limit_answers, proxy_of, read_environment_once
 from fss_exporter.oci.client.credentials import Credentials
 from fss_exporter.oci.client.failures import broken, clock_skew, translate
-from fss_exporter.oci.client.service_clients import ServiceClient
+from fss_exporter.oci.client.service_clients import decode_json, open_client
 from fss_exporter.oci.iam import statement
 from fss_exporter.ocid import kind_of
 from fss_exporter.settings import Oci
@@ -98,7 +97,7 @@ class Session:
         self._jitter = jitter
         self.clock_skew_seconds: float | None = None
         self._answered: tuple[float, float] | None = None  # `now` and `clock` at that answer
-        self._clients: dict[str, ServiceClient] = {}
+        self._clients: dict[str, Any] = {}
         self._opening = threading.Lock()
         # The SDK keeps each circuit breaker for ever, by name. Clients of new credentials take those of the old ones.
         self._breakers = token_hex(8)
@@ -109,32 +108,37 @@ class Session:
         self,
         service: str,
         operation: str,
-        ocid: str = "",
+        ocid: str | None = None,
         *,
         body: Mapping[str, Any] | None = None,
-        decode: Callable[[bytes], Any] = json.loads,
+        decode: Callable[[bytes], Any] = decode_json,
+        attempts: int = _ATTEMPTS,
         **options: Any,
     ) -> CloudAnswer:
         """Call an operation of a service (`file_storage`, `list_mount_targets`), and try again after temporary errors.
 
         Args:
-            service: name of the service in `ServiceClient`.
-            operation: name of the operation, as that of the SDK's method.
-            ocid: OCID in the path of the request.
-            body: body of the request.
+            service: name of the service in `open_client`.
+            operation: method of the SDK's client.
+            ocid: first argument of the method, if it is not named in the options.
+            body: argument of the method for the body of the request, such as `create_alarm_details`.
             decode: returns the data of the answer, from JSON.
-            options: headers and query parameters, as in `ServiceClient.call`.
+            attempts: most attempts.
+            options: further arguments of the method.
 
         Raises:
             CloudError: of the last attempt, or of an account that the SDK cannot use.
             EndLoop: the poller stops.
         """
         client = self._client(service)
-        given = str(options.get("compartment_id") or ocid)
+        arguments = () if ocid is None else (ocid,)
+        if body is not None:
+            options[f"{operation}_details"] = body
+        given = str(options.get("compartment_id") or ocid or "")
         asked = (given if kind_of(given) in _COMPARTMENTS else "", str((body or {}).get("namespace") or ""))
 
         def send() -> CloudAnswer:
-            response = client.call(operation, ocid, body=body, **options)
+            response = getattr(client, operation)(*arguments, **options)
             data = None if response.data is None else decode(response.data)
             self._note_clock(response.headers)
             return CloudAnswer(data, response.headers)
@@ -145,15 +149,21 @@ class Session:
             budget.spend()
             began = self._clock()
             try:
-                return self._attempt(send, operation, asked)
+                return self._attempt(send, operation, asked, proxy_of(client.base_client))
             except CloudError as error:
-                if attempt == _ATTEMPTS or not _worth_another(error, self._clock() - began):
+                if attempt == attempts or not _worth_another(error, self._clock() - began):
                     raise
                 budget.pause(self._pause(attempt, error))
             attempt += 1
 
     def pages(
-        self, service: str, operation: str, ocid: str = "", *, body: Mapping[str, Any] | None = None, **options: Any
+        self,
+        service: str,
+        operation: str,
+        ocid: str | None = None,
+        *,
+        body: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Iterator[list[Any]]:
         """Yield every page of a listing as a list of items. Arguments and errors are like `call`.
 
@@ -193,8 +203,10 @@ class Session:
         """Sign with other credentials from the next call on."""
         self._held, self._clients = held, {}
 
-    def _attempt(self, send: Callable[[], CloudAnswer], operation: str, asked: tuple[str, str]) -> CloudAnswer:
-        """Make one attempt. `asked` are the compartment and the namespace of metrics in the call, if any."""
+    def _attempt(
+        self, send: Callable[[], CloudAnswer], operation: str, asked: tuple[str, str], proxy: str
+    ) -> CloudAnswer:
+        """Make one attempt by way of a proxy, if any. `asked` are the compartment and the namespace of metrics in the call, if any."""
         name, began = api_name(operation), self._clock()
         outcome = CloudError.outcome
         try:
@@ -203,7 +215,8 @@ class Session:
             if isinstance(error, ServiceError) and error.code:  # without a code a proxy answers, with its own clock
                 self._note_clock(error.headers)
             ended = self._held.token.advice(self._now()) if self._held.token else ""
-            failure = translate(error, name, self.region, needed=statement(name, self._held.auth, *asked), ended=ended)
+            needed = statement(name, self._held.auth, *asked)
+            failure = translate(error, name, self.region, needed=needed, ended=ended, proxy=proxy)
             if failure is None:
                 raise
             outcome = "" if isinstance(error, CircuitBreakerError) else failure.outcome
@@ -226,14 +239,14 @@ class Session:
         least = longest / 2 if isinstance(error, Throttled) else 0.0
         return float(least + (longest - least) * self._jitter())
 
-    def _client(self, service: str) -> ServiceClient:
+    def _client(self, service: str) -> Any:
         clients = self._clients  # other credentials bring another dict, which gets no client of the old credentials
         with self._opening:
             if service not in clients:
                 clients[service] = self._open(service)
         return clients[service]
 
-    def _open(self, service: str) -> ServiceClient:
+    def _open(self, service: str) -> Any:
         settings = self.settings
         options: dict[str, Any] = {
             "signer": self._held.signer,
@@ -244,7 +257,7 @@ class Session:
         if endpoint:
             options["service_endpoint"] = endpoint.replace("{region}", self.region)
         try:
-            client = ServiceClient(service, {**self._held.config, "region": self.region}, **options)
+            client = open_client(service, {**self._held.config, "region": self.region}, **options)
         except (ClientError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise CloudError(f"oci: cannot open {service} in {self.region}: {reason}", operation=service) from error

@@ -12,7 +12,7 @@ from fss_exporter.oci.calls import CallsInFlight
 from fss_exporter.oci.cloud_client import CloudClient, PrivateIp
 from fss_exporter.oci.inventory.oci_inventory import ACTIVE, MountTarget
 
-LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")  # API operations whose success is reported
+_LOOK_UPS: Final = ("GetPrivateIp", "GetSubnet")
 
 _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one listing replaces single look-ups
 
@@ -20,6 +20,12 @@ _WORTH_A_LISTING: Final = 8  # unknown addresses in one subnet from which one li
 Report = Callable[[str, Exception | None], None]
 
 _Answer = TypeVar("_Answer")
+
+
+def look_ups_of(targets: Iterable[MountTarget]) -> tuple[str, ...]:
+    """Return the API operations whose success is reported."""
+    targets = tuple(targets)
+    return (*_LOOK_UPS, "GetIpv6") if any(target.ipv6_ids for target in targets) else _LOOK_UPS if targets else ()
 
 
 class AddressLookup:
@@ -44,8 +50,10 @@ class AddressLookup:
         private_ip = self._private_ips.get(target.private_ip_id)
         domain = self._domains.get(target.subnet_id, "")
         fqdn = f"{private_ip.host_label}.{domain}" if private_ip and private_ip.host_label and domain else ""
-        address = private_ip.address if private_ip else ""
-        return replace(target, address=address, fqdn=fqdn, pending=target.id not in self._looked_for)
+        known = (self._private_ips.get(ocid) for ocid in (target.private_ip_id, *target.ipv6_ids))
+        address, *further = dict.fromkeys(ip.address for ip in known if ip) or ("",)
+        pending = target.id not in self._looked_for
+        return replace(target, address=address, further_addresses=tuple(further), fqdn=fqdn, pending=pending)
 
     def look_up(self, targets: Iterable[MountTarget], progress: Callable[[], None]) -> None:
         """Look up every unknown address. `progress` is called after each subnet or mount target.
@@ -67,13 +75,14 @@ class AddressLookup:
                 self._private_ips.update(
                     (private_ip.id, private_ip) for private_ip in listed if private_ip.id in wanted
                 )
-        allowed = True
+        refused: set[str] = set()
         # Active ones first, so that a refused lookup of another skips none.
         for target in sorted(targets, key=lambda target: target.state != ACTIVE):
-            if target.private_ip_id and target.private_ip_id not in self._private_ips and allowed:
-                allowed = self._look_up(
-                    "GetPrivateIp", self._client.private_ip, target.private_ip_id, self._private_ips
-                )
+            ipv6s = [("GetIpv6", self._client.ipv6, ocid) for ocid in target.ipv6_ids]
+            for operation, call, ocid in (("GetPrivateIp", self._client.private_ip, target.private_ip_id), *ipv6s):
+                is_wanted = ocid and ocid not in self._private_ips and operation not in refused
+                if is_wanted and not self._look_up(operation, call, ocid, self._private_ips):
+                    refused.add(operation)
             self._looked_for.add(target.id)
             progress()
 

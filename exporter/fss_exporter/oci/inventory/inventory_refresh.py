@@ -20,12 +20,12 @@ from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, Unreach
 from fss_exporter.log_once import LogOnce
 from fss_exporter.model.service_table import SERVICES
 from fss_exporter.oci.calls import CallsInFlight
-from fss_exporter.oci.cloud_client import CloudClient, Listing, Scope
+from fss_exporter.oci.cloud_client import CloudClient, LimitedKind, Listing, Scope
 from fss_exporter.oci.inventory import oci_inventory as records
-from fss_exporter.oci.inventory.address_lookup import LOOK_UPS, AddressLookup, Report
+from fss_exporter.oci.inventory.address_lookup import AddressLookup, Report, look_ups_of
 from fss_exporter.oci.inventory.compartment_lookup import CompartmentLookup
 from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
-from fss_exporter.oci.inventory.selection import InventorySelection
+from fss_exporter.oci.inventory.selection import InventorySelection, unused_tags
 
 _LOOK_UPS_SHOWN: Final = 50  # mount targets whose addresses are published together
 
@@ -131,7 +131,7 @@ class InventoryRefresh:
         self._round = _Round()
         self._last: dict[_Key, tuple[float, Any]] = {}  # answers, with their times in epoch seconds
         self._losses: set[str] = set()  # those that the log has told
-        self._limits: Mapping[str, float] = {}
+        self._limits: Mapping[LimitedKind, Mapping[str, float]] = {}
         self._calls = calls or CallsInFlight()
         self._addresses = AddressLookup(self.client, self._calls, self._note)
         self._compartments = CompartmentLookup(
@@ -180,9 +180,9 @@ class InventoryRefresh:
         self._last = {key: self._last[key] for key in self._round.used if key in self._last}
         self._failed_before = set(self._round.failed_compartments)
         self._check_tags(listed)
-        limits = self._mount_target_limits()
+        limits = self._service_limits()
         inventory = records.join(
-            listed, self.selection.tags, compartments=names, availability_domains=domains, mount_target_limits=limits
+            listed, self.selection.tags, compartments=names, availability_domains=domains, service_limits=limits
         )
         self._show(inventory, scopes)
         self.listed.set()
@@ -206,8 +206,10 @@ class InventoryRefresh:
 
     def _check_tags(self, listed: Iterable[Any]) -> None:
         """Log the tags of the settings that match nothing. An `exclude` with a mistake would watch everything."""
-        targets = [record for record in listed if isinstance(record, records.MountTarget)]
-        for line in self.selection.tags.without_match([target.tags for target in targets]):
+        kinds = records.MountTarget, records.FileSystem
+        targets, systems = ([record.tags for record in listed if isinstance(record, kind)] for kind in kinds)
+        lines = self.selection.tags.without_match(targets)
+        for line in (*lines, *unused_tags(self.selection.tags_as_labels, targets + systems)):
             self._log_once.failed(line, f"{self.client.region}: {line}")
 
     def _list_all(
@@ -278,14 +280,14 @@ class InventoryRefresh:
             self._note(operation, None)
         return listing
 
-    def _mount_target_limits(self) -> Mapping[str, float]:
+    def _service_limits(self) -> Mapping[LimitedKind, Mapping[str, float]]:
         """Return service limits. A refusal is no failure, because monitoring works without the permission."""
         try:
-            self._limits = MappingProxyType(dict(self.client.mount_target_limits()))
+            self._limits = MappingProxyType(dict(self.client.service_limits()))
         except CloudError as error:
             # A policy on a compartment is enough, and only the tenancy has limits.
             is_expected = not self.selection.compartments
-            loss = "the service limit of mount targets is not watched"
+            loss = "the service limits of mount targets and file systems are not watched"
             self._note_optional("ListLimitValues", loss, error, is_expected=is_expected)
         else:
             self._report_optional("ListLimitValues", None)
@@ -409,7 +411,7 @@ class InventoryRefresh:
 
         most = self.look_ups(len(inventory.mount_targets))
         self._addresses.look_up(islice(inventory.mount_targets.values(), most), step)
-        for operation in LOOK_UPS if inventory.mount_targets else ():
+        for operation in look_ups_of(inventory.mount_targets.values()):
             if operation not in self._round.succeeded:  # all addresses were known before
                 self._round.succeeded[operation] = True
                 self._report(operation, None)

@@ -6,11 +6,12 @@ compartment, availability domain, lifecycle state, and tags (`selection.py` has 
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from fss_exporter.oci.cloud_client import LimitedKind
 from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.shard import WHOLE, Shard
 
@@ -39,12 +40,14 @@ class MountTarget(Resource):
 
     export_set_id: str = ""
     subnet_id: str = ""
-    private_ip_id: str = ""  # OCID of its address; empty where it has none
+    private_ip_id: str = ""  # OCID of its IPv4 address; empty where it has none
+    ipv6_ids: tuple[str, ...] = ()  # OCIDs of its IPv6 addresses
     # billed and enforced throughput. None for some standard mount targets
     observed_throughput_gbps: int | None = None
     # the throughput after a pending change of the shape; None where the API reports none
     requested_throughput_gbps: int | None = None
-    address: str = ""  # IP address. Empty while unknown
+    address: str = ""  # IP address, IPv4 first. Empty while unknown
+    further_addresses: tuple[str, ...] = ()  # its other known addresses
     fqdn: str = ""  # host name. Empty while unknown, or without DNS label
     vcn_id: str = ""  # OCID of the network. Empty while unknown
     pending: bool = False  # whether address and host name are still to be looked up for the first time
@@ -114,12 +117,14 @@ class Inventory:
     compartments: Mapping[str, str] = field(default_factory=dict)
     service_resources: Mapping[str, ServiceResource] = field(default_factory=dict)
     availability_domains: tuple[str, ...] = ()  # names of the region's availability domains
-    mount_target_counts: Mapping[str, int] = field(default_factory=dict)
-    # service limit of mount targets by availability domain, where it may be read
-    mount_target_limits: Mapping[str, float] = field(default_factory=dict)
+    # resources of each limited kind by availability domain, and the service limits there, where they may be read
+    counts: Mapping[LimitedKind, Mapping[str, int]] = field(default_factory=dict)
+    service_limits: Mapping[LimitedKind, Mapping[str, float]] = field(default_factory=dict)
     shard: Shard = WHOLE  # shard of these resources. File systems behind the mount targets may belong to another
     # mount targets of other shards, because an address can repeat there
     other_mount_targets: Mapping[str, MountTarget] = field(default_factory=dict)
+    # OCIDs that are listed and left out, because of their tags or because OCI calls them deleted or failed
+    not_selected: AbstractSet[str] = frozenset()
 
     def of_shard(self, shard: Shard) -> "Inventory":
         """Return the part of a shard. Shards have no mount target, file system or service resource in common.
@@ -152,7 +157,7 @@ class Inventory:
         )
         if shard.is_first:
             return part
-        return replace(part, replications={}, connectors={}, mount_target_counts={}, mount_target_limits={})
+        return replace(part, replications={}, connectors={}, counts={}, service_limits={})
 
     @property
     def own_file_systems(self) -> tuple[FileSystem, ...]:
@@ -179,11 +184,11 @@ def join(
     *,
     compartments: Mapping[str, str],
     availability_domains: Sequence[str] = (),
-    mount_target_limits: Mapping[str, float] = MappingProxyType({}),
+    service_limits: Mapping[LimitedKind, Mapping[str, float]] = MappingProxyType({}),
 ) -> Inventory:
     """Return the inventory of a region from the records of all listings, over all compartments and availability domains.
 
-    `compartments` has names by OCID, `mount_target_limits` the limits by availability domain.
+    `compartments` has names by OCID, `service_limits` the limits by kind and availability domain.
 
     If tags select resources, file systems and exports follow their mount targets. Replications and connectors need the tags
     themselves.
@@ -202,18 +207,28 @@ def join(
     }
     exports = _joined_exports(every(Export), targets.values())
     systems = _selected_file_systems(every(FileSystem), {export.file_system_id for export in exports}, tags)
-    counts = Counter(target.availability_domain for target in alive)
+    replications, services = _included(every(Replication), tags), _included(every(ServiceResource), tags)
+
+    def count(kept: Iterable[Resource]) -> Mapping[str, int]:
+        counted = Counter(resource.availability_domain for resource in kept)
+        return MappingProxyType({**dict.fromkeys(availability_domains, 0), **counted})
+
     return Inventory(
         mount_targets=MappingProxyType(targets),
         file_systems=MappingProxyType(systems),
         exports=tuple(export for export in exports if export.file_system_id in systems),
-        replications=_included(every(Replication), tags),
+        replications=replications,
         connectors=_included(every(Connector), tags),
         compartments=MappingProxyType(dict(compartments)),
-        service_resources=_included(every(ServiceResource), tags),
+        service_resources=services,
         availability_domains=tuple(availability_domains),
-        mount_target_counts=MappingProxyType({**dict.fromkeys(availability_domains, 0), **counts}),
-        mount_target_limits=mount_target_limits,
+        counts={
+            "mount_targets": count(alive),
+            "file_systems": count(system for system in every(FileSystem) if system.state not in GONE),
+        },
+        service_limits=service_limits,
+        not_selected=frozenset(record.id for record in listed if isinstance(record, Resource))
+        - (targets.keys() | systems.keys() | replications.keys() | services.keys()),
     )
 
 

@@ -38,15 +38,24 @@ class TagFilter:
         ]
 
 
+def unused_tags(keys: Iterable[str], every: Collection[Mapping[str, str]]) -> list[str]:
+    """Return a line for each tag of `oci.tags_as_labels` that none of the listed resources has. Empty without a resource."""
+    unused = (key for key in keys if every and all(tag_of(tags, key) is None for tags in every))
+    return [f"oci.tags_as_labels: none of {len(every)} mount targets and file systems has {key}" for key in unused]
+
+
 def defined_tag(key: str) -> str:
     """Return the key of a defined tag `namespace.key` among the tags of a resource. OCI compares it without case, and freeform keys with case."""
     return f"defined tag {key.lower()}"
 
 
+def tag_of(tags: Mapping[str, str], key: str) -> str | None:
+    """Return the value of a tag, which is a freeform tag or `namespace.key` of a defined one. None without the tag."""
+    return tags.get(key, tags.get(defined_tag(key)))
+
+
 def _has(tags: Mapping[str, str], key: str, wanted: str) -> bool:
-    value = tags.get(key)
-    if value is None:
-        value = tags.get(defined_tag(key))
+    value = tag_of(tags, key)
     if value is None:
         return False
     return value.startswith(wanted[:-1]) if wanted.endswith("*") else value == wanted
@@ -123,6 +132,7 @@ class InventorySelection:
     tags: TagFilter = field(default_factory=TagFilter)  # tags of the wanted resources
     services: tuple[str, ...] = ()  # other storage services to list as well
     optional_services: tuple[str, ...] = ()  # services that may be missing or forbidden without a failure
+    tags_as_labels: tuple[str, ...] = ()  # keys of tags that become labels
     shard: Shard = WHOLE  # shard whose resources are asked for and exported. All are listed
 
     @classmethod
@@ -132,4 +142,4 @@ class InventorySelection:
         services, optional = (DISCOVERED, DISCOVERED) if oci.services is None else (oci.services, ())
         tags = TagFilter(oci.include.tags, oci.exclude.tags)
         shard = Shard.parse(oci.shard)
-        return cls(oci.compartments, oci.in_subtree, tags, services, optional, shard)
+        return cls(oci.compartments, oci.in_subtree, tags, services, optional, oci.tags_as_labels, shard)

@@ -8,7 +8,7 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 12:04 to 12:05. A minute is complete when the clock has reached the end.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -70,6 +70,19 @@ class Minutes:
         place = (minute - self.floor) // MINUTE - 1
         return place < 0 or bool(self.taken >> place & 1)
 
+    def missing(self, until: int, since: int = 0) -> Iterator[int]:
+        """Yield the ends of the minutes after `since` and until `until` that are not counted, oldest first.
+
+        Minutes may be taken meanwhile.
+        """
+        first = max(self.floor, since)
+        number = max(0, (until - first) // MINUTE)
+        missing = ~(self.taken >> (first - self.floor) // MINUTE) & (1 << number) - 1
+        while missing:
+            lowest = missing & -missing
+            yield first + lowest.bit_length() * MINUTE
+            missing ^= lowest
+
     def take(self, minute: int) -> bool:
         """Count a minute. Return False if the minute was counted before or is too old."""
         place = (minute - self.floor) // MINUTE - 1
@@ -103,8 +116,10 @@ class Tally:
     totals: dict[str, float] = field(default_factory=dict)
     held_back: float = 0.0
 
-    def add(self, amount: float) -> None:
-        """Add an amount to a plain counter."""
+    def count(self, points: Mapping[int, float], factor: float) -> None:
+        """Count the points of new minutes, times a factor, in a plain counter."""
+        new = (points[minute] for minute in sorted(points) if self.minutes.take(minute))
+        amount = sum(new, 0.0) * factor
         if "" in self.totals:
             self.totals[""] += amount
         else:
@@ -147,12 +162,16 @@ class Ledger:
         start: minutes that end at or before this, epoch seconds, are in no tally.
         answered: newest minute of the last answered query by name of the OCI metric, epoch seconds.
         observed: loads of the last weeks by OCID of the mount target.
+        writer: name of the poller in whose file this is. Empty before the first write of a new ledger.
+        refused_at: when this began in place of a file that could not be used, in seconds that never go back. None for all others.
     """
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.answered: dict[str, int] = {}
         self.observed: dict[str, ObservedLoads] = {}
+        self.writer = ""
+        self.refused_at: float | None = None
         self._tallies: dict[str, Tallies] = {}
 
     def forget_after(self, now_minute: int) -> None:
@@ -162,6 +181,26 @@ class Ledger:
             for tally in tallies.values():
                 if tally.minutes.newest > now_minute + GIVE_UP_MINUTES * MINUTE:
                     tally.minutes = Minutes(now_minute)
+
+    def go_on_elsewhere(self, start: int) -> None:
+        """Count for other resources than before: what is new counts from `start` on.
+
+        A tally that was not kept up to the end is of a resource that the last writer did not poll. Its poller has counted further,
+        so the tally goes, because a counter must not go back.
+        """
+        written = max(self.answered.values(), default=self.start)
+        kept_up = written - GIVE_UP_MINUTES * MINUTE
+        for tallies in self._tallies.values():
+            for key in [key for key, tally in tallies.items() if tally.minutes.newest < kept_up]:
+                del tallies[key]
+        self.answered = {
+            name: min(answered, self._kept_up_to(name, answered)) for name, answered in self.answered.items()
+        }
+        self.start = max(self.start, start)
+
+    def _kept_up_to(self, name: str, answered: int) -> int:
+        """Return the newest minute that all tallies of a metric have, so that the next query catches up on the rest."""
+        return min((tally.minutes.newest for tally in self.tallies(name).values()), default=answered)
 
     def tallies(self, name: str) -> Tallies:
         """Return the tallies of one metric. They are the ledger's own."""

@@ -5,6 +5,7 @@ The key of a stream consists of OCIDs and dimension values only, and so never de
 from the inventory. A stream whose resource is missing in the inventory has no labels.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -18,14 +19,25 @@ from fss_exporter.ocid import kind_of
 
 Labels = tuple[str, ...]
 
+# Reasons why a stream has no labels.
+UNKNOWN: Final = "unknown_resource"
+NOT_SELECTED: Final = "not_selected"
+OTHER_SHARD: Final = "other_shard"
+
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The dimensions that name the resource, and a function to their labels. None for an unknown resource."""
+    """The dimensions that name the resource, the names of its labels, and a function to their values. None for an unknown resource."""
 
     dimensions: tuple[str, ...]
+    names: tuple[str, ...]
     labels: Callable[[Inventory, Key], Labels | None]
     identity: Callable[[Key], Key] = tuple  # the part of a key that stays the same for the life of the resource
+    is_divided: bool = True  # whether the shard of a stream is that of the first OCID in its key
+
+
+_MOUNT_TARGET: Final = ("mount_target_id", "mount_target")
+_FILE_SYSTEM: Final = ("file_system_id", "file_system")
 
 
 def _mount_target(inventory: Inventory, key: Key) -> Labels | None:
@@ -81,23 +93,30 @@ def _itself(_: Inventory, key: Key) -> Labels:
 
 
 _RULES: Final[Mapping[Owner, _Rule]] = {
-    "mount_target": _Rule(("resourceId",), _mount_target),
-    "file_system": _Rule(("resourceId",), _own_file_system),
-    "behind": _Rule(("mountTargetId", "resourceId"), _behind),
-    "ldap": _Rule(("mountTargetId", "obcResourceName"), _ldap),
-    "replication": _Rule(("resourceId", "resourceName"), _replication, _replication_identity),
-    "tenancy": _Rule(("tenantId",), _itself),
-    "service": _Rule(("resourceId",), _service),
-    "lock_mode": _Rule(("lockMode",), _itself),
+    "mount_target": _Rule(("resourceId",), _MOUNT_TARGET, _mount_target),
+    "file_system": _Rule(("resourceId",), _FILE_SYSTEM, _own_file_system),
+    "behind": _Rule(("mountTargetId", "resourceId"), (*_MOUNT_TARGET, *_FILE_SYSTEM), _behind),
+    "ldap": _Rule(("mountTargetId", "obcResourceName"), (*_MOUNT_TARGET, "outbound_connector"), _ldap),
+    "replication": _Rule(
+        ("resourceId", "resourceName"),
+        ("replication_id", "replication", "side"),
+        _replication,
+        _replication_identity,
+        is_divided=False,
+    ),
+    "tenancy": _Rule(("tenantId",), ("tenancy_id",), _itself),
+    "service": _Rule(("resourceId",), ("service", "resource_id", "resource"), _service),
+    "lock_mode": _Rule(("lockMode",), ("lock_mode",), _itself),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledStream:
-    """Key of a stream, and the labels of the series. None for a resource missing in the inventory."""
+    """Key of a stream, and the labels of the series, or why there are none."""
 
     key: Key
     labels: Labels | None
+    absence: str | None = None
 
 
 class RegionLabels:
@@ -124,14 +143,20 @@ class RegionLabels:
             labels.use(inventory)
 
 
+def _name_of(dimension: str) -> str:
+    """Return the label of a dimension: `error_type` for `errorType`."""
+    return re.sub(r"[A-Z]", lambda capital: f"_{capital[0].lower()}", dimension)
+
+
 class StreamLabels:
-    """Labels of streams with equal dimensions."""
+    """Labels of streams with equal dimensions. `names` are the names of the label values, in their order."""
 
     def __init__(self, place: Labels, rule: _Rule, dimensions: tuple[str, ...], inventory: Inventory) -> None:
         self._place = place
         self._rule = rule
         self._inventory = inventory
         self._streams: dict[Key, LabelledStream] = {}
+        self.names = ("tenancy", "region", *rule.names, *map(_name_of, dimensions))
         names = rule.dimensions + dimensions
         self._length = len(names)
         getter = itemgetter(*names)
@@ -139,10 +164,11 @@ class StreamLabels:
             getter if len(names) > 1 else lambda values: (getter(values),)
         )
 
-    @property
-    def unknown(self) -> frozenset[Key]:
-        """Keys of streams whose resource is not in the inventory."""
-        return frozenset(key for key, stream in self._streams.items() if stream.labels is None)
+    def absence(self, key: Key) -> str:
+        """Return why a stream without labels has none: its shard, the selection, or no listing has its resource."""
+        if self._rule.is_divided and not self._inventory.shard.holds(key[0]):
+            return OTHER_SHARD
+        return UNKNOWN if self._inventory.not_selected.isdisjoint(key) else NOT_SELECTED
 
     def use(self, inventory: Inventory) -> None:
         """Use another inventory from now on. Unchanged labels stay the same objects."""
@@ -174,6 +200,8 @@ class StreamLabels:
         if stream is None:
             "".join(values).encode()  # refuses half a character, which `/metrics` could not show
             key = tuple(map(intern, self._rule.identity(values)))  # the same OCIDs come in every metric
-            stream = self._streams.setdefault(key, LabelledStream(key, self.labels(key)))
+            labels = self.labels(key)
+            absence = self.absence(key) if labels is None else None
+            stream = self._streams.setdefault(key, LabelledStream(key, labels, absence))
             self._streams[values] = stream
         return stream

@@ -104,7 +104,7 @@ class MetricQueries:
         }
         self._names = MetricNames(self.metrics)
         for reason in SKIPPED:
-            self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), 0)
+            self.self_metrics.add("fss_oci_streams_skipped_total", 0, region=self.client.region, reason=reason)
 
     @property
     def snapshots(self) -> Mapping[str, MetricSnapshot]:
@@ -207,7 +207,7 @@ class MetricQueries:
         for scope in scopes:
             total = total.plus(self._query_scope(metric, scope))
         for reason, number in total.skipped.items():
-            self.self_metrics.add("fss_oci_streams_skipped_total", (self.client.region, reason), number)
+            self.self_metrics.add("fss_oci_streams_skipped_total", number, region=self.client.region, reason=reason)
         self._remember(metric, total, asked)
 
     def _remember(self, metric: OciMetric, answer: AnswerSummary, asked: int = 0) -> None:
@@ -254,8 +254,8 @@ class MetricQueries:
             if answer.success:
                 schedule.answered(answer.streams, minutes)
             if len(parts) > 1:
-                labels = (self.client.region, metric.name)
-                self.self_metrics.add("fss_oci_query_splits_total", labels, len(parts) - 1)
+                place = {"region": self.client.region, "oci_metric": metric.name}
+                self.self_metrics.add("fss_oci_query_splits_total", len(parts) - 1, **place)
             return answer
 
     def _query_parts(

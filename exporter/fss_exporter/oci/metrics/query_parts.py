@@ -13,6 +13,7 @@ from typing import Final
 from fss_exporter.errors import CloudError, TooMuchData
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metric_table import MOST_POINTS, MOST_STREAMS, OciMetric
+from fss_exporter.oci.minute_metrics import CONNECTIONS
 
 _FILL: Final = 0.9  # planned share of a full answer, because new resources come between two polls
 _VALUES: Final = {"size": 3, "operation": 4}  # documented values of a dimension
@@ -31,11 +32,14 @@ class QueryParts:
     def parts(self, inventory: Inventory, minutes: int) -> list[tuple[str, ...]]:
         """Return the OCIDs of each query for a window of some minutes. A single empty part is a query without selection.
 
-        A shard selects its own resources. Nothing if it has none.
+        A shard selects its own resources. Nothing if it has none. Connections are a stream for each mount target, so a shard asks for
+        all of them, to find those that no listing has.
         """
         weights = self._weights(inventory)
         self._most = len(weights)
-        self._must_select = bool(self._metric.split_by) and not inventory.shard.is_whole
+        known = len(inventory.mount_targets) + len(inventory.other_mount_targets)
+        is_small = self._metric.name == CONNECTIONS and known <= MOST_STREAMS * _FILL
+        self._must_select = bool(self._metric.split_by) and not inventory.shard.is_whole and not is_small
         if self._must_select and not weights:
             return []
         streams = sum(weight for _, weight in weights) if self._streams is None else self._streams

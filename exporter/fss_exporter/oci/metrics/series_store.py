@@ -17,10 +17,19 @@ from fss_exporter.oci.cloud_client import Points, Stream, epoch_seconds
 from fss_exporter.oci.ledger import FURTHEST_MINUTES, MINUTE, Key, Ledger, Minutes, Tally
 from fss_exporter.oci.metric_table import OciMetric, is_success
 from fss_exporter.oci.metrics.answers import AnswerSummary, SeriesColumn, SharedSeries
-from fss_exporter.oci.metrics.labels import LabelledStream, Labels, RegionLabels
+from fss_exporter.oci.metrics.labels import NOT_SELECTED, OTHER_SHARD, UNKNOWN, LabelledStream, Labels, RegionLabels
 
 # Reasons to leave out a stream, or some of the stream's points (`broken_point`, `future_point`).
-SKIPPED: Final = ("broken", "broken_point", "future_point", "unknown_resource", "success_event", "duplicate")
+SKIPPED: Final = (
+    "broken",
+    "broken_point",
+    "future_point",
+    UNKNOWN,
+    NOT_SELECTED,
+    OTHER_SHARD,
+    "success_event",
+    "duplicate",
+)
 
 _LARGEST: Final = 1e18  # no metric is negative, none comes near an exabyte a second; a larger value is not data
 
@@ -58,6 +67,10 @@ class SeriesStore:
     stamps.
 
     `receive` gets the points of resources in the inventory, for calculations over several metrics.
+
+    Attributes:
+        metric: the metric of OCI.
+        unlisted: end of the newest minute of each stream whose resource no listing has, by key.
     """
 
     def __init__(
@@ -71,6 +84,8 @@ class SeriesStore:
     ) -> None:
         self.metric = metric
         self._labels = labels.of(metric)
+        for declared in filter(None, (metric.gauge, metric.counter)):
+            declared.check(self._labels.names)
         self._ledger = ledger
         self._tallies = ledger.tallies(metric.name)
         self._stamps = stamps
@@ -78,6 +93,10 @@ class SeriesStore:
         self._has_successes = "errorType" in metric.dimensions
         self._points: dict[Key, _NewestPoint] = {}
         self._counters: dict[Key, SharedSeries] = {}  # the exported ones
+        self._in_view: dict[Key, int] = {}  # minute of the last answer in which a stream was of a known resource
+        # minute up to which a stream was of no known resource, before it ever was of one
+        self._out_of_view: dict[Key, int] = {}
+        self.unlisted: dict[Key, int] = {}
 
     @property
     def points(self) -> tuple[tuple[int, SeriesColumn], ...]:
@@ -107,14 +126,10 @@ class SeriesStore:
         values = (self._tallies[key].totals[""] for key in self._counters)
         return SeriesColumn(tuple(self._counters.values()), tuple(values))
 
-    @property
-    def unknown(self) -> frozenset[Key]:
-        """Keys of streams whose resource is not in the inventory."""
-        return self._labels.unknown
-
     def relabel(self) -> None:
         """Take over renamed resources, and drop the series of deleted resources. What is counted stays in the ledger."""
         gauge, counter = self.metric.gauge, self.metric.counter
+        self.unlisted = {key: minute for key, minute in self.unlisted.items() if self._is_unlisted(key)}
         if gauge is not None:
             for key, point in list(self._points.items()):
                 labels = self._labels.labels(key)
@@ -125,6 +140,9 @@ class SeriesStore:
         if counter is not None:
             named = [(key, self._labels.labels(key)) for key in self._tallies]
             self._counters = {key: self._counter(counter, key, labels) for key, labels in named if labels is not None}
+
+    def _is_unlisted(self, key: Key) -> bool:
+        return self._labels.labels(key) is None and self._labels.absence(key) == UNKNOWN
 
     def _counter(self, counter: Declaration, key: Key, labels: Labels) -> SharedSeries:
         series = self._counters.get(key)
@@ -156,16 +174,26 @@ class SeriesStore:
             reason = self._refusal(labelled, key in taken or key in before.taken)
             if reason is not None:
                 skipped[reason] += 1
-                if reason == "unknown_resource" and key in self._tallies:  # missing in one listing
-                    self._count(key, self._read(stream, now_minute)[0])
+                if labelled.labels is None:
+                    self._pass_over(key, reason, self._read(stream, now_minute)[0], now_minute)
                 continue
             points, reasons = self._read(stream, now_minute)
             skipped.update(reasons)
             taken.add(key)
+            self._in_view[key] = now_minute
             if points:
                 self._enter(labelled, points)
                 newest = max(newest, *points)
         return before.plus(AnswerSummary(streams=len(streams), newest=newest or None, skipped=skipped, taken=taken))
+
+    def _pass_over(self, key: Key, reason: str, points: Points, now_minute: int) -> None:
+        """Count the minutes of a resource that is missing in one listing. Those of one that was never in view never count."""
+        if reason == UNKNOWN and points:
+            self.unlisted[key] = max(points)
+        if key in self._tallies:
+            self._count(key, points)
+        elif key not in self._in_view:
+            self._out_of_view[key] = now_minute
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
         """Drop points above the maximum age, and tallies of deleted resources whose minutes cannot come again."""
@@ -173,6 +201,8 @@ class SeriesStore:
         for key in [key for key, point in self._points.items() if point.minute < oldest]:
             del self._points[key]
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
+        self._in_view = {key: last for key, last in self._in_view.items() if last >= furthest}
+        self._out_of_view = {key: until for key, until in self._out_of_view.items() if until >= furthest}
         gone = self._tallies.keys() - self._counters.keys()
         for key in [key for key in gone if self._tallies[key].minutes.newest < furthest]:
             del self._tallies[key]
@@ -206,16 +236,18 @@ class SeriesStore:
         A renamed replication has a stream for each name, and LDAP metrics have a second stream for the connector. The counters
         take each minute once.
         """
-        if stream.labels is None:
-            return "unknown_resource"
+        if stream.absence is not None:
+            return stream.absence
         if self._has_successes and is_success(stream.key[-1]):
             return "success_event"
         return "duplicate" if is_repeated and self.metric.owner not in {"replication", "ldap"} else None
 
     def _enter(self, stream: LabelledStream, points: Points) -> None:
         gauge, key = self.metric.gauge, stream.key
-        if self._receive is not None:
-            self._receive(key, points)
+        until = self._out_of_view.get(key)
+        in_view = points if until is None else {at: value for at, value in points.items() if at > until}
+        if self._receive is not None and in_view:
+            self._receive(key, in_view)
         if gauge is not None:
             latest = max(points)
             value = points[latest] * self.metric.scale
@@ -227,11 +259,11 @@ class SeriesStore:
         if self.metric.counter is not None:
             if key not in self._counters:
                 self._counters[key] = SharedSeries(self.metric.counter, stream.labels or ())
-            self._count(key, points)
+            self._count(key, in_view)
 
     def _count(self, key: Key, points: Points) -> None:
         tally = self._tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = Tally(Minutes(self._ledger.start))
-        take = tally.minutes.take
-        tally.add(sum(points[minute] for minute in sorted(points) if take(minute)) * self.metric.per_minute)
+            start = max(self._ledger.start, self._out_of_view.get(key, 0))
+            tally = self._tallies[key] = Tally(Minutes(start))
+        tally.count(points, self.metric.per_minute)

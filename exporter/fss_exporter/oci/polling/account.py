@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One account of OCI: its regions, the rounds over them, and the files that keep what is counted."""
 
+import json
 import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Final
+from typing import Any, Final
 
 from fss_exporter.background import Event
 from fss_exporter.errors import SourceError
@@ -16,17 +17,16 @@ from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.selection import InventorySelection
 from fss_exporter.oci.ledger import Ledger, newest_complete
-from fss_exporter.oci.ledger.ledger_file import LedgerFile
+from fss_exporter.oci.ledger.ledger_file import LedgerFile, LedgerOwner
 from fss_exporter.oci.metric_table import METRICS, metrics_of
 from fss_exporter.oci.metrics.metric_queries import MetricQueries
-from fss_exporter.oci.minute_metrics import BY_MINUTE
 from fss_exporter.oci.minutes.minute_judge import MinuteJudge
 from fss_exporter.oci.polling.region_polls import RegionPolls
 from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
 from fss_exporter.oci.polling.rounds import InventoryRounds, PollRounds
 from fss_exporter.oci.publish.publisher import Publisher
 from fss_exporter.oci.rows.mount_target_states import StateTimes
-from fss_exporter.oci.snapshot import ShownRegions, SnapshotBoard
+from fss_exporter.oci.snapshot import AccountSnapshot, SnapshotBoard
 from fss_exporter.settings import Settings
 from fss_exporter.shard import WHOLE
 
@@ -42,11 +42,27 @@ def file_name(settings: Settings, *parts: str | None) -> str:
     return "-".join(filter(None, ("fss-exporter", settings.oci.name, *parts, shard)))
 
 
+def selected(settings: Settings) -> str:
+    """Return what the settings select of a tenancy, in the words of the settings. Empty for all."""
+    names = {"compartments", "in_subtree", "include", "exclude", "services"}
+    chosen = settings.oci.model_dump(mode="json", include=names, exclude_defaults=True)
+    return f"with {', '.join(f'{name} {_in_words(value)}' for name, value in chosen.items())}" if chosen else ""
+
+
+def _in_words(value: Any) -> str:
+    """Return a value of the settings. Names are quoted, because pollers compare what they select by this text."""
+    if isinstance(value, dict):
+        return " and ".join(f"{name} {_in_words(below)}" for name, below in value.items())
+    if isinstance(value, list):
+        return " and ".join(map(_in_words, value)) or "none"
+    return json.dumps(value, ensure_ascii=False)
+
+
 class Account:
     """What polls one account with one version of the settings. Nothing is read or called before a round runs.
 
     `clock` never goes back. `wait` waits for some seconds, and returns True to stop. `may_keep` tells whether the files of the
-    ledger are those of this poller. `before` was shown with earlier settings.
+    ledger are those of this poller, and `writer` is its name in them. `before` was shown with earlier settings.
 
     Attributes:
         stopping: set to end all waits and calls with `EndLoop`.
@@ -72,7 +88,8 @@ class Account:
         wait: Callable[[float], bool | None] | None = None,
         ledgers: dict[str, Ledger] | None = None,
         may_keep: Callable[[], bool] = lambda: True,
-        before: Sequence[ShownRegions] = (),
+        writer: str = "",
+        before: Sequence[AccountSnapshot] = (),
         times: StateTimes | None = None,
     ) -> None:
         self.stopping = Event()
@@ -85,15 +102,15 @@ class Account:
         self.ledgers = {} if ledgers is None else ledgers
         self._ledger_files: dict[str, LedgerFile] = {}  # by region
         self.self_metrics = self_metrics
-        self._may_keep = may_keep
+        self._may_keep, self._writer = may_keep, writer
         self._now, self._clock = now, clock
         self._before, self._began = before, clock()
         self._start = newest_complete(now())
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
-        self.inventories = InventoryRounds(self.regions, lambda: self.settings, clock=clock)
+        self.inventories = InventoryRounds(self.regions.all, lambda: self.settings, clock=clock)
         self.polls = PollRounds(
-            self.regions, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
+            self.regions.all, self.board, interval=oci.poll_interval, clock=clock, pause=self.budget.pause
         )
         failures = cache(lambda region: FailureLog(region, log))
         self.publisher = Publisher(
@@ -110,13 +127,13 @@ class Account:
         return sorted(self._sessions)
 
     @property
-    def shown(self) -> Sequence[ShownRegions]:
+    def shown(self) -> Sequence[AccountSnapshot]:
         """What to show. A region that was polled with earlier settings shows these polls until OCI has answered again.
 
         It shows them no longer than `stale_after`. A region that is polled no more is gone at once.
         """
         own = self.board.regions
-        here = ShownRegions(self.board.tenancy, self.settings, own)
+        here = AccountSnapshot(self.board.tenancy, self.settings, own)
         if not self._before:
             return [here]
         answered = {
@@ -170,17 +187,18 @@ class Account:
         for session in self._sessions.values():
             session.use_credentials(held)
 
-    def _ledger(self, region: str, tenancy_id: str) -> tuple[Ledger, Callable[[Ledger], None]]:
-        """Return the ledger of a region, of an earlier version of the settings or of the file, and what keeps it."""
+    def _ledger(self, region: str, tenancy_id: str) -> tuple[Ledger, LedgerFile | None]:
+        """Return the ledger of a region, of an earlier version of the settings or of the file, and the file that keeps it."""
         directory = self.settings.oci.ledger_directory
         if directory is None:
-            return self.ledgers.setdefault(region, Ledger(self._start)), lambda _: None
+            return self.ledgers.setdefault(region, Ledger(self._start)), None
         path = directory / f"{file_name(self.settings, region)}.ledger.json"
-        file = LedgerFile(path, f"{region} of {tenancy_id}", self._may_keep, clock=self._clock)
+        owner = LedgerOwner(f"{region} of {tenancy_id}", self._writer, selected(self.settings))
+        file = LedgerFile(path, owner, self._may_keep, clock=self._clock)
         self._ledger_files[region] = file
         if region not in self.ledgers:
-            self.ledgers[region] = file.read(lambda: Ledger(self._start))
-        return self.ledgers[region], file.write
+            self.ledgers[region] = file.read(self._start)
+        return self.ledgers[region], file
 
     def poll(self) -> None:
         """Poll every region once, and note the state of each mount target.
@@ -212,7 +230,7 @@ class Account:
             report=inventory_failures.report,
             publish=lambda snapshot: self.board.publish(name, inventory=snapshot),
         )
-        ledger, keep = self._ledger(name, client.tenancy_id)
+        ledger, file = self._ledger(name, client.tenancy_id)
         judge = MinuteJudge(ledger, lambda: self.settings)
         queries = MetricQueries(
             client,
@@ -222,7 +240,7 @@ class Account:
             failures=query_failures,
             metrics={**METRICS, **metrics_of(selection.services)},
             optional_services=selection.optional_services,
-            receivers={metric: judge.receiver(metric) for metric in BY_MINUTE},
+            receivers=judge.receivers,
             awaited=judge.awaited,
             intervals=oci.intervals,
         )
@@ -232,6 +250,6 @@ class Account:
             names_interval=oci.inventory_interval,
             stale_after=oci.stale_after,
             clock=self._clock,
-            keep=keep,
+            file=file,
         )
         return AccountRegion(name, inventory, inventory_failures, polls)

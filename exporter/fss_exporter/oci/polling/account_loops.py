@@ -9,7 +9,7 @@ from typing import Any, Final
 from fss_exporter.background import EndLoop, Worker
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.oci.calls import SelfMetrics
-from fss_exporter.oci.polling.account import Account
+from fss_exporter.oci.polling.account import Account, selected
 from fss_exporter.oci.polling.lease import Lease
 from fss_exporter.oci.rows.mount_target_states import StateTimes
 from fss_exporter.settings import Settings
@@ -25,7 +25,8 @@ class AccountLoops:
     """The loops that poll one account. They live as long as the exporter. A reload replaces the work of the loops.
 
     `of` stands in the names of the loops, if there are several accounts. `now` is epoch seconds, and `clock` never goes back.
-    Rounds without the `lease` only read the credentials. None for a poller that never stands by.
+    Rounds without the `lease` only read the credentials. None for a poller that never stands by. `writer` is the name of this
+    poller in its files.
 
     Attributes:
         of: as given.
@@ -41,6 +42,7 @@ class AccountLoops:
         clock: Callable[[], float],
         wait: Callable[[float], bool | None] | None,
         lease: Lease | None = None,
+        writer: str = "",
     ) -> None:
         self.of = of
         self._lease = lease
@@ -52,6 +54,7 @@ class AccountLoops:
             clock=clock,
             wait=wait,
             may_keep=may_keep,
+            writer=writer,
             times=StateTimes(),
         )
         self.account = self._account_of(settings)
@@ -91,11 +94,8 @@ class AccountLoops:
         Empty before the credentials are read.
         """
         account = self.account
-        selected = account.settings.oci.model_dump_json(
-            include={"compartments", "in_subtree", "include", "exclude"}, exclude_defaults=True
-        )
         place = f"{account.board.tenancy} in {'+'.join(account.region_names)}"
-        return place + f" {selected}".removesuffix(" {}") if account.region_names else ""
+        return f"{place} {selected(account.settings)}".strip() if account.region_names else ""
 
     def stop(self) -> None:
         """End the loops. A call under way gets a moment to end, and the poller drops the answer of a longer call."""

@@ -22,7 +22,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.regular_files import read_regular
 
-LOOK_SECONDS: Final = 5.0  # from one look at the file to the next
+RENEW_SECONDS: Final = 5.0  # from one renewal to the next
 
 SILENT_SECONDS: Final = 30.0  # a file that has not changed for so long has no leader
 
@@ -36,15 +36,15 @@ class Lease:
 
     Attributes:
         is_held: whether this poller leads, as far as it knows.
-        leader: the leader's name in the file at the last look. Empty if there was none.
-        was_read: whether a look has ended well.
+        leader: the leader's name in the file at the last renewal. Empty if there was none.
+        was_read: whether a renewal has ended well.
 
     Args:
         path: path of the file, whose directory exists.
         name: name of this poller. No other poller, and no earlier process, has the same name. No spaces.
         extent: returns what this poller polls, in words, which are the same for another one that may take its place. Empty while unknown.
         clock: seconds that never go back.
-        on_change: called in a look after which this poller begins to lead or to stand by.
+        on_change: called in a renewal after which this poller begins to lead or to stand by.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class Lease:
         self._content: bytes | None = None
         self._changed_at = clock()
         self._number = 0
-        self._looking = OneWithin(_ANSWER_SECONDS, "a look at its file system")
+        self._access = OneWithin(_ANSWER_SECONDS, "the access to its file system")
         self._log_once = LogOnce(log)
 
-    def look(self) -> None:
+    def renew(self) -> None:
         """Read the file, and write it if this poller leads or nobody does. A poller leads when it reads its own name.
 
         Raises:
@@ -80,16 +80,16 @@ class Lease:
                 The poller stays what it is.
         """
         try:
-            self._looking.run(self._look)
+            self._access.run(self._read_and_write)
         except (OSError, SourceError) as error:
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             stays = "leads on" if self.is_held else "stands by"
             message = f"{self.path}: the lease cannot be kept, and this poller {stays}: {reason}"
-            self._log_once.failed("look", message, level=logging.ERROR)
+            self._log_once.failed("renew", message, level=logging.ERROR)
             raise SourceError(message) from error
         finally:
             self._tell_change()
-        self._log_once.works("look", f"{self.path}: the lease can be kept again")
+        self._log_once.works("renew", f"{self.path}: the lease can be kept again")
 
     def _tell_change(self) -> None:
         """Tell of a change, and log each new leader. No leader is only a moment between two."""
@@ -113,14 +113,14 @@ class Lease:
         If the file cannot be removed, or not in time, another poller leads after `SILENT_SECONDS`.
         """
         with suppress(OSError, SourceError):
-            self._looking.run(self._remove_own)
+            self._access.run(self._remove_own)
         self.is_held = False
 
     def _remove_own(self) -> None:
         if self._leader_in(self._read()) == self._name:
             self.path.unlink(missing_ok=True)
 
-    def _look(self) -> None:
+    def _read_and_write(self) -> None:
         content = self._read()
         now = self._clock()
         if content != self._content:

@@ -13,7 +13,7 @@ from fss_exporter.background import Worker, at_once
 from fss_exporter.errors import UsageError
 from fss_exporter.oci.polling.account import Account, file_name
 from fss_exporter.oci.polling.account_loops import STOP_SECONDS, AccountLoops
-from fss_exporter.oci.polling.lease import LOOK_SECONDS, Lease
+from fss_exporter.oci.polling.lease import RENEW_SECONDS, Lease
 from fss_exporter.oci.settings_checks import check
 from fss_exporter.settings import Settings
 
@@ -43,9 +43,9 @@ class Poller:
         accounts = check(load()).each_account
         self._names = [account.oci.name for account in accounts]
         is_alone = len(accounts) == 1
-        self._lease_path = _lease_path(accounts)
+        self._lease_path, name = _lease_path(accounts), _own_name()
         self.lease = (
-            Lease(self._lease_path, _own_name(), extent=self._extent, clock=clock, on_change=self._begin_anew)
+            Lease(self._lease_path, name, extent=self._extent, clock=clock, on_change=self._begin_anew)
             if self._lease_path
             else None
         )
@@ -57,13 +57,16 @@ class Poller:
                 clock=clock,
                 wait=wait,
                 lease=self.lease,
+                writer=name,
             )
             for account in accounts
         ]
         self.loops = tuple(loop for loops in self._accounts for loop in loops.loops)
         if self.lease:
-            looks = Worker("oci_lease", self.lease.look, interval=lambda: LOOK_SECONDS, clock=clock, wall_clock=now)
-            self.loops = (looks, *self.loops)
+            renewals = Worker(
+                "oci_lease", self.lease.renew, interval=lambda: RENEW_SECONDS, clock=clock, wall_clock=now
+            )
+            self.loops = (renewals, *self.loops)
 
     def accounts(self) -> Sequence[Account]:
         """Return the accounts with the settings in force."""

@@ -5,7 +5,7 @@ each region right after the poll, or refreshes each inventory that is due.
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from fss_exporter.background import each_at_once
@@ -13,7 +13,7 @@ from fss_exporter.errors import CloudError, SourceError
 from fss_exporter.log_once import LogOnce
 from fss_exporter.oci.inventory.mount_target_settings import named_targets
 from fss_exporter.oci.inventory.oci_inventory import Inventory
-from fss_exporter.oci.polling.regions import AccountRegion, SignedRegions
+from fss_exporter.oci.polling.regions import AccountRegion
 from fss_exporter.oci.snapshot import SnapshotBoard
 from fss_exporter.settings import Settings
 
@@ -35,7 +35,7 @@ class PollRounds:
         duration_seconds: time that the last round took, all regions together.
 
     Args:
-        regions: the regions of the account.
+        regions: returns the regions of the account, or raises FssError without credentials.
         board: place for the results.
         interval: seconds from the begin of one poll to the begin of the next.
         clock: seconds that never go back.
@@ -44,7 +44,7 @@ class PollRounds:
 
     def __init__(
         self,
-        regions: SignedRegions,
+        regions: Callable[[], Sequence[AccountRegion]],
         board: SnapshotBoard,
         *,
         interval: float,
@@ -75,7 +75,7 @@ class PollRounds:
         """
         began, success = self._clock(), False
         try:
-            each_at_once(self._regions.all(), self._poll)
+            each_at_once(self._regions(), self._poll)
             failed = [region.region for region in self._board.regions if not region.success]
             if failed:
                 raise SourceError(f"incomplete poll: {', '.join(failed)}")
@@ -104,12 +104,18 @@ class InventoryRounds:
     """Refreshes inventories. The first complete inventory of all regions checks the names of mount targets in the settings.
 
     Args:
-        regions: the regions of the account.
+        regions: returns the regions of the account, or raises FssError without credentials.
         settings: returns the settings, which may be replaced while the exporter runs.
         clock: seconds that never go back.
     """
 
-    def __init__(self, regions: SignedRegions, settings: Callable[[], Settings], *, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        regions: Callable[[], Sequence[AccountRegion]],
+        settings: Callable[[], Settings],
+        *,
+        clock: Callable[[], float],
+    ) -> None:
         self._regions = regions
         self._settings = settings
         self._clock = clock
@@ -123,7 +129,7 @@ class InventoryRounds:
             FssError: the last inventory of a region was incomplete, or there are no credentials.
             EndLoop: the exporter stops.
         """
-        regions = self._regions.all()
+        regions = self._regions()
         each_at_once([region for region in regions if self._is_due(region)], self._refresh)
         incomplete = [region.name for region in regions if not all(region.inventory.snapshot.succeeded.values())]
         if incomplete:

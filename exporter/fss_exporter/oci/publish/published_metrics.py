@@ -3,7 +3,8 @@
 
 OCI's alarms can neither divide by a ceiling, nor weight one metric by another, nor see a client. Every point has the time stamp of its
 own minute, so old data never look new. What is not known is not posted: no share without a load of OCI and a ceiling, and no latency or
-success of a minute with less than one request a second. The state is that of the poll, and says itself if it is not known.
+success of a minute with less than one request a second, unless all of three or more fail. The state is that of the poll, and says
+itself if it is not known.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ from fss_exporter.oci.iam import PUBLISHED_NAMESPACE
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.oci.ledger import newest_complete
-from fss_exporter.oci.minutes.load_history import CEILINGS, Resource
+from fss_exporter.oci.minutes.resource_loads import CEILINGS, Resource
 from fss_exporter.oci.rows.mount_target_states import judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
@@ -84,10 +85,11 @@ def points_of(region: RegionSnapshot, settings: Settings) -> Iterator[PublishedP
             if limit:
                 source = _SOURCES[load.source] if load.resource == "iops" else ""
                 yield _of_target(_UTILIZATION[load.resource], target, load.minute, load.newest / limit, source)
-        judged = figures.judged
-        for name, value in ((_LATENCY, judged.latency_ratio), (_SUCCESS, judged.success)) if judged else ():
-            if judged is not None and value is not None:
-                yield _of_target(name, target, judged.minute, value)
+        if (judged := figures.judged) is not None:
+            success = None if judged.is_idle and judged.success else judged.success  # too few requests for a share
+            for name, value in ((_LATENCY, judged.latency_ratio), (_SUCCESS, success)):
+                if value is not None:
+                    yield _of_target(name, target, judged.minute, value)
 
     for target, judgement in judged_mount_targets(region, settings, poll.ended):
         yield _of_target(STATE, target, newest_complete(poll.ended), float(judgement.state))

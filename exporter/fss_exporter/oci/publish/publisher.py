@@ -4,10 +4,10 @@
 Each point is posted once. Posting costs money and is off by default.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
-from fss_exporter.errors import BrokenAnswer, CloudError, SourceError
+from fss_exporter.errors import BrokenAnswer, CloudError, NotAuthorized, SourceError, Throttled
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.cloud_client import CloudClient
 from fss_exporter.oci.publish.published_metrics import PublishedPoint, metric_data, points_of
@@ -16,11 +16,19 @@ from fss_exporter.settings import Settings
 
 MOST_POSTED_STREAMS: Final = 50  # most streams in a PostMetricData. Source: PostMetricDataDetails
 
+# Halvings of a post at most, so 24 more calls. One bad stream of fifty takes six, and what is left over is halved with the next post.
+_MOST_HALVINGS: Final = 12
+
+_CONTENT_REFUSED: Final = frozenset((400, 413))  # HTTP statuses of a call that OCI refuses for what it holds
+
 _OLDEST_SECONDS: Final = 3600.0  # OCI takes points of the last two hours
 
 
 class Poster:
     """Posts points, each once, and none that is older than an hour.
+
+    OCI can refuse a whole call for one stream. Then each half is posted alone, and so on, until the bad stream is alone. From then on it has a
+    call of its own.
 
     Args:
         now: returns epoch seconds.
@@ -29,30 +37,67 @@ class Poster:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._posted: dict[tuple[str, str], int] = {}
+        self._refused: set[tuple[str, str]] = set()  # streams for which OCI has refused a call
+        self._halvings = 0  # that may still be made
 
     def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> bool:
         """Post the new points. Return whether OCI took all. A refused point stays new, so a caller may give it again."""
         oldest = self._now() - _OLDEST_SECONDS
         fresh = [point for point in points if point.minute >= oldest and point.minute > self._posted.get(point.key, 0)]
+        self._halvings = _MOST_HALVINGS
         took_all = True
-        for start in range(0, len(fresh), MOST_POSTED_STREAMS):
-            part = fresh[start : start + MOST_POSTED_STREAMS]
-            try:
-                refused = client.post_metric_data([metric_data(point) for point in part])
-            except CloudError as error:
-                failures.report("PostMetricData", error)
-                took_all = False
-                continue
-            if refused:  # perhaps a part only; all of them stay new
-                number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0]}"
-                message = f"PostMetricData in {client.region}: {number}"
-                failures.report("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
-                took_all = False
-            else:
-                self._posted |= {point.key: point.minute for point in part}
-                failures.report("PostMetricData", None)
+        for group in _apart(fresh, self._refused):
+            for start in range(0, len(group), MOST_POSTED_STREAMS):
+                took_all &= self._post(group[start : start + MOST_POSTED_STREAMS], client, failures)
         failures.end_round()
         return took_all
+
+    def _post(self, part: Sequence[PublishedPoint], client: CloudClient, failures: FailureLog) -> bool:
+        try:
+            refused = client.post_metric_data([metric_data(point) for point in part])
+        except CloudError as error:
+            if error.status not in _CONTENT_REFUSED:
+                if error.status is None and not isinstance(error, Throttled | NotAuthorized):
+                    self._note_posted(part)  # OCI may have taken them, and the next minute has points of its own
+                failures.report("PostMetricData", error)
+                return False
+            if len(part) > 1 and self._halvings:
+                self._halvings -= 1
+                middle = len(part) // 2
+                halves = [self._post(half, client, failures) for half in (part[:middle], part[middle:])]
+                return all(halves)
+            self._refused |= {point.key for point in part}
+            failures.report("PostMetricData", _named(error, part))
+            return False
+        bad = {refusal.place for refusal in refused}
+        taken = [point for place, point in enumerate(part) if place not in bad]
+        self._note_posted(taken)
+        self._refused -= {point.key for point in taken}
+        if not refused:
+            failures.report("PostMetricData", None)
+            return True
+        number = f"{len(refused)} of {len(part)} streams were refused, the first: {refused[0].reason}"
+        message = f"PostMetricData in {client.region}: {number}"
+        failures.report("PostMetricData", BrokenAnswer(message, operation="PostMetricData"))
+        return False
+
+    def _note_posted(self, points: Iterable[PublishedPoint]) -> None:
+        self._posted |= {point.key: point.minute for point in points}
+
+
+def _apart(
+    points: Sequence[PublishedPoint], refused: Collection[tuple[str, str]]
+) -> tuple[Sequence[PublishedPoint], Sequence[PublishedPoint]]:
+    """Return the points of streams that were never refused, and those of the others."""
+    return [point for point in points if point.key not in refused], [point for point in points if point.key in refused]
+
+
+def _named(error: CloudError, part: Sequence[PublishedPoint]) -> CloudError:
+    """Return the refusal of a call with the stream that it is about."""
+    first, *others = part
+    also = f" or one of {len(others)} others" if others else ""
+    message = f"{error}; it refuses {first.name} of {first.subject}{also}"
+    return CloudError(message, operation=error.operation, status=error.status, request_id=error.request_id)
 
 
 class Publisher:

@@ -2,18 +2,22 @@
 """What the minutes of mount targets amount to, as rows of the catalogue. Pure."""
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from fss_exporter.model.observed_ceiling import ObservedCeiling
 from fss_exporter.model.state import State
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import Inventory, MountTarget
-from fss_exporter.oci.minutes.load_history import CEILINGS, KEPT_SECONDS, Resource
-from fss_exporter.oci.minutes.minute_judge import TargetFigures
 from fss_exporter.oci.minutes.observed_ceilings import OBSERVED
-from fss_exporter.oci.rows.inventory_rows import Rows
+from fss_exporter.oci.minutes.resource_loads import CEILINGS, KEPT_SECONDS, Resource
+from fss_exporter.oci.minutes.target_figures import TargetFigures
+from fss_exporter.oci.rows.inventory_rows import BY_MOUNT_TARGET, Rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes, judged_mount_targets
 from fss_exporter.oci.snapshot import RegionSnapshot
+from fss_exporter.served_ceilings import SOURCES
 from fss_exporter.settings import Settings
+
+_LABELS: Final = {source: label for label, source in SOURCES.items()}  # value of the label `source` by source
 
 # First labels of a mount target, its record and its figures.
 _Polled = tuple[tuple[str, ...], MountTarget, TargetFigures]
@@ -21,20 +25,22 @@ _Polled = tuple[tuple[str, ...], MountTarget, TargetFigures]
 
 def minute_rows(
     region: RegionSnapshot, inventory: Inventory, settings: Settings, now: float, times: StateTimes
-) -> Iterator[tuple[str, Rows]]:
-    """Yield the rows of verdicts, loads and estimates, by exported name."""
+) -> Iterator[Rows]:
+    """Yield the rows of verdicts, loads and estimates."""
     figures = region.poll.targets if region.poll else {}
     polled: list[_Polled] = [
         ((region.region, target.id, target.name), target, figures[key])
         for key, target in inventory.mount_targets.items()
         if key in figures
     ]
-    yield (
-        "fss_mount_target_minutes_total",
+    yield Rows(
+        "fss_mount_target_verdicts_total",
+        (*BY_MOUNT_TARGET, "objective", "verdict"),
         [((*labels, *kind), number) for labels, _, figures in polled for kind, number in figures.minutes.items()],
     )
-    yield (
-        "fss_mount_target_near_ceiling_minutes_total",
+    yield Rows(
+        "fss_mount_target_near_ceiling_verdicts_total",
+        (*BY_MOUNT_TARGET, "resource", "level"),
         [
             ((*labels, *at), number)
             for labels, _, figures in polled
@@ -42,8 +48,9 @@ def minute_rows(
         ],
     )
     oldest = now - settings.oci.stale_after
-    yield (
+    yield Rows(
         "fss_mount_target_latency_objective_ratio",
+        (*BY_MOUNT_TARGET, "kind", "size", "file_system_id", "file_system"),
         [
             ((*labels, kind.name, kind.size, kind.file_system, _name(inventory, kind.file_system)), ratio)
             for labels, _, figures in polled
@@ -54,8 +61,9 @@ def minute_rows(
     yield from _load_rows(polled, settings, now)
     yield from _observed_rows(polled, settings)
     yield from _state_rows(region, settings, now, times)
-    yield (
+    yield Rows(
         "fss_mount_target_estimated_io_operations_total",
+        BY_MOUNT_TARGET,
         [(labels, figures.estimated_operations) for labels, _, figures in polled],
     )
     estimates = [
@@ -63,9 +71,10 @@ def minute_rows(
         for labels, _, figures in polled
         if figures.estimate and figures.estimate.minute >= oldest
     ]
-    yield "fss_mount_target_estimated_iops", [(labels, iops.point) for labels, iops in estimates]
-    yield "fss_mount_target_estimated_iops_lower_bound", [(labels, iops.lower) for labels, iops in estimates]
-    yield "fss_mount_target_estimated_iops_upper_bound", [(labels, iops.upper) for labels, iops in estimates]
+    name = "fss_mount_target_estimated_iops"
+    yield Rows(name, BY_MOUNT_TARGET, [(labels, iops.point) for labels, iops in estimates])
+    yield Rows(f"{name}_lower_bound", BY_MOUNT_TARGET, [(labels, iops.lower) for labels, iops in estimates])
+    yield Rows(f"{name}_upper_bound", BY_MOUNT_TARGET, [(labels, iops.upper) for labels, iops in estimates])
 
 
 def _name(inventory: Inventory, file_system: str) -> str:
@@ -73,9 +82,7 @@ def _name(inventory: Inventory, file_system: str) -> str:
     return file_system_record.name if file_system_record else ""
 
 
-def _state_rows(
-    region: RegionSnapshot, settings: Settings, now: float, times: StateTimes
-) -> Iterator[tuple[str, Rows]]:
+def _state_rows(region: RegionSnapshot, settings: Settings, now: float, times: StateTimes) -> Iterator[Rows]:
     """Yield the rows of the state of each mount target, of its age and of its reasons."""
     states, ages, reasons = [], [], []
     for target, judgement in judged_mount_targets(region, settings, now):
@@ -85,36 +92,48 @@ def _state_rows(
         ages.append((labels, times.seconds(target.id, state, now)))
         if state is not State.FINE:
             reasons += [
-                ((*labels, state.word, reason.subject.name, reason.detail, reason.who), ratio)
+                (
+                    (
+                        *labels,
+                        state.word,
+                        reason.subject.name,
+                        reason.detail,
+                        reason.who,
+                        _LABELS[reason.figure.source],
+                    ),
+                    ratio,
+                )
                 for reason in judgement.reasons
-                if (ratio := reason.limit_ratio) is not None
+                if reason.figure is not None and (ratio := reason.limit_ratio) is not None
             ]
-    yield "fss_mount_target_state", states
-    yield "fss_mount_target_state_age_seconds", ages
-    yield "fss_mount_target_state_evidence_ratio", reasons
+    yield Rows("fss_mount_target_state", BY_MOUNT_TARGET, states)
+    yield Rows("fss_mount_target_state_age_seconds", BY_MOUNT_TARGET, ages)
+    evidence = (*BY_MOUNT_TARGET, "state", "subject", "detail", "file_system", "source")
+    yield Rows("fss_mount_target_state_evidence_ratio", evidence, reasons)
 
 
-def _observed_rows(polled: Iterable[_Polled], settings: Settings) -> Iterator[tuple[str, Rows]]:
+def _observed_rows(polled: Iterable[_Polled], settings: Settings) -> Iterator[Rows]:
     """Yield the rows of the observed ceilings. What was not observed has a row only where the configuration wants to use it."""
     values: dict[Resource, list[tuple[tuple[str, ...], float]]] = {resource: [] for resource in OBSERVED}
-    plateaus, minutes, newest = [], [], []
+    plateaus, seconds, newest = [], [], []
     for labels, _, figures in polled:
         for resource, found in figures.observed.items():
             if isinstance(found, ObservedCeiling):
                 values[resource].append((labels, found.value))
                 plateaus.append(((*labels, resource, ""), found.plateaus))
-                minutes.append(((*labels, resource), found.minutes))
+                seconds.append(((*labels, resource), 60 * found.minutes))
                 newest.append(((*labels, resource), found.newest))
             elif settings.limits.observed:
                 plateaus.append(((*labels, resource, found), 0))
     for resource, rows in values.items():
-        yield f"fss_mount_target_observed_{CEILINGS[resource]}_limit", rows
-    yield "fss_mount_target_observed_limit_plateaus", plateaus
-    yield "fss_mount_target_observed_limit_minutes", minutes
-    yield "fss_mount_target_observed_limit_timestamp_seconds", newest
+        yield Rows(f"fss_mount_target_observed_{CEILINGS[resource]}_limit", BY_MOUNT_TARGET, rows)
+    by_resource = (*BY_MOUNT_TARGET, "resource")
+    yield Rows("fss_mount_target_observed_limit_plateaus", (*by_resource, "reason"), plateaus)
+    yield Rows("fss_mount_target_observed_limit_duration_seconds", by_resource, seconds)
+    yield Rows("fss_mount_target_observed_limit_timestamp_seconds", by_resource, newest)
 
 
-def _load_rows(polled: Iterable[_Polled], settings: Settings, now: float) -> Iterator[tuple[str, Rows]]:
+def _load_rows(polled: Iterable[_Polled], settings: Settings, now: float) -> Iterator[Rows]:
     """Yield the rows of the newest loads with a ceiling, and of their ages."""
     ratios, ages = [], []
     for labels, target, figures in polled:
@@ -125,5 +144,6 @@ def _load_rows(polled: Iterable[_Polled], settings: Settings, now: float) -> Ite
                 ages.append(((*labels, load.resource), now - load.minute))
                 for statistic, value in (("mean", load.mean), ("peak", load.peak)):
                     ratios.append(((*labels, load.resource, statistic, load.source), value / limit))
-    yield "fss_mount_target_utilisation_ratio", ratios
-    yield "fss_mount_target_data_age_seconds", ages
+    by_resource = (*BY_MOUNT_TARGET, "resource")
+    yield Rows("fss_mount_target_utilisation_ratio", (*by_resource, "statistic", "source"), ratios)
+    yield Rows("fss_mount_target_data_age_seconds", by_resource, ages)

@@ -25,8 +25,8 @@ from fss_exporter.model.state import (
 )
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
-from fss_exporter.oci.minutes.load_history import CEILINGS, Resource, ResourceLoad
-from fss_exporter.oci.minutes.minute_judge import Judged, TargetFigures
+from fss_exporter.oci.minutes.resource_loads import CEILINGS, Resource, ResourceLoad
+from fss_exporter.oci.minutes.target_figures import Judged, TargetFigures
 from fss_exporter.oci.snapshot import RegionSnapshot
 from fss_exporter.settings import Settings
 
@@ -98,14 +98,14 @@ def judge_mount_target(
     """
     evidence = [*_requests(figures.judged, subjects.latency, now, name_of), *_loads(figures, limits, subjects, now)]
     if target.state == "FAILED":
-        evidence.append(Evidence(LIFECYCLE, KnownFigure(1.0, FigureSource.OCI), target.state))
+        evidence.append(Evidence(LIFECYCLE, KnownFigure(1.0, FigureSource.MEASURED), target.state))
     return judged(evidence)
 
 
 def _requests(
     judged_minute: Judged | None, latency: Subject, now: float, name_of: Callable[[str], str]
 ) -> Iterator[Evidence]:
-    """Yield what is known of failed and slow requests. A minute with hardly a request hurt nobody."""
+    """Yield what is known of failed and slow requests. The latency of hardly a request hurt nobody."""
     if judged_minute is None or not judged_minute.is_known:
         yield from (Evidence(ERRORS, None), Evidence(latency, None))
         return
@@ -114,9 +114,9 @@ def _requests(
     def figure(value: float | None) -> KnownFigure | None:
         return None if value is None else KnownFigure(value, FigureSource.MEASURED, age)
 
-    is_idle, success = judged_minute.is_idle, judged_minute.success
-    yield Evidence(ERRORS, figure(0.0 if is_idle else None if success is None else round(1 - success, 9)))
-    yield Evidence(latency, figure(0.0 if is_idle else judged_minute.latency_ratio))
+    success = judged_minute.success
+    yield Evidence(ERRORS, figure(None if success is None else round(1 - success, 9)))
+    yield Evidence(latency, figure(0.0 if judged_minute.is_idle else judged_minute.latency_ratio))
     for kind, ratio in judged_minute.latency_ratios.items():
         yield Evidence(
             latency, figure(ratio), f"{kind.name} {_SIZES.get(kind.size, kind.size)}".strip(), name_of(kind.file_system)

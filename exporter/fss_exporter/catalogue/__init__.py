@@ -8,13 +8,17 @@ alarms and documents with the tables, in both directions.
 
 import tomllib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
-from prometheus_client.core import HistogramMetricFamily, Metric, Sample
+from prometheus_client.core import HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
 from fss_exporter.catalogue.declaration import Declaration as Declaration, Kind as Kind
 from fss_exporter.catalogue.prepared import PreparedFamily as PreparedFamily, Series as Series
+
+_KEPT_SERIES: Final = 4096  # of families with few series
 
 
 def _declared(*names: str) -> tuple[Declaration, ...]:
@@ -39,30 +43,51 @@ CATALOGUE: dict[str, Declaration] = {
 }
 
 
-def family(name: str, samples: Iterable[tuple[Sequence[str], float]] = ()) -> Metric:
-    """Return the family of a counter, gauge or info, with samples by label values in the order of the declaration.
+def family(
+    name: str, samples: Iterable[tuple[Sequence[str], float]] | None = None, *, labels: Sequence[str] = ()
+) -> PreparedFamily:
+    """Return the family of a counter, gauge or info, with samples by label values. `labels` names the values in their order.
+
+    Without samples it is the bare family, for a registry that asks for names.
 
     Raises:
-        ValueError: the number of label values differs from the declaration's, or the metric is a histogram.
+        ValueError: the labels differ from the declaration's, or the metric is a histogram.
     """
     declared = CATALOGUE[name]
     if declared.kind == "histogram":
         raise ValueError(f"{name} is a histogram: histogram()")
-    made = Metric(declared.family_name, declared.help_text, declared.kind)
-    made.samples = [Sample(name, declared.labelled(labels), value) for labels, value in samples]
-    return made
+    if samples is None:
+        return PreparedFamily(declared, (), ())
+    declared.check(labels)
+    rows = list(samples)
+    return PreparedFamily(declared, [_series(name, tuple(values)) for values, _ in rows], [value for _, value in rows])
 
 
-def histogram(name: str, samples: Iterable[tuple[Sequence[str], Sequence[tuple[float, float]], float]] = ()) -> Metric:
+@lru_cache(maxsize=_KEPT_SERIES)
+def _series(name: str, labels: tuple[str, ...]) -> Series:
+    """Return a series with its text. Most scrapes have the same as the last one."""
+    return Series(CATALOGUE[name], labels)
+
+
+def histogram(
+    name: str,
+    samples: Iterable[tuple[Sequence[str], Sequence[tuple[float, float]], float]],
+    *,
+    labels: Sequence[str],
+) -> Metric:
     """Return the family of a histogram.
 
     `samples` are label values, cumulative counts by ascending upper bound, of which the last is infinity, and the sum of all
-    values.
+    values. `labels` names the label values in their order.
+
+    Raises:
+        ValueError: the labels differ from the declaration's.
     """
     declared = CATALOGUE[name]
+    declared.check(labels)
     made = HistogramMetricFamily(name, declared.help_text, labels=declared.labels)
-    for labels, buckets, total in samples:
+    for values, buckets, total in samples:
         made.add_metric(
-            [*declared.labelled(labels).values()], [(floatToGoString(bound), count) for bound, count in buckets], total
+            [*declared.labelled(values).values()], [(floatToGoString(bound), count) for bound, count in buckets], total
         )
     return made

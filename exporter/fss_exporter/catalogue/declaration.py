@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 _CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
@@ -32,6 +32,19 @@ class Declaration:
     def help_text(self) -> str:
         """HELP as exposed: meaning, then origin."""
         return f"{self.help} Source: {self.origin}."
+
+    def with_tags(self, labels: Sequence[str]) -> "Declaration":
+        """Return the metric with further labels, which the configuration names."""
+        return replace(self, labels=(*self.labels, *labels)) if labels else self
+
+    def check(self, labels: Sequence[str]) -> None:
+        """Check the names of label values, in the order of the values, so that no value gets another name.
+
+        Raises:
+            ValueError: these are other names, or they have another order than `labels`.
+        """
+        if tuple(labels) != self.labels:
+            raise ValueError(f"{self.name}: values of {', '.join(labels)} for the labels {', '.join(self.labels)}")
 
     def labelled(self, values: Sequence[str]) -> dict[str, str]:
         """Return label values by label, or raise ValueError for another number of values. The values have the order of `labels`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Families whose text is prepared: those of mounts and of the resources of OCI, of which a host or a tenancy has very many.
+"""Families whose text is prepared: all but histograms.
 
 The labels of a series never change, so the text is written once, by the writer of `prometheus_client`, and a scrape only adds
 the numbers. docs/decisions/client-python.md has the figures. `web.exposition` uses the text. For anybody else the families are
@@ -26,7 +26,7 @@ _IS_ESCAPED: Final = re.compile(r'["\\\n]')
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # a registry tells collectors apart by identity
-class Held:
+class Collected:
     """Families of one collection, in the form of a collector for the writers of the library."""
 
     families: Iterable[Metric]
@@ -66,6 +66,10 @@ class PreparedFamily(Metric):
     @samples.setter
     def samples(self, _: list[Sample]) -> None:
         """Keep nothing. The constructor of the library sets an empty list."""
+
+    def extend(self, other: "PreparedFamily") -> None:
+        """Add the series of another part of the same family."""
+        self.series, self.values = [*self.series, *other.series], [*self.values, *other.values]
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the lines of all samples, as the library writes them, in bounded pieces: a tenancy's text may have 30 MB."""
@@ -108,4 +112,4 @@ def _line(declared: Declaration, labels: dict[str, str]) -> str:
     """Return the line of a series without the value, as the library writes it."""
     family = Metric(declared.family_name, "", declared.kind)
     family.samples = [Sample(declared.name, labels, 0.0)]
-    return generate_latest(Held([family])).decode().removesuffix("0.0\n").rpartition("\n")[2]
+    return generate_latest(Collected([family])).decode().removesuffix("0.0\n").rpartition("\n")[2]

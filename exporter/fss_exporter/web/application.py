@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths to handlers: metrics, health, readiness, reload and the page at `/`."""
+"""Paths to handlers: metrics, health, readiness, reload, the page at `/` and the runbook."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from fss_exporter.background import OneWithin
 from fss_exporter.errors import FssError, SourceError
 from fss_exporter.web.messages import Application, Request, Response, refusal, text
 from fss_exporter.web.one_at_a_time import OneAtATime, TooLong
+from fss_exporter.web.runbook import runbook
 
 _LOG = logging.getLogger(__name__)
 _RELOAD_SECONDS = 10.0
@@ -63,21 +63,19 @@ def build(
     telemetry_path: str,
     scrapes: Application,
     page: Application,
-    documents: Mapping[str, Application] = MappingProxyType({}),
     waiting_for: Callable[[], tuple[str, ...]],
     stalled: Callable[[], tuple[str, ...]] = tuple,
     reload: Callable[[], str],
 ) -> Router:
     """Return the exporter's application.
 
-    `page` answers `/` and `documents` the paths that it names, one request at a time. `waiting_for` returns the unready components in
+    `page` answers `/`, one request at a time. `waiting_for` returns the unready components in
     words, `stalled` a sentence for each stalled background loop, and `reload` the mistakes of the new configuration.
     """
-    of_documents = OneAtATime()
     return Router(
         {
-            **{path: Route(_in_turn(document, of_documents)) for path, document in documents.items()},
             "/": Route(_in_turn(page, OneAtATime())),
+            "/runbook": Route(runbook),
             telemetry_path: Route(scrapes),
             "/-/healthy": Route(_state("healthy", stalled)),
             "/-/ready": Route(_state("ready", stalled, waiting_for)),

@@ -6,18 +6,20 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from typing import Protocol
+from typing import Final, Protocol
 
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from fss_exporter import REVISION, __version__
 from fss_exporter.background import Heartbeat, Worker
-from fss_exporter.catalogue import family
+from fss_exporter.catalogue import PreparedFamily, family
 from fss_exporter.errors import FssError
 from fss_exporter.log_once import LogOnce
 
 _LOG = logging.getLogger(__name__)
+
+_BY_COLLECTOR: Final = ("collector",)
 
 
 # A collection takes less than a second. A longer one hangs, because a loop keeps what the collection needs.
@@ -67,7 +69,7 @@ class Collectors(Collector):
     """The collector of all sources in a registry. Report for each source whether it works, and the time of the last reading.
 
     A source with nothing to read, such as a poller that stands by, has no `fss_collector_success`, and no loop that is switched
-    off has one.
+    off has one. A source or loop whose first round runs has `fss_collector_starting` in its place, until the round ends or stalls.
 
     A collector that raises keeps the completed families, gets `fss_collector_success` 0 and costs the others nothing. The log
     has the first failure and the recovery, and no repetition.
@@ -96,32 +98,47 @@ class Collectors(Collector):
         """Return all families of all sources, then the result of each source, then the version."""
         beats = [loop.heartbeat for loop in self._loops]
         stalled = self._stalled(beats)
+        starting = {beat.collector for beat in beats if beat.is_starting and not beat.is_off} - stalled
         success: dict[str, bool] = {}
         seconds: dict[str, float] = {}
-        shared = {made.name: made for made in (family("fss_expected"), family("fss_seen"))}
+        shared = {made.name: made for made in (family("fss_coverage_expected"), family("fss_coverage_seen"))}
         for name, source in self._sources.items():
             families, collected = self._attempt(name, source)
             worked = source.success
-            if worked is not None or not collected:
+            if collected and not worked and any(loop.partition("/")[0] == name for loop in starting):
+                starting.add(name)
+            elif worked is not None or not collected:
                 success[name] = bool(collected and worked and name not in stalled)
-            seconds[name] = source.duration_seconds
+            if name not in starting:
+                seconds[name] = source.duration_seconds
             for figures in families:
-                if figures.name in shared:  # a family stands once, and agent and poller both have a part
-                    shared[figures.name].samples += figures.samples
+                if isinstance(figures, PreparedFamily) and figures.name in shared:
+                    shared[figures.name].extend(figures)  # a family stands once, and agent and poller both have a part
                 else:
                     yield figures
-        for beat in beats:
-            # A loop without families is, for example, the watcher of the web configuration.
-            if beat.collector not in self._sources and (not beat.is_off or beat.collector in stalled):
-                success[beat.collector] = beat.success and beat.collector not in stalled
-        yield from (joined for joined in shared.values() if joined.samples)
-        yield family("fss_collector_success", (((name,), float(worked)) for name, worked in success.items()))
-        yield family("fss_collector_duration_seconds", (((name,), value) for name, value in seconds.items()))
+        # A loop without families is, for example, the watcher of the web configuration.
+        alone = [beat for beat in beats if beat.collector not in self._sources]
+        success |= {
+            beat.collector: beat.success and beat.collector not in stalled
+            for beat in alone
+            if beat.collector in stalled or not (beat.is_off or beat.collector in starting)
+        }
+        yield from (joined for joined in shared.values() if joined.values)
+        succeeded = (((name,), float(worked)) for name, worked in success.items())
+        yield family("fss_collector_success", succeeded, labels=_BY_COLLECTOR)
+        if starting:
+            yield family("fss_collector_starting", (((name,), 1.0) for name in sorted(starting)), labels=_BY_COLLECTOR)
+        durations = (((name,), value) for name, value in seconds.items())
+        yield family("fss_collector_duration_seconds", durations, labels=_BY_COLLECTOR)
         yield from _of_loops(beats)
         if self._last_reload is not None:
             yield family("fss_exporter_config_last_reload_successful", [((), float(self._last_reload()))])
-        running = __version__, REVISION, ".".join(map(str, sys.version_info[:3]))
-        yield family("fss_exporter_build_info", [(running, 1.0)])
+        running = {
+            "version": __version__,
+            "revision": REVISION,
+            "python_version": ".".join(map(str, sys.version_info[:3])),
+        }
+        yield family("fss_exporter_build_info", [([*running.values()], 1.0)], labels=[*running])
 
     def _stalled(self, beats: Iterable[Heartbeat]) -> AbstractSet[str]:
         """Return the names of the stalled loops. Log the begin and the end of each stall."""
@@ -149,10 +166,11 @@ class Collectors(Collector):
 
 
 def _of_loops(beats: Sequence[Heartbeat]) -> Iterator[Metric]:
-    yield family("fss_collector_errors_total", (((beat.collector,), beat.errors) for beat in beats))
+    errors = (((beat.collector,), beat.errors) for beat in beats)
+    yield family("fss_collector_errors_total", errors, labels=_BY_COLLECTOR)
     times = (((beat.collector,), beat.last_success_timestamp) for beat in beats)
     last = ((labels, timestamp) for labels, timestamp in times if timestamp is not None)
-    yield family("fss_collector_last_success_timestamp_seconds", last)
+    yield family("fss_collector_last_success_timestamp_seconds", last, labels=_BY_COLLECTOR)
     slowed = [((beat.collector,), beat.slowed_seconds) for beat in beats if beat.slowed_seconds is not None]
     if slowed:
-        yield family("fss_collector_slowed_seconds", slowed)
+        yield family("fss_collector_slowed_seconds", slowed, labels=_BY_COLLECTOR)

@@ -14,11 +14,10 @@ from typing import Final
 
 from prometheus_client import exposition
 from prometheus_client.core import Metric
-from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 
 from fss_exporter.catalogue import CATALOGUE, PreparedFamily, Series
-from fss_exporter.catalogue.prepared import Held
+from fss_exporter.catalogue.prepared import Collected
 from fss_exporter.log_once import LogOnce
 
 _log_once = LogOnce(logging.getLogger(__name__))
@@ -27,14 +26,8 @@ _log_once = LogOnce(logging.getLogger(__name__))
 _COMPRESSION_LEVEL: Final = 5
 _GZIP_WINDOW: Final = 31
 
-# Versions that the library writes, as it names them.
-_VERSIONS: Final = frozenset(
-    version
-    for written in (exposition, openmetrics)
-    for name, content_type in vars(written).items()
-    if name.startswith("CONTENT_TYPE_")
-    for version in re.findall(r"version=([\d.]+)", content_type)
-)
+# Versions that the library writes. It also names 2.0.0 of OpenMetrics and then writes 1.0.0, where a TYPE has no `_total`.
+_VERSIONS: Final = ("0.0.4", "1.0.0")
 
 
 class Format:
@@ -43,7 +36,7 @@ class Format:
     def __init__(self, content_type: str, encode: Callable[[Collector], bytes]) -> None:
         self.content_type = content_type
         self._encode = encode
-        self._end = encode(Held(()))  # of OpenMetrics
+        self._end = encode(Collected(()))  # of OpenMetrics
         self._heads: dict[str, bytes] = {}
         build = CATALOGUE["fss_exporter_build_info"]
         probe = PreparedFamily(build, [Series(build, build.labels)], [1.0])
@@ -68,7 +61,7 @@ class Format:
         yield from family.pieces()
 
     def _text(self, families: Sequence[Metric]) -> bytes:
-        return self._encode(Held(families)).removesuffix(self._end)
+        return self._encode(Collected(families)).removesuffix(self._end)
 
 
 _FORMATS: Final[dict[str, Format]] = {}

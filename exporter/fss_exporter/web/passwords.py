@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import bcrypt
 
 from fss_exporter.web.one_at_a_time import OneAtATime
+from fss_exporter.web.web_config import bcrypt_cost
 
 _REMEMBERED = 100
 
@@ -19,7 +20,6 @@ _REMEMBERED = 100
 _MOST_WAITING = 224
 
 _BCRYPT_BYTES = 72
-_COST = slice(4, 6)
 
 
 class Passwords:
@@ -79,13 +79,13 @@ class Passwords:
 
 def _matches(users: Mapping[str, str], user: str, password: bytes) -> bool:
     """Compare, then hash until the work is 2^cost for every user: 2^n + (2^n + 2^(n+1) + ...) up to 2^cost."""
-    most = max(int(stored[_COST]) for stored in users.values())
+    most = max(map(bcrypt_cost, users.values()))
     stored = users.get(user)
     if stored is None:
         _hash_for_nothing(password, most)
         return False
     matches = bcrypt.checkpw(password, stored.encode())
-    for cost in range(int(stored[_COST]), most):
+    for cost in range(bcrypt_cost(stored), most):
         _hash_for_nothing(password, cost)
     return matches
 

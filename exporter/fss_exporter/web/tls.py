@@ -65,23 +65,23 @@ def _limit(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
     ciphers = [name for name in map(CIPHER_SUITES.__getitem__, server.cipher_suites) if name]
     # OpenSSL with only the algorithms of FIPS 140 refuses some.
     if ciphers:
-        with _mistake(source, ".cipher_suites: OpenSSL of this host refuses"):
+        with mistake(source, "tls_server_config.cipher_suites: OpenSSL of this host refuses"):
             context.set_ciphers(":".join(ciphers))
     if not server.prefer_server_cipher_suites:
         context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     # `ssl` sets one curve or OpenSSL's own list, which holds all four names; a list of several stays that list.
     if len(server.curve_preferences) == 1:
-        with _mistake(source, ".curve_preferences: OpenSSL of this host refuses"):
+        with mistake(source, "tls_server_config.curve_preferences: OpenSSL of this host refuses"):
             context.set_ecdh_curve(_CURVES[server.curve_preferences[0]])
 
 
 @contextmanager
-def _mistake(source: str, what: str) -> Iterator[None]:
-    """Raise ConfigError for a value or file that cannot be used."""
+def mistake(source: str, what: str) -> Iterator[None]:
+    """Raise ConfigError with place and reason for a value or file that cannot be used."""
     try:
         yield
     except (OSError, ValueError) as failure:
-        raise ConfigError(source, (f"tls_server_config{what}: {_reason(failure)}",)) from failure
+        raise ConfigError(source, (f"{what}: {_reason(failure)}",)) from failure
 
 
 def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -> None:
@@ -89,7 +89,7 @@ def _load_certificate(context: ssl.SSLContext, source: str, server: TlsServer) -
     with (
         _pem(source, server, "cert") as certificate,
         _pem(source, server, "key") as key,
-        _mistake(source, f": {where} and its key cannot be used"),
+        mistake(source, f"tls_server_config: {where} and its key cannot be used"),
     ):
         # Without a password OpenSSL would ask the terminal for that of an encrypted key, and wait.
         context.load_cert_chain(certificate, key, password=lambda: "")
@@ -102,7 +102,10 @@ def _load_client_ca(context: ssl.SSLContext, source: str, server: TlsServer) -> 
         context.load_default_certs(ssl.Purpose.CLIENT_AUTH)
         return
     where = server.client_ca_file or "client_ca"
-    with _pem(source, server, "client_ca") as authorities, _mistake(source, f": {where} cannot be used"):
+    with (
+        _pem(source, server, "client_ca") as authorities,
+        mistake(source, f"tls_server_config: {where} cannot be used"),
+    ):
         context.load_verify_locations(cafile=authorities)
 
 
@@ -114,7 +117,7 @@ def _pem(source: str, server: TlsServer, name: str) -> Iterator[str]:
     """
     path = getattr(server, f"{name}_file")
     if path:
-        with _mistake(source, f".{name}_file: cannot read {path}"):
+        with mistake(source, f"tls_server_config.{name}_file: cannot read {path}"):
             read_regular(path)
         yield path
         return

@@ -18,6 +18,12 @@ from fss_exporter.errors import ConfigError
 from fss_exporter.yaml_lines import mistakes_of, read_document
 
 _BCRYPT = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}", re.ASCII)
+_HTPASSWD = "htpasswd -nBC 10 USER"
+
+# A check at the cost 10 takes 50 to 100 ms of one core, and each step more doubles it. A check costs as much as the most expensive hash of the
+# file, for every user, and a scrape has 10 s by default.
+_HIGHEST_COST = 15
+_HIGHEST_QUICK_COST = 12
 _HEADER_VALUES = {
     "Content-Security-Policy": None,
     "Strict-Transport-Security": None,
@@ -66,8 +72,18 @@ def _client_auth(value: object) -> object:
 
 def _bcrypt_hash(value: str) -> str:
     if not _BCRYPT.fullmatch(value):
-        raise ValueError("must be a bcrypt hash, as made by: htpasswd -nBC 10 USER")
+        raise ValueError(f"must be a bcrypt hash, as made by: {_HTPASSWD}")
+    if bcrypt_cost(value) > _HIGHEST_COST:
+        raise ValueError(
+            f"has the cost {bcrypt_cost(value)}, and every login of every user would take seconds or minutes. "
+            f"The highest is {_HIGHEST_COST}, and 10 is enough: {_HTPASSWD}"
+        )
     return value
+
+
+def bcrypt_cost(stored: str) -> int:
+    """Return the cost of a bcrypt hash: a check takes 2^cost rounds."""
+    return int(stored[4:6])
 
 
 def _interval(value: object) -> object:
@@ -175,6 +191,18 @@ class WebConfiguration(_WebConfigSection):
         Field(default_factory=dict, repr=False)
     )
     rate_limit: Annotated[RateLimit, BeforeValidator(_whole)] = RateLimit()
+
+    @property
+    def warning(self) -> str:
+        """What is allowed and harms. Empty for nothing."""
+        costs = {user: bcrypt_cost(stored) for user, stored in self.basic_auth_users.items()}
+        slow = [user for user, cost in costs.items() if cost > _HIGHEST_QUICK_COST]
+        if not slow:
+            return ""
+        return (
+            f"basic_auth_users: the hash of {', '.join(slow)} has a cost of up to {max(costs.values())}, so the first login of every user "
+            f"takes half a second or more. A cost of 10 is enough: {_HTPASSWD}"
+        )
 
 
 # The value that takes a protection away, by key.

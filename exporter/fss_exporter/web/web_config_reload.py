@@ -75,8 +75,14 @@ class WebConfigReload:
         self._limiter = RateLimiter(clock)
         self._logged_mistake = ""
         self._in_force = self._read(None)
+        self._warn()
         self._last_states = self._in_force.states  # in the last round of `loop`
         self.loop = Worker("web_config", self.refresh, interval=lambda: _LOOK_SECONDS)
+
+    @property
+    def warning(self) -> str:
+        """What the file allows and what harms. Empty for nothing."""
+        return self._in_force.configuration.warning
 
     def tls(self) -> ServerTls | None:
         """How the next connection is secured. None for plain HTTP."""
@@ -146,6 +152,11 @@ class WebConfigReload:
 
     def _use(self, fresh: _InForce) -> None:
         self._in_force, self._logged_mistake = fresh, ""
+        self._warn()
+
+    def _warn(self) -> None:
+        if self.warning:
+            _LOG.warning("%s: %s", self._path, self.warning)
 
     def _read(self, before: _InForce | None) -> _InForce:
         states = {self._path: _state(self._path)}  # before the reading, so that the next round sees a change in between

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from prometheus_client.metrics_core import Metric as Family
-from prometheus_client.parser import text_string_to_metric_families
+from tests.exposition_text import families_of
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.client_scrape import Scraped
@@ -25,15 +25,15 @@ Row = tuple[str, dict[str, str], float]
 
 def families(rows: Iterable[Row]) -> list[Family]:
     """As a collection gives them; label names and metric names must be of the catalogue."""
-    lines = []
+    values = {}  # two operations of a mount repeat its other series
     for name, given_labels, value in rows:
         labels = dict.fromkeys(CATALOGUE[name].labels, "") | given_labels
         if "network" in labels:
             labels["network"] = labels["network"] or NETWORK
         assert set(labels) == set(CATALOGUE[name].labels), name
         text = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{{{text}}} {value}" if text else f"{name} {value}")
-    return list(text_string_to_metric_families("\n".join(lines) + "\n"))
+        values[f"{name}{{{text}}}" if text else name] = value
+    return families_of("\n".join(f"{series} {value}" for series, value in values.items()) + "\n")
 
 
 def _escaped(text: str) -> str:
@@ -67,7 +67,7 @@ def judged(name: str, state: State, seconds: float = 120.0, *reasons: tuple[Subj
         *(
             (
                 "fss_mount_target_state_evidence_ratio",
-                own | {"state": state.word, "subject": subject.name, "detail": detail},
+                own | {"state": state.word, "subject": subject.name, "detail": detail, "source": "measured"},
                 ratio,
             )
             for subject, detail, ratio in reasons

@@ -1,3 +1,6 @@
+import base64
+import hashlib
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -42,6 +45,7 @@ def ask(asked: Router, path: str, method: str = "GET") -> Response:
     [
         ("GET", "/", 200),
         ("HEAD", "/", 200),
+        ("GET", "/runbook", 200),
         ("GET", "/metrics", 200),
         ("HEAD", "/metrics", 200),
         ("POST", "/metrics", 405),
@@ -60,6 +64,12 @@ def ask(asked: Router, path: str, method: str = "GET") -> Response:
 )
 def test_each_path_has_its_methods(method: str, path: str, status: int) -> None:
     assert ask(application(), path, method).status == status
+
+
+def test_the_runbook_has_the_style_that_its_header_allows() -> None:
+    answer = ask(application(), "/runbook")
+    (style,) = re.findall(rb"<style>(.+?)</style>", answer.body, re.DOTALL)
+    assert base64.b64encode(hashlib.sha256(style).digest()).decode() in dict(answer.headers)["Content-Security-Policy"]
 
 
 def test_the_answer_to_a_wrong_method_names_the_right_methods() -> None:

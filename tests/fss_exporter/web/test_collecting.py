@@ -3,6 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 from prometheus_client.core import Metric
+from tests.exposition_text import collected
 
 from fss_exporter import __version__
 from fss_exporter.background import Worker
@@ -29,13 +30,13 @@ class Fake:
 def values(collectors: Collectors) -> dict[tuple[str, str], float]:
     return {
         (sample.name, sample.labels.get("collector", "")): sample.value
-        for collected in collectors.collect()
+        for collected in collected(collectors)
         for sample in collected.samples
     }
 
 
 def test_each_source_is_kept_apart() -> None:
-    sound, failing = Fake("fss_nfs_superblocks"), Fake("fss_nfs_ticks_total")
+    sound, failing = Fake("fss_nfs_superblocks_unread"), Fake("fss_nfs_ticks_total")
     failing.success = False
 
     seen = values(Collectors({"nfs": sound, "oci": failing}))
@@ -43,7 +44,7 @@ def test_each_source_is_kept_apart() -> None:
     assert seen["fss_collector_success", "nfs"] == 1
     assert seen["fss_collector_success", "oci"] == 0
     assert seen["fss_collector_duration_seconds", "nfs"] == 0.25
-    assert seen["fss_nfs_superblocks", ""] == 1
+    assert seen["fss_nfs_superblocks_unread", ""] == 1
 
 
 def test_what_agent_and_poller_both_expect_is_one_family() -> None:
@@ -51,10 +52,10 @@ def test_what_agent_and_poller_both_expect_is_one_family() -> None:
         """A source that sees a part."""
 
         def collect(self) -> Iterator[Metric]:
-            yield family("fss_expected", [(("", "", self.row), 2.0)])
+            yield family("fss_coverage_expected", [(("", "", self.row), 2.0)], labels=("tenancy", "region", "part"))
 
-    made = list(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}).collect())
-    (family_expected,) = [family for family in made if family.name == "fss_expected"]
+    made = collected(Collectors({"nfs": Part("mounts"), "oci": Part("metrics")}))
+    (family_expected,) = [family for family in made if family.name == "fss_coverage_expected"]
     assert {sample.labels["part"] for sample in family_expected.samples} == {"mounts", "metrics"}
 
 
@@ -69,7 +70,7 @@ def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_re
     for _ in range(4):
         loop.run_once()
 
-    seen = values(Collectors({"nfs": Fake("fss_nfs_superblocks")}, (loop,), clock=lambda: 1.0))
+    seen = values(Collectors({"nfs": Fake("fss_nfs_superblocks_unread")}, (loop,), clock=lambda: 1.0))
 
     assert seen["fss_collector_success", "web_config"] == 1
     assert seen["fss_collector_errors_total", "web_config"] == 3
@@ -78,7 +79,7 @@ def test_each_loop_shows_its_errors_its_last_success_and_without_a_source_its_re
 
 def test_a_source_that_raises_keeps_what_it_had_and_costs_the_others_nothing() -> None:
     seen = values(
-        Collectors({"oci": Fake("fss_nfs_ticks_total", RuntimeError("bug")), "nfs": Fake("fss_nfs_superblocks")})
+        Collectors({"oci": Fake("fss_nfs_ticks_total", RuntimeError("bug")), "nfs": Fake("fss_nfs_superblocks_unread")})
     )
 
     assert seen["fss_collector_success", "oci"] == 0
@@ -88,7 +89,7 @@ def test_a_source_that_raises_keeps_what_it_had_and_costs_the_others_nothing() -
 
 def test_a_failure_is_logged_once_and_its_end_as_well(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    fake = Fake("fss_nfs_superblocks", SourceError("cannot read /proc/1/mountstats; run as root"))
+    fake = Fake("fss_nfs_superblocks_unread", SourceError("cannot read /proc/1/mountstats; run as root"))
     collectors = Collectors({"nfs": fake})
 
     for _ in range(3):
@@ -105,13 +106,13 @@ def test_a_failure_is_logged_once_and_its_end_as_well(caplog: pytest.LogCaptureF
 
 
 def test_a_bug_is_logged_with_its_trace(caplog: pytest.LogCaptureFixture) -> None:
-    values(Collectors({"nfs": Fake("fss_nfs_superblocks", ZeroDivisionError())}))
+    values(Collectors({"nfs": Fake("fss_nfs_superblocks_unread", ZeroDivisionError())}))
 
     assert caplog.records[0].exc_info is not None
 
 
 def test_the_version_is_there_whatever_else_fails() -> None:
-    (build,) = [made for made in Collectors({}).collect() if made.name == "fss_exporter_build"]
+    (build,) = [made for made in collected(Collectors({})) if made.name == "fss_exporter_build"]
 
     assert build.samples[0].labels["version"] == __version__
     assert build.samples[0].value == 1

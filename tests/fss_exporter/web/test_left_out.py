@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_exporter.web.serving import Served, say_ok, serving
 from tests.processes import PATIENCE_S, wait_for
 
@@ -71,17 +72,17 @@ def test_a_client_that_is_refused_is_counted_and_doctor_says_so(play: Play) -> N
         server = play(stack)
 
         def count() -> float:
-            return Samples(server.server.refusals.collect()).by("fss_exporter_refused_requests_total")[()]
+            return Samples(collected(server.server.refusals)).by("fss_exporter_refused_requests_total")[()]
 
         wait_for(lambda: count() > 0, "a refusal")
-        (found,) = check_left_out(Samples(server.server.refusals.collect()))
+        (found,) = check_left_out(Samples(collected(server.server.refusals)))
     assert "were refused or closed, because too many clients waited" in found.message
 
 
 def test_a_server_that_refuses_nobody_counts_zero() -> None:
     with serving() as server:
         assert server.get("/").status == 200
-        samples = Samples(server.server.refusals.collect())
+        samples = Samples(collected(server.server.refusals))
 
     assert samples.by("fss_exporter_refused_requests_total") == {(): 0.0}
     assert [*check_left_out(samples)] == []

@@ -28,7 +28,10 @@ class Source:
     def collect(self) -> list[Metric]:
         self.collections += 1
         assert self.go.wait(PATIENCE_S)
-        return [family("fss_nfs_ticks_total", (((), self.collections),)), family("fss_nfs_superblocks", (((), 1.0),))]
+        return [
+            family("fss_nfs_ticks_total", (((), self.collections),)),
+            family("fss_nfs_superblocks_unread", (((), 1.0),)),
+        ]
 
 
 def scrapes_of(collector: Collector, clock: Callable[[], float] = time.monotonic) -> Scrapes:
@@ -112,7 +115,7 @@ def test_name_filter_restricts_what_is_sent() -> None:
     body = scrapes_of(Source())(scrape("name[]=fss_nfs_ticks_total&name[]=fss_none")).body
 
     assert b"fss_nfs_ticks_total 1.0" in body
-    assert b"fss_nfs_superblocks" not in body
+    assert b"fss_nfs_superblocks_unread" not in body
 
 
 def test_the_response_names_the_headers_that_a_cache_must_compare() -> None:

@@ -1,10 +1,10 @@
 """What the status page says of a collection."""
 
+import re
+
 import pytest
-from prometheus_client.core import Metric
 from tests.fss_exporter.web.pages import (
     NOW,
-    START,
     Row,
     families,
     fresh,
@@ -17,10 +17,9 @@ from tests.fss_exporter.web.pages import (
 )
 
 from fss_exporter.model.knowledge import LAST_KNOWN_SECONDS, FigureSource
-from fss_exporter.model.state import IOPS, LATENCY, WAIT, State
+from fss_exporter.model.state import ERRORS, IOPS, LATENCY, WAIT, State
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.web.status.html import render
-from fss_exporter.web.status.overview import status_page
 from fss_exporter.web.status.rows import Quantity
 from fss_exporter.web.status.view import StatusView
 
@@ -30,7 +29,7 @@ def test_nothing_collected_gives_a_page_that_says_so() -> None:
 
     assert "No collector has reported yet" in html
     assert "This exporter does not read NFS counters" in html
-    assert "How close to the ceiling" not in html
+    assert "Mount targets:" not in html
 
 
 @pytest.mark.parametrize(
@@ -65,6 +64,7 @@ def test_a_mount_target_has_the_state_that_the_poller_exports_whatever_its_figur
     assert only_row(page).state.state is state
     word = "fine by OCI" if state is State.FINE else state.word
     assert f">1 {word}</strong>" in render(page)
+    assert ("OCI counts no request without a reply" in render(page)) is (state is State.FINE)
 
 
 def test_a_state_has_its_reason_its_length_and_a_link_to_what_now() -> None:
@@ -96,6 +96,7 @@ def test_a_mount_target_that_hangs_for_this_host_is_not_fine_though_oci_says_so(
 
     assert (now.state, now.seconds, now.reasons[0].who) == (State.HANGING, 57.0, "this host")
     assert "no reply for 57 s" in render(page)
+    assert "OCI counts no request without a reply" not in render(page)
 
 
 def test_a_hanging_address_without_a_poller_is_in_the_title() -> None:
@@ -128,36 +129,88 @@ def test_a_mount_target_without_a_published_ceiling_has_a_figure_and_no_bar() ->
     assert "<svg" not in html
 
 
-def test_a_mount_target_without_data_says_no_data_and_not_zero() -> None:
-    html = render(page_of(*mount_target()))
+def test_a_mount_target_without_an_iops_ceiling_says_that_no_alert_watches_it_and_what_to_set() -> None:
+    asks = "no IOPS ceiling known, so the 80 % alert does not watch it: read it in Oracle's paper and set"
+    _, unknown = row_and_rest(render(page_of(*mount_target())))
+    _, observed = row_and_rest(render(page_of(*mount_target(observed_iops_limit=61_000))))
+    _, stated = row_and_rest(render(page_of(*mount_target(iops_limit=90_000, observed_iops_limit=61_000))))
 
-    assert html.count("<small>no data</small>") == len((Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY))
+    assert (asks in unknown, "limits: observed" in unknown) == (True, False)
+    assert "limits.shapes.<bdi>standard</bdi>.iops" in unknown
+    assert "or take the observed 61,000 IOPS with" in observed
+    assert "no IOPS ceiling known" not in stated
+
+
+def test_a_mount_target_without_data_says_no_data_and_not_zero() -> None:
+    row, rest = row_and_rest(render(page_of(*mount_target())))
+
+    assert ("<small>not known</small>" in row, row.count("no data")) == (True, 1)
+    assert rest.count("no data") == len((Quantity.IOPS, Quantity.READ, Quantity.WRITE, Quantity.LATENCY))
+
+
+def row_and_rest(html: str) -> tuple[str, str]:
+    """The row of the only mount target, and what a click on it shows."""
+    row, _, rest = html[html.index("<tbody>") : html.index("</tbody>")].partition('<tr class="rest">')
+    return row, rest
+
+
+def test_a_row_has_state_since_fullest_ceiling_latency_and_who_and_a_click_shows_the_rest() -> None:
+    cloud = mount_target(iops=25_000, iops_limit=50_000, write_bytes_per_second=7e8, connections=9)
+    told = judged("mt-home", State.FAILING, 1080.0, (ERRORS, "", 5.0))
+    html = render(page_of(*cloud, *fresh(), *told, *mount(50_000), earlier=mount(0)))
+    row, rest = row_and_rest(html)
+
+    for words in ("failing", "for 18 min", "5.0 % of requests fail", "what now", "this host, coverage 20 %"):
+        assert words in row
+    assert re.search(r"IOPS 25,000 .*of 50,000.*50 %.*<svg.*measured, 60 s old", row, re.DOTALL)
+    for words in ("10.80.1.10", "700 MB/s", "9 connections"):
+        assert (words in row, words in rest) == (False, True)
+    assert "How this is judged</summary><p>" in html
 
 
 def test_connections_near_their_ceiling_stand_out() -> None:
     few = render(page_of(*mount_target(connections=140, connections_limit=100_000), *fresh()))
     many = render(page_of(*mount_target(connections=99_000, connections_limit=100_000), *fresh()))
 
-    assert "<small>140 of 100,000 connections, &lt;1 %</small>" in few
-    assert '<small class="warning">99,000 of 100,000 connections, 99 %</small>' in many
+    assert "140 of 100,000 connections, &lt;1 %" in row_and_rest(few)[1]
+    assert '<strong class="warning">99 %</strong>' in row_and_rest(many)[0]
 
 
-def test_the_three_sources_of_iops_stand_apart_and_what_misses_operations_says_at_least() -> None:
+def test_the_three_sources_of_iops_stand_apart_and_only_the_measured_one_has_a_bar_and_no_word() -> None:
     cloud = mount_target(
-        iops=40_000, estimated_iops=35_000, estimated_iops_lower_bound=30_000, estimated_iops_upper_bound=38_000
+        iops=40_000,
+        estimated_iops=41_000,
+        estimated_iops_lower_bound=30_000,
+        estimated_iops_upper_bound=42_000,
+        iops_limit=50_000,
     )
     page = page_of(*cloud, *mount(90_000, operation="READ"), *fresh(), earlier=mount(60_000, operation="READ"))
 
     assert [(usage.figure.source, usage.value) for usage in only_row(page).of(Quantity.IOPS)] == [
         (FigureSource.MEASURED, 40_000),
-        (FigureSource.OCI, 35_000),
+        (FigureSource.OCI, 41_000),
         (FigureSource.HOST, 3_000),
     ]
+    row, rest = row_and_rest(render(page))
+    assert "<span>IOPS 40,000 <" in row
+    assert "<span>40,000 <" in rest
+    assert "<small>about 41,000, estimated from OCI" in rest
+    assert "<small>about 3,000, estimated from this host&#39;s mounts" in rest
+    assert (row.count("<svg"), rest.count("<svg")) == (1, 1)
+    assert "at least" not in row + rest, "none of the figures is a lower bound"
+
+
+def test_an_estimate_is_about_its_likely_value_with_its_range_and_near_by_the_likely_value() -> None:
+    """The lower bound of 71 % would hide the full ceiling, and the likely value is no proof."""
+    cloud = mount_target(
+        estimated_iops=42_000, estimated_iops_lower_bound=35_500, estimated_iops_upper_bound=48_500, iops_limit=50_000
+    )
+    page = page_of(*cloud, *fresh())
     html = render(page)
-    assert "<span>40,000" in html
-    assert "<span>at least 35,000" in html
-    assert "<span>at least 3,000" in html
-    assert "38,000" not in html, "no range beside a larger measured figure"
+
+    assert only_row(page).of(Quantity.IOPS)[0].state is State.NEAR
+    assert "<span>about 42,000 (35,500 to 48,500)" in html
+    assert "about 84 % (71 to 97 %)" in html
 
 
 def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -> None:
@@ -175,7 +228,7 @@ def test_each_figure_says_how_old_it_is_whatever_the_case_of_the_metric_name() -
 OUTAGE = 31 * 60.0
 
 
-def test_one_host_cannot_prove_that_a_mount_target_is_fine() -> None:
+def test_one_host_does_not_show_that_a_mount_target_is_fine() -> None:
     page = page_of(*mount_target(iops_limit=50_000), *mount(45_000), earlier=mount(0))
     html = render(page)
 
@@ -185,11 +238,11 @@ def test_one_host_cannot_prove_that_a_mount_target_is_fine() -> None:
     assert "1 fine" not in html
 
 
-def test_one_host_can_prove_that_a_mount_target_is_nearly_full() -> None:
+def test_one_host_shows_that_a_mount_target_is_nearly_full() -> None:
     page = page_of(*mount_target(iops_limit=50_000), *mount(430_000), earlier=mount(0))
 
     assert only_row(page).of(Quantity.IOPS)[0].state is State.NEAR
-    assert "at least 86 %" in render(page)
+    assert "at least 86 %" in render(page), "the cost of metadata is exact"
 
 
 def test_in_an_outage_of_oci_the_last_known_share_is_grey_and_has_its_age() -> None:
@@ -202,8 +255,8 @@ def test_in_an_outage_of_oci_the_last_known_share_is_grey_and_has_its_age() -> N
     html = render(page)
 
     assert [row.name for row in page.mount_targets] == ["full", "calm"]
-    assert '<strong class="unknown">91 %, 31 minutes old</strong>' in html
-    assert '<strong class="unknown">30 %, 31 minutes old</strong>' in html
+    assert '<strong class="unknown">about 91 %, 31 minutes old</strong>' in html
+    assert '<strong class="unknown">about 30 %, 31 minutes old</strong>' in html
     assert page.of_mount_targets == {(State.NOT_KNOWN, "not known"): 2}
 
 
@@ -225,7 +278,7 @@ def test_the_load_of_this_host_says_which_part_of_the_whole_load_it_is() -> None
     assert "coverage 20 %" in render(page)
 
 
-def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
+def test_equal_failures_are_one_line_with_their_number_and_reason_and_refused_credentials_come_first() -> None:
     region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     listings = ("ListExports", "ListFileSystems", "ListMountTargets", "ListReplications", "ListVolumes")
     calls = (
@@ -242,9 +295,9 @@ def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
     )
 
     assert page.problems == (
+        "OCI refuses the credentials (401) in eu-frankfurt-1: 1 lookup failed (GetVolume).",
         "1 listing failed in eu-frankfurt-1: 404 (ListVolumes).",
         "10 listings failed in eu-frankfurt-1: 503 (ListExports, ListFileSystems, ListMountTargets and 2 more).",
-        "1 lookup failed in eu-frankfurt-1: 401 (GetVolume). OCI refuses the credentials.",
         "1 lookup failed in eu-frankfurt-1: 429 (GetPrivateIp).",
         "34 metric queries failed in eu-frankfurt-1: 503 (SummarizeMetricsData).",
     )
@@ -253,10 +306,10 @@ def test_equal_failures_are_one_line_with_their_number_and_reason() -> None:
 def test_what_is_expected_and_not_seen_is_said() -> None:
     region = {"tenancy": "acme", "region": "eu-frankfurt-1"}
     page = page_of(
-        ("fss_expected", {"part": "mounts"}, 10.0),
-        ("fss_seen", {"part": "mounts"}, 1.0),
-        ("fss_expected", region | {"part": "metrics"}, 30.0),
-        ("fss_seen", region | {"part": "metrics"}, 30.0),
+        ("fss_coverage_expected", {"part": "mounts"}, 10.0),
+        ("fss_coverage_seen", {"part": "mounts"}, 1.0),
+        ("fss_coverage_expected", region | {"part": "metrics"}, 30.0),
+        ("fss_coverage_seen", region | {"part": "metrics"}, 30.0),
         ("fss_oci_permission_missing", region | {"permission": "inspect limits"}, 1.0),
     )
 
@@ -463,7 +516,7 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     )
 
     main = html[html.index("<main") :]
-    assert main.index("<strong>nfs</strong> (last success 5 min ago)") < main.index("1 not known")
+    assert main.index("(last success 5 min ago)") < main.index("1 not known")
     assert "The NFS counters of this host cannot be read" in html
     assert "no NFS mounts" not in html
 
@@ -542,15 +595,19 @@ def test_what_the_monitoring_misses_is_said_and_nothing_is_said_otherwise() -> N
     assert "address_map" in render(unwell)
 
 
-@pytest.mark.parametrize(("errors", "age", "is_starting"), [(0.0, 15.0, True), (1.0, 15.0, False), (0.0, 600.0, False)])
-def test_a_first_round_that_runs_is_starting_and_one_that_failed_or_hangs_is_not(
-    errors: float, age: float, is_starting: bool
-) -> None:
-    oci = {"collector": "oci"}
-    started = Metric("process_start_time_seconds", "", "gauge")
-    started.add_sample("process_start_time_seconds", {}, NOW.timestamp() - age)
-    rows = families([("fss_collector_success", oci, 0.0), ("fss_collector_errors_total", oci, errors)])
-    page = status_page([*rows, started], now=NOW, at=100.0, earlier=START)[0]
-
-    assert ("A collector fails" in render(page)) is not is_starting
-    assert ("starting: its first round runs" in render(page)) is is_starting
+def test_a_first_round_that_runs_is_starting_and_no_failure() -> None:
+    starting, failed = (
+        ("fss_collector_starting", {"collector": "nfs"}, 1.0),
+        ("fss_collector_success", {"collector": "nfs"}, 0.0),
+    )
+    for row, says, never in (
+        (
+            starting,
+            ("starting: its first round runs", "are read for the first time"),
+            ("may be missing or old", "has no NFS mounts"),
+        ),
+        (failed, ("may be missing or old", "cannot be read"), ("starting", "has no NFS mounts")),
+    ):
+        text = render(page_of(row))
+        assert all(words in text for words in says)
+        assert not any(words in text for words in never)

@@ -1,9 +1,12 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fss_exporter.cli.config import config
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.web_config import load
+from fss_exporter.web.web_config_reload import WebConfigReload
 
 # "password", at the lowest cost there is.
 HASH = "$2y$04$W0p1OBnpX6YB37aPw8P5TOaQXZgqMq4bAzQd0oOOB0aWqLZz2O9S2"
@@ -136,6 +139,11 @@ def test_spaces_around_a_header_are_not_sent_as_in_the_toolkit(tmp_path: Path) -
         ("http_server_config: {headers: {X-Frame-Options: allow}}", "headers", "deny or sameorigin"),
         ('http_server_config: {headers: {X-XSS-Protection: "a\\r\\nb"}}', "headers", "one line of ASCII"),
         ("basic_auth_users: {me: secret}", "basic_auth_users.me", "must be a bcrypt hash"),
+        (
+            f"basic_auth_users: {{me: $2y$16${'a' * 53}}}",
+            "basic_auth_users.me",
+            "cost 16, and every login of every user",
+        ),
         ("basic_auth_users: [me]", "basic_auth_users", "should be a mapping"),
         ("rate_limit: {interval: soon, burst: 1}", "rate_limit.interval", "not a length of time"),
         ("rate_limit: {interval: 1s}", "rate_limit", "burst must be at least 1"),
@@ -175,3 +183,17 @@ def test_no_secret_is_ever_repeated(tmp_path: Path) -> None:
 
     assert "geheim" not in str(caught.value)
     assert HASH not in repr(load(written(tmp_path, EVERYTHING)))
+
+
+@pytest.mark.parametrize(("cost", "is_slow"), [(12, False), (13, True), (15, True)])
+def test_an_expensive_hash_is_warned_of_at_the_start_and_by_the_check(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, cost: int, *, is_slow: bool
+) -> None:
+    file = tmp_path / "web.yml"
+    file.write_text(f"basic_auth_users: {{quick: $2y$10${'a' * 53}, me: $2y${cost}${'a' * 53}}}\n")
+    WebConfigReload(file)
+    checked = CliRunner().invoke(config, ["check", "--web", str(file)])
+
+    assert ("the hash of me has a cost of up to" in caplog.text) is is_slow
+    assert ("the hash of me has a cost of up to" in checked.stderr) is is_slow
+    assert checked.exit_code == 0

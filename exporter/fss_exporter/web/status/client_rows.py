@@ -24,7 +24,7 @@ def iops_by_address(costs: Mapping[SeriesKey, Bounds]) -> dict[str, Usage]:
     sums: dict[str, Bounds] = defaultdict(lambda: Bounds.exact(0.0))
     for mount, cost in costs.items():
         sums[mount.address] = sums[mount.address].plus(cost)
-    return {address: Usage(Quantity.IOPS, KnownFigure(cost.point, FigureSource.HOST)) for address, cost in sums.items()}
+    return {address: Usage(Quantity.IOPS, KnownFigure.of(cost, FigureSource.HOST)) for address, cost in sums.items()}
 
 
 def mount_rows(

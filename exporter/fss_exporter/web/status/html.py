@@ -11,10 +11,12 @@ from typing import Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from fss_exporter import __version__
+from fss_exporter import __version__, durations
 from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.state import State, whole_percent
 from fss_exporter.model.thresholds import CRITICAL_RATIO
+from fss_exporter.served_states import SEES_NO_HANG
+from fss_exporter.web.status.overview import REFUSED
 from fss_exporter.web.status.rows import Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
 
@@ -38,13 +40,9 @@ def render(
         number=number,
         pages=pages,
         rows_on_a_page=_ROWS_ON_A_PAGE,
+        sees_no_hang=SEES_NO_HANG,
+        refused=REFUSED,
     )
-
-
-def render_document(content: str, *, title: str) -> str:
-    """Return a page of the documentation. `content` is HTML made from a file of the package."""
-    trusted = Markup(content)  # noqa: S704  our own file, not input
-    return _ENVIRONMENT.get_template("document.html").render(content=trusted, title=title)
 
 
 def count(value: float) -> str:
@@ -75,24 +73,16 @@ def _scaled(value: float, steps: tuple[tuple[float, str], ...], last: str, last_
     return f"{scaled:.0f} {unit}" if scaled >= 100 or scaled == int(scaled) else f"{scaled:.3g} {unit}"
 
 
-def age(value: float) -> str:
-    """Return an elapsed time as text: `90 s`, `12 min`, `5 h`, `3 d`."""
-    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
-        if value < limit:
-            return f"{value / size:.0f} {unit}"
-    return f"{value / 86_400:.0f} d"
-
-
 def percent(ratio: float) -> str:
     """Return a share as `92 %`. A share below a threshold is never rounded up to the threshold."""
     return "<1 %" if 0 < ratio < 0.01 else f"{whole_percent(ratio)} %"
 
 
 def share(usage: Usage) -> str:
-    """Return the share of the ceiling as far as it is known: `92 %`, `at least 9 %`, or `91 %, 31 minutes old`."""
-    of_ceiling = percent(usage.ratio or 0.0)
+    """Return the share of the ceiling as far as it is known: `92 %`, `about 9 % (8 to 11 %)`, or `91 %, 31 minutes old`."""
+    of_ceiling = usage.figure.share_of(usage.limit).in_words(percent) if usage.limit else ""
     if not usage.is_old:
-        return f"at least {of_ceiling}" if usage.reads_at_least else of_ceiling
+        return of_ceiling
     seconds_old = usage.figure.age_seconds
     return f"{of_ceiling}, {'age unknown' if seconds_old is None else f'{seconds_old / 60:.0f} minutes old'}"
 
@@ -115,6 +105,11 @@ def amount(value: float, quantity: Quantity) -> str:
 _CLASSES: Final = {State.FINE: "fine", State.NOT_KNOWN: "unknown", State.NEAR: "warning"}
 
 
+def in_words(usage: Usage) -> str:
+    """Return the value as far as it is known: `4,000`, `about 4,000 (3,800 to 4,200)`, or `at least 812 MB/s`."""
+    return usage.figure.in_words(_OF_QUANTITY[usage.quantity])
+
+
 def state_class(state: State) -> str:
     """Return the class of a state in the style sheet. States that users feel are critical."""
     return _CLASSES.get(state, "critical")
@@ -133,12 +128,13 @@ _ENVIRONMENT: Final = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(
-    age=age,
+    age=durations.in_words,
     amount=amount,
     at_most=at_most,
     bandwidth=bandwidth,
     bar_width=bar_width,
     count=count,
+    in_words=in_words,
     percent=percent,
     seconds=seconds,
     share=share,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from fss_exporter.addresses import mount_targets_of_host
+from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.server_estimate import BUCKETS
 from fss_exporter.model.state import NOT_KNOWN, StateNow
@@ -73,6 +74,7 @@ def mount_target_rows(
     usages = _usages(samples, limits)
     states = states_at_a_host(samples, of_addresses)
     near = samples.by("fss_oci_warning_ratio", "tenancy", "region")
+    observed = samples.by("fss_mount_target_observed_iops_limit", "mount_target_id")
     rows = []
     for labels, _ in samples.all("fss_mount_target_info"):
         ocid = labels["mount_target_id"]
@@ -81,7 +83,9 @@ def mount_target_rows(
             own = [*own, _part_of(load[ocid], own, limits[Quantity.IOPS].get((ocid,)))]
         ratio = near.get((labels["tenancy"], labels["region"]), WARNING_RATIO)
         own = [replace(usage, warning_ratio=ratio) for usage in own]
-        rows.append(_row(labels, own, states.get(ocid, NOT_KNOWN)))
+        row = _row(labels, own, states.get(ocid, NOT_KNOWN))
+        has_ceiling = (ocid,) in limits[Quantity.IOPS]
+        rows.append(replace(row, has_iops_ceiling=has_ceiling, observed_iops=observed.get((ocid,))))
     return worst_first(with_places(rows))
 
 
@@ -118,9 +122,12 @@ def _usages(samples: Samples, limits: Limits) -> dict[str, list[Usage]]:
     }
     usages: dict[str, list[Usage]] = defaultdict(list)
     for quantity, name, oci_metric, source in GAUGES:
+        lower, upper = (samples.by(f"{name}_{bound}_bound", "mount_target_id") for bound in ("lower", "upper"))
         for labels, value in samples.all(name):
             key = (labels["mount_target_id"],)
-            figure = KnownFigure(value, source, ages.get((labels["tenancy"], labels["region"], oci_metric.lower())))
+            age = ages.get((labels["tenancy"], labels["region"], oci_metric.lower()))
+            bounds = Bounds(lower[key], value, upper[key]) if key in lower and key in upper else None
+            figure = KnownFigure(value, source, age, bounds=bounds)
             usages[key[0]].append(Usage(quantity, figure, limits[quantity].get(key)))
     for mount_target, last in _last_known(samples, limits):
         if all(usage.quantity is not last.quantity for usage in usages[mount_target]):
@@ -136,7 +143,7 @@ def _last_known(samples: Samples, limits: Limits) -> Iterator[tuple[str, Usage]]
         quantity = QUANTITIES[resource]
         limit = limits[quantity].get((mount_target,))
         if limit is not None:
-            yield mount_target, Usage(quantity, replace(share, value=share.value * limit), limit)
+            yield mount_target, Usage(quantity, share.times(limit), limit)
 
 
 def _worst_latencies(samples: Samples, ages: Ages) -> dict[str, Usage]:

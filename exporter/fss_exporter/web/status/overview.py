@@ -67,6 +67,7 @@ def status_page(
         problems=_problems(samples, name_of),
         discovering=_discovering(samples, name_of),
         stands_by=samples.by("fss_oci_leader").get(()) == 0,
+        missing_mounts=next(iter(samples.by("fss_nfs_fstab_missing_mounts", "mount_point").items()), None),
     )
     return page, TimedScrape(at, scrape)
 
@@ -80,7 +81,6 @@ def _of_other_services(samples: Samples) -> dict[str, ServedCeilings]:
     }
 
 
-_STARTING_SECONDS = 300.0  # a first round that takes longer is called stalled
 _PLACE = ("tenancy", "region")
 NameOf = Callable[[str, str], str]  # names a region by tenancy and region
 
@@ -108,30 +108,17 @@ def _discovering(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
 def _collectors(samples: Samples, now: float) -> tuple[CollectorRow, ...]:
     durations = samples.by("fss_collector_duration_seconds", "collector")
     succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
-    starting = starting_collectors(samples, now)
-    return tuple(
-        CollectorRow(
-            key[0], success == 1, durations.get(key), _seconds_since(succeeded.get(key), now), key[0] in starting
-        )
-        for key, success in sorted(samples.by("fss_collector_success", "collector").items())
-    )
+    rows = {
+        name: CollectorRow(name, success == 1, durations.get((name,)), _seconds_since(succeeded.get((name,)), now))
+        for (name,), success in samples.by("fss_collector_success", "collector").items()
+    }
+    rows |= {name: CollectorRow(name, success=False, is_starting=True) for name in starting_collectors(samples)}
+    return tuple(row for _, row in sorted(rows.items()))
 
 
-def starting_collectors(samples: Samples, now: float) -> frozenset[str]:
-    """Return the collectors whose first round runs: neither a success nor an error yet, and the exporter is young.
-
-    `now` is epoch seconds.
-    """
-    started = samples.by("process_start_time_seconds").get(
-        (), 0.0
-    )  # without it nobody knows that the exporter is young
-    succeeded = samples.by("fss_collector_last_success_timestamp_seconds", "collector")
-    errors = samples.by("fss_collector_errors_total", "collector")
-    return frozenset(
-        key[0]
-        for key, success in samples.by("fss_collector_success", "collector").items()
-        if not success and key not in succeeded and errors.get(key) == 0 and now - started < _STARTING_SECONDS
-    )
+def starting_collectors(samples: Samples) -> frozenset[str]:
+    """Return the collectors whose first round runs, so that nothing has succeeded or failed."""
+    return frozenset(name for (name,) in samples.by("fss_collector_starting", "collector"))
 
 
 def _seconds_since(moment: float | None, now: float) -> float | None:
@@ -143,6 +130,7 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
     durations = samples.by("fss_oci_poll_duration_seconds", *_PLACE)
     inventory = samples.by("fss_oci_inventory_age_seconds", *_PLACE)
     of_metrics = samples.by("fss_oci_metric_success", *_PLACE, "oci_metric")
+    refused = refused_regions(samples)
     rows = []
     for key, success in sorted(samples.by("fss_oci_poll_success", *_PLACE).items()):
         ages = [
@@ -154,6 +142,7 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
             RegionRow(
                 region=name_of(*key),
                 success=success == 1,
+                is_refused=key[1] in refused,
                 polled_seconds_ago=_seconds_since(ended.get(key), now),
                 duration_seconds=durations.get(key),
                 inventory_age_seconds=inventory.get(key),
@@ -169,7 +158,8 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
 
 def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
     """Return the gaps of the monitoring, a sentence each."""
-    problems = [
+    problems = [*_failed_calls(samples, name_of)]
+    problems += [
         f"{count:,.0f} times a record of mountstats or mountinfo could not be read ({reason})."
         for (reason,), count in sorted(samples.by("fss_nfs_records_skipped_total", "reason").items())
         if count
@@ -184,8 +174,7 @@ def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
             problems.append(
                 f"{count:.0f} mount targets in {name_of(*place)} cannot be told apart by their address: not joined with clients."
             )
-    problems += _failed_calls(samples, name_of)
-    expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_expected", "fss_seen"))
+    expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_coverage_expected", "fss_coverage_seen"))
     for key, count in sorted(expected.items()):
         if seen.get(key, 0.0) < count:
             tenancy, region, part = key
@@ -198,21 +187,32 @@ def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
 
 
 _QUERY = "SummarizeMetricsData"
-_REFUSED = "401"
+REFUSED_STATUS = "401"
+REFUSED = f"OCI refuses the credentials ({REFUSED_STATUS})"
 _NAMED = 3  # so many operations with the same failure are named
+
+
+def refused_regions(samples: Samples) -> frozenset[str]:
+    """Return the regions where OCI refuses the credentials."""
+    calls = samples.by("fss_oci_failed_calls", "region", "reason")
+    return frozenset(region for region, reason in calls if reason == REFUSED_STATUS)
 
 
 def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
     """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
-    failed: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+    calls_of: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for (tenancy, region, operation, reason), calls in samples.by(
         "fss_oci_failed_calls", *_PLACE, "operation", "reason"
     ).items():
         kind = "metric query" if operation == _QUERY else "listing" if operation.startswith("List") else "lookup"
-        failed[name_of(tenancy, region), kind, reason][operation] = calls
-    for (place, kind, reason), operations in sorted(failed.items()):
+        calls_of[name_of(tenancy, region), kind, reason][operation] = calls
+    cause_first = sorted(calls_of.items(), key=lambda one: (one[0][2] != REFUSED_STATUS, one[0]))
+    for (place, kind, reason), operations in cause_first:
         calls = sum(operations.values())
         plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
         names = first_names(sorted(operations), _NAMED)
-        refused = " OCI refuses the credentials." if reason == _REFUSED else ""
-        yield f"{calls:,.0f} {plural} failed in {place}: {reason} ({names}).{refused}"
+        failed = f"{calls:,.0f} {plural} failed"
+        if reason == REFUSED_STATUS:
+            yield f"{REFUSED} in {place}: {failed} ({names})."
+        else:
+            yield f"{failed} in {place}: {reason} ({names})."

@@ -64,7 +64,7 @@ class Usage:
     # warning_ratio, critical_ratio: shares of the limit for a warning and for a critical alert
     warning_ratio: float = WARNING_RATIO
     critical_ratio: float = CRITICAL_RATIO
-    is_assumed: bool = False  # whether nobody states the limit, so that it proves nothing
+    is_assumed: bool = False  # whether nobody states the limit, so that nothing is near it
 
     @property
     def value(self) -> float:
@@ -77,26 +77,15 @@ class Usage:
         return self.value / self.limit if self.limit else None
 
     @property
-    def is_at_least(self) -> bool:
-        """Whether the value is a lower bound."""
-        return self.figure.source.is_part
-
-    @property
-    def reads_at_least(self) -> bool:
-        """Whether people read `at least`, because the load may be larger."""
-        return self.figure.source.misses_operations
-
-    @property
     def is_old(self) -> bool:
         """Whether the value is not of now."""
         return self.figure.knowledge in (Knowledge.BEFORE, Knowledge.NOTHING)
 
     @property
     def state(self) -> State:
-        """State that this figure alone proves. Not known without a ceiling."""
-        share = None if self.ratio is None or self.is_assumed else replace(self.figure, value=self.ratio)
-        subject = _SUBJECTS[self.quantity].near_at(self.warning_ratio)
-        return Evidence(subject, share, is_lower_bound=self.is_at_least).state
+        """State by this figure alone. Not known without a ceiling."""
+        share = self.figure.share_of(self.limit) if self.limit and not self.is_assumed else None
+        return Evidence(_SUBJECTS[self.quantity].near_at(self.warning_ratio), share).state
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +101,8 @@ class MountTargetRow:
     usages: tuple[Usage, ...]  # in the order of `Quantity`. IOPS appear once for each source with a figure
     state: StateNow = NOT_KNOWN  # as poller, agents or rules judge it
     tenancy: str = ""
+    has_iops_ceiling: bool = True  # whether a ceiling of its IOPS is published, observed or stated
+    observed_iops: float | None = None  # ceiling that the poller observed, whether it is in force or not
     place: str = ""  # tells apart two mount targets with one name. Empty for a name that is there once
 
     @property
@@ -131,9 +122,31 @@ class MountTargetRow:
         best = [best_known(usage.figure for usage in self.of(quantity)) for quantity in Quantity]
         return tuple(usage for usage in self.usages if any(usage.figure is figure for figure in best))
 
+    @property
+    def fullest_ceiling(self) -> Usage | None:
+        """The usage of the fullest ceiling. Latency has an objective and no ceiling."""
+        return fullest(usage for usage in self.believed if usage.quantity is not Quantity.LATENCY)
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the IOPS that the known clients cause. None if it is not known."""
+        coverages = (usage.figure.coverage for usage in self.of(Quantity.IOPS))
+        return next((coverage for coverage in coverages if coverage is not None), None)
+
+    def has_bar(self, usage: Usage) -> bool:
+        """Whether a usage has a bar. No second bar stands below a figure to believe."""
+        best = [believed for believed in self.believed if believed.quantity is usage.quantity]
+        return not best or usage in best
+
     def of(self, quantity: Quantity) -> tuple[Usage, ...]:
         """Return the usages of one quantity."""
         return tuple(usage for usage in self.usages if usage.quantity is quantity)
+
+
+def fullest(usages: Iterable[Usage]) -> Usage | None:
+    """Return the usage with the highest share of those that are in the worst state. None without a share."""
+    shares = [usage for usage in usages if usage.ratio is not None]
+    return max(shares, key=lambda usage: (max(usage.state, State.NOT_KNOWN), usage.ratio or 0.0), default=None)
 
 
 def with_places(rows: Iterable[MountTargetRow]) -> tuple[MountTargetRow, ...]:
@@ -208,6 +221,7 @@ class RegionRow:
 
     region: str
     success: bool  # whether OCI answered every query and inventory call of the last poll
+    is_refused: bool  # whether OCI refuses the credentials
     # time since the last poll, and how long it took
     polled_seconds_ago: float | None
     duration_seconds: float | None
@@ -233,6 +247,8 @@ class StatusPage:
     problems: tuple[str, ...]  # sentences about gaps of the monitoring
     discovering: tuple[str, ...]  # regions without a complete first inventory
     stands_by: bool = False  # whether another poller polls in place of this one
+    # one of the mounts of /etc/fstab that are gone, and their number. None if it is not known
+    missing_mounts: tuple[tuple[str, ...], float] | None = None
 
     @property
     def warning_ratio(self) -> float:
@@ -243,6 +259,11 @@ class StatusPage:
     def of_mount_targets(self) -> Mapping[tuple[State, str], int]:
         """Number of mount targets in each state, the worst first."""
         return counted(row.state for row in self.mount_targets)
+
+    @property
+    def sees_no_hang(self) -> bool:
+        """Whether a mount target is fine by OCI alone."""
+        return any(row.state.judge and row.state.state is State.FINE for row in self.mount_targets)
 
     @property
     def of_addresses(self) -> Mapping[tuple[State, str], int]:

@@ -12,6 +12,10 @@ async function load() {
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     document.title = fresh.title;
+    for (const shown of document.querySelectorAll("details[open]")) {
+      const same = fresh.getElementById(shown.id);
+      if (same) same.open = true;
+    }
     for (const id of ["collected", "content"])
       document.getElementById(id).replaceWith(document.adoptNode(fresh.getElementById(id)));
     answered = Date.now();

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import choose_encoder
+from tests.exposition_text import collected
 from tests.fss_exporter.web.serving import serving
 
-from fss_exporter.catalogue.prepared import Held
+from fss_exporter.catalogue.prepared import Collected
 from fss_exporter.cli.runtime import Component, registry_of
 from fss_exporter.web.application import Reloading
 from fss_exporter.web.collecting import Turns
@@ -19,7 +20,7 @@ OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 def held(components: Sequence[Component]) -> CollectorRegistry:
     """A registry whose collections are all one collection of the parts."""
     registry = CollectorRegistry(support_collectors_without_names=True)
-    registry.register(Held(list(registry_of(components, Reloading(()), Refusals()).collect())))
+    registry.register(Collected(collected(registry_of(components, Reloading(()), Refusals()))))
     return registry
 
 

@@ -40,9 +40,12 @@ def network_name(text: str) -> str:
 
 
 def ip_text(text: str) -> str:
-    """Return the spelling of an IP address that all parts use, with `10.0.0.9` for `::ffff:10.0.0.9`. ValueError for another text."""
+    """Return the spelling of an IP address that all parts use, with `10.0.0.9` for `::ffff:10.0.0.9`. ValueError for another text.
+
+    The scope behind `%` is left out: it names a network card of one host.
+    """
     address = ip_address(text)
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    return str(getattr(address, "ipv4_mapped", None) or address).partition("%")[0]
 
 
 def one_spelling(address: str) -> str:
@@ -100,12 +103,17 @@ def mount_targets_of_host(samples: Samples) -> dict[str, Labels]:
     The labels are those of `fss_mount_target_info`. Empty without a known network of the host.
     """
     own = {network for name in _OF_HOST for (network,) in samples.by(name, "network")} - {UNKNOWN_NETWORK, ""}
-    targets = [
-        (NetworkAddress(labels["network"], labels["address"]), labels)
-        for labels, _ in samples.all("fss_mount_target_info")
-    ]
-    joined = used_once(place for place, _ in targets)
-    return {place.address: labels for place, labels in targets if place in joined and place.network in own}
+    infos = {labels["mount_target_id"]: labels for labels, _ in samples.all("fss_mount_target_info")}
+    places = {
+        (NetworkAddress(labels["network"], labels["address"]), labels["mount_target_id"])
+        for labels, _ in (*samples.all("fss_mount_target_info"), *samples.all("fss_mount_target_address_info"))
+    }
+    joined = used_once(place for place, _ in places)
+    return {
+        place.address: infos[ocid]
+        for place, ocid in places
+        if place in joined and place.network in own and ocid in infos
+    }
 
 
 def names_of(places: Iterable[NetworkAddress]) -> dict[NetworkAddress, str]:

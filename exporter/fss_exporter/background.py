@@ -46,6 +46,7 @@ class Heartbeat:
     success: bool = False  # whether the last round had no error
     errors: int = 0  # rounds with an unexpected error since the start
     duration_seconds: float = 0.0  # time that the last finished round took
+    is_starting: bool = True  # whether the first round has not ended, so that nothing has succeeded or failed
     is_off: bool = False  # whether the settings switch the work of the loop off, so that nothing succeeds or fails
     # seconds by which the interval is longer than asked, because the rounds take much CPU. None for a loop without such a limit
     slowed_seconds: float | None = None
@@ -176,7 +177,7 @@ class Worker:
         """
         began = self._clock()
         if not self._is_on():
-            self._heartbeat = replace(self._heartbeat, finished_at=began, success=False, is_off=True)
+            self._heartbeat = replace(self._heartbeat, finished_at=began, success=False, is_starting=False, is_off=True)
             return
         try:
             self._run_round()
@@ -192,7 +193,8 @@ class Worker:
             self._record(began, success=True)
 
     def _break_off(self, error: BaseException) -> None:
-        self._heartbeat = replace(self._heartbeat, success=False, errors=self._heartbeat.errors + 1, is_off=False)
+        errors = self._heartbeat.errors + 1
+        self._heartbeat = replace(self._heartbeat, success=False, errors=errors, is_starting=False, is_off=False)
         with suppress(Exception):  # a log that fails ends no loop
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
@@ -205,6 +207,7 @@ class Worker:
             last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
             success=success,
             duration_seconds=now - began,
+            is_starting=False,
             is_off=False,
             slowed_seconds=None if self._slowed is None else self._slowed(),
         )

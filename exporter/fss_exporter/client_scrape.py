@@ -68,8 +68,6 @@ class Scraped:
     durations: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
     # READs or WRITEs up to an edge in bytes, by address and operation, and by edge
     sizes: Mapping[tuple[str, ...], Mapping[float, float]] = field(default_factory=dict)
-    # payload of `sizes`, by address and operation
-    payload_bytes: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     # seconds with estimated sizes of READs and WRITEs, of all mounts. Not a number if exact mode is off
     estimated_seconds: float = math.nan
     # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
@@ -98,10 +96,6 @@ def scrape_of(samples: Samples) -> Scraped:
         overrides=CostOverrides(tuple(override_of(labels) for labels, _ in samples.all(COST_MODEL))),
         durations={address: at_most for (address,), at_most in durations.items()},
         sizes=_histograms(samples, _SIZES, "address", "operation"),
-        payload_bytes={
-            place: _amount(f"{_SIZES}_sum", payload)
-            for place, payload in samples.by(f"{_SIZES}_sum", "address", "operation").items()
-        },
         estimated_seconds=modes.get(("estimated",), 0.0) if modes else math.nan,
         ticked_at=samples.by("fss_collector_last_success_timestamp_seconds", "collector").get(("nfs",), 0.0),
         network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
@@ -209,7 +203,7 @@ def traffic_of(service: str, rates: Rates, overrides: CostOverrides = NO_OVERRID
 
 
 def states_with_load(scrape: Scraped, traffic: Mapping[SeriesKey, Traffic]) -> dict[str, StateNow]:
-    """Return the state of each address: that of the agent, or near where its traffic proves a ceiling on the page near."""
+    """Return the state of each address: that of the agent, or near where its traffic brings a ceiling on the page near."""
     loads: dict[str, list[Traffic]] = defaultdict(list)
     for mount, own in traffic.items():
         loads[mount.address].append(own)

@@ -4,6 +4,7 @@
 import errno
 import os
 import stat
+from io import BufferedIOBase
 from typing import IO, Final
 
 LARGEST_BYTES: Final = 1 << 20  # a configuration or a certificate is a few kilobytes. Anything larger is another file
@@ -24,7 +25,7 @@ def read_regular(path: str | os.PathLike[str]) -> bytes:
         return read_bounded(file, LARGEST_BYTES)
 
 
-def read_bounded(file: IO[bytes], largest: int = LARGEST_DATA_BYTES) -> bytes:
+def read_bounded(file: IO[bytes] | BufferedIOBase, largest: int = LARGEST_DATA_BYTES) -> bytes:
     """Return the rest of a file, which may be a pipe.
 
     Raises:

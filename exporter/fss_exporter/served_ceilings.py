@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from fss_exporter.addresses import mount_targets_of_host
@@ -73,7 +73,7 @@ def _mount_targets(samples: Samples) -> Iterator[tuple[str, ServedCeilings]]:
         limits, share = ceilings.get(target, Limits()), best_known(shares[target])
         whole = None
         if share is not None and limits.iops is not None:
-            whole = replace(share, value=share.value * limits.iops)
+            whole = share.times(limits.iops)
         ratio = near.get((labels.get("tenancy", ""), labels.get("region", "")), WARNING_RATIO)
         yield address, ServedCeilings(limits, labels["mount_target"], labels["shape"], whole=whole, warning_ratio=ratio)
 

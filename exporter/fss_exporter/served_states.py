@@ -7,20 +7,28 @@ from dataclasses import replace
 from typing import Final
 
 from fss_exporter.addresses import mount_targets_of_host
-from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, SUBJECTS_OF_HOSTS, Evidence, State, StateNow
+from fss_exporter.model.knowledge import FigureSource
+from fss_exporter.model.state import NOT_KNOWN, SUBJECTS, SUBJECTS_OF_HOSTS, WAIT, Evidence, State, StateNow
 from fss_exporter.samples import Samples
+from fss_exporter.served_ceilings import SOURCES
 
 # Metric of the state of an address on a host. The names of its age and its evidence begin with it.
 OF_ADDRESSES: Final = "fss_client_address_state"
+
+# What a page without the agents of the clients cannot tell.
+SEES_NO_HANG: Final = "OCI counts no request without a reply, so a hang looks like an idle mount target here. Agents on the clients see it"
 
 _STATES: Final = {float(state): state for state in State}
 _WORDS: Final = {state.word: state for state in State}
 
 
 def states_of_addresses(samples: Samples) -> dict[str, StateNow]:
-    """Return the states on a host's page by address."""
-    return _states_by(samples, OF_ADDRESSES, "address", FigureSource.HOST)
+    """Return the states on a host's page by address. A host does not know a state only while a request may wait."""
+    states = _states_by(samples, OF_ADDRESSES, "address", FigureSource.HOST)
+    return {
+        address: replace(now, reasons=(Evidence(WAIT, None),)) if now.state is State.NOT_KNOWN else now
+        for address, now in states.items()
+    }
 
 
 def _states_by(samples: Samples, name: str, label: str, source: FigureSource) -> dict[str, StateNow]:
@@ -72,7 +80,7 @@ def worse(one: StateNow, other: StateNow) -> StateNow:
 def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, who: str = "") -> Evidence | None:
     """Return the evidence of a series. None for a subject or a state that this version does not know.
 
-    The client comes from `who`, or else the file system from the labels.
+    The client comes from `who`, or else the file system from the labels. A label `source` says how the figure is known, else `source` does.
     """
     subjects = SUBJECTS_OF_HOSTS if source is FigureSource.HOST else SUBJECTS
     subject, state = subjects.get(labels["subject"]), _WORDS.get(labels["state"])
@@ -81,9 +89,8 @@ def evidence_of(labels: Mapping[str, str], ratio: float, source: FigureSource, w
         return None
     return Evidence(
         subject,
-        KnownFigure(ratio * whole, source),
+        subject.figure(ratio * whole, SOURCES.get(labels.get("source", ""), source)),
         labels.get("detail", ""),
         who or labels.get("file_system", ""),
-        is_lower_bound=source.is_part,
         judged_before=state,
     )

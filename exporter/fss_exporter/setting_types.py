@@ -97,6 +97,13 @@ def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
     return AfterValidator(check)
 
 
+def _with_name(value: str) -> str:
+    """Refuse an IPv6 address with the reason, because the form is right and the SDK raises an error in each call."""
+    if re.match(r"https?://\[", value):
+        raise ValueError("the SDK of OCI takes no IPv6 address here. Give a name of that address, as in /etc/hosts")
+    return value
+
+
 def _with_port(value: str) -> str:
     port = re.search(r":(\d+)$", value)
     if port and not 0 < int(port[1]) <= 65535:
@@ -117,6 +124,31 @@ def _capacity(value: object) -> object:
     return float(parsed[1]) * (1024 if parsed[3] else 1000) ** power
 
 
+MOST_TAGS = 10  # as labels. Each is in a series of every mount target and file system
+
+
+def tag_label(key: str) -> str:
+    """Return the label of a tag. Prometheus takes small letters, digits and underscores in every place."""
+    return "tag_" + re.sub(r"[^a-z0-9_]", "_", key.lower())
+
+
+def tags_as_labels(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of tags that become labels.
+
+    Raises:
+        ValueError: there are too many, or two of them become one label.
+    """
+    if len(keys) > MOST_TAGS:
+        raise ValueError(f"{len(keys)} tags are too many. Keep the {MOST_TAGS} that routes and panels need")
+    key_of: dict[str, str] = {}
+    for key in keys:
+        label = tag_label(key)
+        if label in key_of:
+            raise ValueError(f"{key_of[label]!r} and {key!r} both become the label {label}. Keep one of them")
+        key_of[label] = key
+    return keys
+
+
 Number = Annotated[float, BeforeValidator(_number)]
 Seconds = Annotated[Number, BeforeValidator(_seconds), Field(gt=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
 Latency = Annotated[Number, BeforeValidator(_latency), Field(gt=0, allow_inf_nan=False)]
@@ -129,6 +161,7 @@ Network = Annotated[str, AfterValidator(network_name)]
 Auth = Annotated[str, _one_of(AUTH_KINDS)]
 Endpoint = Annotated[
     str,
+    AfterValidator(_with_name),
     _matching(
         r"https?://([A-Za-z0-9._-]|\{region\})+(:\d{1,5})?/?",
         "a URL without path, as in https://telemetry.{region}.oci.example.com",
@@ -138,6 +171,7 @@ Endpoint = Annotated[
 ]
 Region = Annotated[str, AfterValidator(_region)]
 Name = Annotated[str, Field(min_length=1)]
+TagsAsLabels = Annotated[tuple[Name, ...], AfterValidator(tags_as_labels)]
 OciMetricName = Annotated[str, _matching(r"[A-Za-z]\w*", "the name of a metric of OCI Monitoring")]
 Shard = Annotated[str, AfterValidator(lambda text: str(_Shard.parse(text)))]
 AccountName = Annotated[

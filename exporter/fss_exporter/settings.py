@@ -74,6 +74,7 @@ class Oci(OciAccount):
 
     # if there are any, only these are polled, and each takes from this record what it does not state
     accounts: tuple[OciAccount, ...] = ()
+    tags_as_labels: types.TagsAsLabels = ()  # tags of mount targets and file systems that become labels
     shard: types.Shard = "1/1"  # the part of each account that this poller has
     poll_interval: types.Seconds = 60.0
     inventory_interval: types.Seconds = 600.0

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parse sizes, rates and times that people write. A wrong text raises click.BadParameter with the right form."""
+"""Parse sizes, rates and durations that people write. A wrong text raises click.BadParameter with the right form."""
 
 import math
 import re
+from contextlib import suppress
 
 import click
 
@@ -69,12 +70,23 @@ def count(text: str) -> int:
     return int(whole)
 
 
+def duration(text: str) -> float:
+    """Return the seconds of a duration such as `500ms`, `1s` or `1m30s`, more than none."""
+    try:
+        seconds = parse_duration(text)
+    except ValueError as wrong:
+        raise click.BadParameter(str(wrong)) from wrong
+    if not seconds:
+        raise click.BadParameter("must be longer than 0. Write it like 500ms, 1s or 1m30s")
+    return seconds
+
+
 def latency(text: str) -> float:
-    """Seconds of `2ms`, `500us`, `0.5ms` or `1s`, up to a day."""
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(us|µs|ms|s)", text)
-    seconds = float(match[1]) * {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[match[2]] if match else 0.0
-    if _SMALLEST <= seconds <= _DAY_SECONDS:
-        return seconds
+    """Seconds of a duration such as `2ms`, `500us` or `1s`, up to a day."""
+    with suppress(ValueError):
+        seconds = parse_duration(text)
+        if _SMALLEST <= seconds <= _DAY_SECONDS:
+            return seconds
     raise click.BadParameter(f"{text!r} is not a length of time. Write it like 2ms, 500us or 1s")
 
 

@@ -83,7 +83,7 @@ def read_document(path: Path) -> Document:
     if twice:
         raise ConfigError(source, tuple(f"{document.where(place)}given twice" for place in twice))
     if content is not None and not isinstance(content, dict):
-        raise ConfigError(source, ("line 1: must be a mapping such as `oci:`",))
+        raise ConfigError(source, (f"line 1: {_PLAIN['model_type']}",))
     return document
 
 
@@ -93,9 +93,12 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise ConfigError(str(path), (f"cannot be read: {error.strerror}",)) from error
     try:
-        return raw.decode()
+        text = raw.decode()
     except UnicodeDecodeError as error:
         raise ConfigError(str(path), (f"not UTF-8 text (byte {error.start})",)) from error
+    if text.startswith("[DEFAULT]"):
+        raise ConfigError(str(path), ("line 1: not YAML. A file with the keys of OCI goes to --oci.config-file",))
+    return text
 
 
 def _walk(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int], seen: set[int]) -> Iterator[KeyPath]:

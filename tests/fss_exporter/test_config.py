@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel
 
+from fss_exporter.addresses import one_spelling
 from fss_exporter.errors import ConfigError, UsageError
 from fss_exporter.model.thresholds import SLO_OBJECTIVES
 from fss_exporter.settings import Settings, load
@@ -32,8 +33,8 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
     [
         ("oci: {", "line 1, column 7: not YAML"),
         ("a: b: c", "line 1, column 5: not YAML"),
-        ("- oci", "line 1: must be a mapping"),
-        ("just text", "line 1: must be a mapping"),
+        ("- oci", "line 1: should be a mapping, as in {key: value}"),
+        ("just text", "line 1: should be a mapping, as in {key: value}"),
         ("oci:\n  auth: x\noci:\n  profile: y\n", "line 3: oci: given twice"),
         ("oci:\n  auth: password\n", "line 2: oci.auth: must be one of config_file"),
         ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key. Did you mean regions?"),
@@ -66,6 +67,7 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("oci:\n  calls_per_second: .nan\n", "line 2: oci.calls_per_second: should be"),
         ("oci:\n  tenancy: mine\n", "line 2: oci.tenancy: must be an OCID"),
         ("oci:\n  regions:\n  - eu-frankfurt-1\n  - 'Frankfurt!'\n", "line 4: oci.regions[1]: must be a region, as in"),
+        ("oci:\n  endpoint: http://[::1]:80\n", "line 2: oci.endpoint: the SDK of OCI takes no IPv6 address here"),
         ("oci:\n  endpoint: https://a}b\n", "line 2: oci.endpoint: must be a URL without path"),
         ("oci:\n  endpoint: http://x:99999\n", "line 2: oci.endpoint: the port must be from 1 to 65535"),
         (f"oci:\n  endpoint: http://x:{'9' * 5000}\n", "line 2: oci.endpoint: must be a URL without path"),
@@ -100,6 +102,18 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         (
             "oci:\n  include:\n    tags: {team: yes}\n",
             "line 3: oci.include.tags.team: should be text: put it in quotes",
+        ),
+        (
+            "oci:\n  tags_as_labels: [team, Cost.unit, TEAM]\n",
+            "line 2: oci.tags_as_labels: 'team' and 'TEAM' both become the label tag_team. Keep one of them",
+        ),
+        (
+            "oci:\n  tags_as_labels: [Cost.unit, cost_unit]\n",
+            "line 2: oci.tags_as_labels: 'Cost.unit' and 'cost_unit' both become the label tag_cost_unit",
+        ),
+        (
+            f"oci:\n  tags_as_labels: {list('abcdefghijk')}\n",
+            "line 2: oci.tags_as_labels: 11 tags are too many. Keep the 10 that",
         ),
         ("limits:\n  mount_targets: observed\n", "line 2: limits.mount_targets: should be a mapping, as in"),
         (
@@ -324,3 +338,16 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 def test_an_ipv4_address_written_as_ipv6_joins_as_ipv4(path: Path) -> None:
     path.write_text('address_map:\n  "::ffff:192.168.255.2": "::ffff:10.80.1.10"\n')
     assert load(path).address_map == {"192.168.255.2": "10.80.1.10"}
+
+
+@pytest.mark.parametrize(
+    ("written", "spelled"),
+    [
+        ("2001:0DB8:0:0::0009", "2001:db8::9"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("::FFFF:10.0.0.9", "10.0.0.9"),
+        ("no address", "no address"),
+    ],
+)
+def test_an_address_has_one_spelling(written: str, spelled: str) -> None:
+    assert one_spelling(written) == spelled

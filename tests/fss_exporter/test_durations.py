@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.durations import parse_duration
+from fss_exporter.durations import in_words, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,8 @@ def test_a_duration_beyond_ten_years_is_refused(text: str) -> None:
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
 def test_terms_add_up(minutes: int, seconds: int) -> None:
     assert parse_duration(f"{minutes}m{seconds}s") == minutes * 60 + seconds
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(95, "95 s"), (600, "10 min"), (90_000, "25 h"), (900_000, "10 days")])
+def test_a_length_of_time_reads_in_whole_units(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

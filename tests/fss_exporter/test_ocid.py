@@ -11,7 +11,7 @@ from fss_exporter.oci.client import read_credentials, region_of
 from fss_exporter.oci.client.credentials import SessionToken, full_region
 from fss_exporter.oci.client.listed_records import mount_target
 from fss_exporter.oci.iam import statement
-from fss_exporter.oci.inventory.selection import CompartmentTree, TagFilter
+from fss_exporter.oci.inventory.selection import CompartmentTree, TagFilter, defined_tag, unused_tags
 from fss_exporter.ocid import OCID, kind_of, looks_like_ocid
 from fss_exporter.settings import Oci
 
@@ -73,6 +73,10 @@ def test_keys_of_defined_tags_have_no_case_and_freeform_keys_have() -> None:
         "oci.include.tags: none of 1 mount targets has team: a"
     ]
     assert TagFilter({"team": "a"}).without_match([]) == []
+    assert unused_tags(("team", "Cost.Unit", "owner"), [{}, {"Team": "a", defined_tag("cost.unit"): ""}]) == [
+        "oci.tags_as_labels: none of 2 mount targets and file systems has team",
+        "oci.tags_as_labels: none of 2 mount targets and file systems has owner",
+    ]
 
 
 def test_an_ended_session_token_says_when_it_ended_and_how_to_sign_in_again() -> None:

@@ -39,6 +39,11 @@ from fss_exporter.web.web_config import WebConfiguration, load as load_web
         ("a: !!python/object/apply:os.system [x]", "could not determine a constructor"),
         ("a: 1\n---\nb: 2", "but found another document"),
         ("a: \x07", "not YAML"),
+        ("- job_name: fss", "line 1: should be a mapping, as in {key: value}"),
+        (
+            "[DEFAULT]\nuser=ocid1.user.oc1..a",
+            "line 1: not YAML. A file with the keys of OCI goes to --oci.config-file",
+        ),
         ("\x00", "not YAML"),
     ],
 )

@@ -32,8 +32,10 @@ def check(file: Path, on_this_host: bool, web: bool) -> None:
     if web:
         from fss_exporter.web.web_config_reload import WebConfigReload  # noqa: PLC0415  # a poller's check needs no bcrypt
 
-        WebConfigReload(file)
+        warning = WebConfigReload(file).warning
         echo(f"{file}: correct")
+        if warning:
+            click.echo(f"{file}: {warning}", err=True)
         return
     settings = settings_checks.check(load(file), on_this_host=on_this_host)
     echo(f"{file}: correct")

@@ -10,7 +10,6 @@ import click
 
 from fss_exporter import AUTH_KINDS
 from fss_exporter.addresses import network_name
-from fss_exporter.durations import parse_duration
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, KernelFlags, flag, switch
 
@@ -19,17 +18,6 @@ if TYPE_CHECKING:
 
 EXISTING_FILE: Final = FilePath(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE: Final = FilePath(path_type=Path, dir_okay=False)
-
-
-def duration(text: str) -> float:
-    """Return a flag's duration in seconds, more than none."""
-    try:
-        seconds = parse_duration(text)
-    except ValueError as wrong:
-        raise click.BadParameter(str(wrong)) from wrong
-    if not seconds:
-        raise click.BadParameter("must be longer than 0. Write it like 500ms, 1s or 1m30s")
-    return seconds
 
 
 def network(text: str) -> str:

@@ -25,7 +25,7 @@ _LEVEL_NAMES = {"WARNING": "warn", "CRITICAL": "error"}
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4}  # of sd-daemon(3). Anything else is an error, 3
 
 
-class _Lines(logging.Formatter):
+class _LogLines(logging.Formatter):
     def __init__(self, *, as_json: bool, to_journal: bool) -> None:
         super().__init__()
         self._as_json = as_json
@@ -134,7 +134,7 @@ def configure(level: str, form: str, stream: TextIO | None = None) -> None:
     stream = stream or sys.stderr
     handler = _NeverWaits(stream)
     handler.addFilter(_OnceAnHour())
-    handler.setFormatter(_Lines(as_json=form == "json", to_journal=_is_journal(stream)))
+    handler.setFormatter(_LogLines(as_json=form == "json", to_journal=_is_journal(stream)))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # Messages of libraries below a warning are about the libraries, and may hold secrets of the exporter.

@@ -18,22 +18,42 @@ from fss_exporter import __version__
 from fss_exporter.cli import terminal
 from fss_exporter.errors import INSTALL_OCI, FssError, UsageError
 
-# Name and summary of each command, in the order of the help. `module_of` names the module that holds the click command.
-COMMANDS: Final = {
-    "serve": "Serve metrics for Prometheus until stopped.",
-    "clean": "Remove what a killed agent with --nfs.exact has left in the kernel, which goes on counting for it.",
-    "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
-    "demo": "Try the exporter with recorded NFS clients and a loopback OCI region.",
-    "config": "Check the configuration file.",
-    "alarms": "Plan, apply and destroy OCI alarms for mount targets.",
-    "assets": "Write the rules, dashboards, OCI alarms, systemd units, documents and the example configuration to DIR.",
-    "iostat": "Show the estimated mount-target IOPS of each NFS mount.",
-    "top": "Watch mount targets against their ceilings in the whole terminal.",
-    "doctor": "Check this client, its exporter and the OCI account, and name a fix for each problem.",
-    "plan": "Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.",
-    "fio": "Show what fio jobs cost a mount target, and which ceiling limited the jobs.",
-    "calibrate": "Measure what each NFS request costs a mount target, in a directory on an idle mount.",
-    "discover": "List the mount targets of an OCI account with exports, addresses, shapes and ceilings.",
+# Name and summary of each command by the section of the help, in its order. `module_of` names the module that holds the click command.
+SECTIONS: Final = {
+    "What happens now": {
+        "top": "Watch mount targets against their ceilings in the whole terminal.",
+        "iostat": "Show the estimated mount-target IOPS of each NFS mount.",
+        "doctor": "Check this client, its exporter and the OCI account, and name a fix for each problem.",
+        "discover": "List the mount targets of an OCI account with exports, addresses, shapes and ceilings.",
+    },
+    "Before you buy or change": {
+        "plan": "Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.",
+        "fio": "Show what fio jobs cost a mount target, and which ceiling limited the jobs.",
+        "calibrate": "Measure what each NFS request costs a mount target, in a directory on an idle mount.",
+    },
+    "Metrics for Prometheus": {
+        "serve": "Serve metrics for Prometheus until stopped.",
+        "once": "Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.",
+        "config": "Check the configuration file.",
+        "clean": "Remove what a killed agent with --nfs.exact has left in the kernel, which goes on counting for it.",
+    },
+    "Rules, dashboards, alarms": {
+        "assets": "Write the rules, dashboards, OCI alarms, systemd units, documents and the example configuration to DIR.",
+        "alarms": "Plan, apply and destroy OCI alarms for mount targets.",
+    },
+    "Without an account": {
+        "demo": "Try the exporter with recorded NFS clients and a loopback OCI region.",
+    },
+}
+COMMANDS: Final = {name: summary for commands in SECTIONS.values() for name, summary in commands.items()}
+
+# Page of each command whose page is not docs/commands/NAME.md.
+_PAGES: Final = {
+    "serve": "docs/install.md",
+    "once": "docs/collecting.md",
+    "config": "docs/install.md",
+    "clean": "docs/exact-mode.md",
+    "assets": "docs/install.md",
 }
 
 _EXPORTER_COMMANDS: Final = frozenset(("serve", "once", "config"))
@@ -57,6 +77,11 @@ class LazyGroup(terminal.CommandGroup):
         """Return name and summary of each command, without an import."""
         return [(name, f"{summary}{_missing(name)}") for name, summary in COMMANDS.items()]
 
+    def sections(self, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the sections of the help."""
+        summaries = dict(self.summaries(ctx))
+        return [(title, [(name, summaries[name]) for name in commands]) for title, commands in SECTIONS.items()]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  # click's signature
         """Import the command's module, or give a command that says which module is not installed."""
         if cmd_name not in COMMANDS:
@@ -67,12 +92,26 @@ class LazyGroup(terminal.CommandGroup):
             return _Unavailable(cmd_name, missing)
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101  # a mistake of ours, met by the first test
+        _name_page(command, page_of(cmd_name))
         return command
 
 
 def module_of(name: str) -> str:
     """Return the module of a command. The exporter names the modules of the toolbox, and imports one only when its command runs."""
     return f"fss_exporter.cli.{name}" if name in _EXPORTER_COMMANDS else f"fss_toolbox.cli.{name}"
+
+
+def page_of(name: str) -> str:
+    """Return the page about a command, as a path in the project and in the folder that `assets` writes."""
+    return _PAGES.get(name, f"docs/commands/{name}.md")
+
+
+def _name_page(command: click.Command, page: str) -> None:
+    """Let the help of a command and of those below it end with its page. A command is named once, however often it is looked up."""
+    if page not in (command.epilog or ""):
+        command.epilog = "\n\n".join(filter(None, (command.epilog, f"More in {page}.")))
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        _name_page(below, page)
 
 
 def _missing(name: str) -> str:
@@ -109,7 +148,11 @@ class _Unavailable(click.Command):
         raise UsageError(self._reason) from self._missing
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+    epilog="More in docs/README.md. fss-exporter assets DIR writes the documents too.",
+)
 @click.version_option(__version__, prog_name="fss-exporter")
 def cli() -> None:
     """Show how close OCI File Storage mount targets are to their ceilings, which clients cause the load, and what to do."""

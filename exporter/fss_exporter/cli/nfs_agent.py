@@ -3,17 +3,20 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from fss_exporter.background import at_once
+from fss_exporter.cli.allocator import give_large_blocks_back, search_cycles_seldom
 from fss_exporter.cli.counting_plug import kernel_counting, log_remains, remove_remains
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_states import AddressStates, NoTails
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.fstab import FstabWatch, read_fstab
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import NO_MOUNT_SETTINGS, MountSettings
 from fss_exporter.nfs.other_namespaces import EveryNamespace
-from fss_exporter.nfs.procfs import HOST_PID, Procfs
+from fss_exporter.nfs.procfs import HOST_PID, Procfs, boot_hash_of
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.ticker import Ticker
 
@@ -37,13 +40,14 @@ class NfsAgent:
         tails = NoTails(mounts.p99_objectives) if self._counting is None else self._counting.tails
         accounts = Accounts(
             None if self._counting is None else self._counting.costs,
-            flags.series_retention_s,
             most_mounts=flags.max_mounts,
             overrides=mounts.overrides,
             states=AddressStates(mounts.latency_objectives, tails),
         )
-        read = self._new_reader() if self._counting is None else self._counting.read
-        self.ticker = Ticker(read, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
+        read_entries = partial(read_fstab, flags.procfs, flags.pid, flags.fstab, flags.wanted_mounts)
+        self._fstab = FstabWatch(read_entries, clock)
+        self._read = self._new_reader() if self._counting is None else self._counting.read
+        self.ticker = Ticker(self._look, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
         self.counters = () if self._counting is None else tuple(self._counting.counters)
         self.loops = [self.ticker.loop, *(counter.loop for counter in self.counters)]
         everything_stated = flags.network is not None and flags.network_bandwidth is not None
@@ -54,7 +58,13 @@ class NfsAgent:
             by_operation=flags.operations == "all",
             zero_answers=flags.scrapers,
             network=self.network,
+            boot_hash=boot_hash_of(flags.procfs),
+            fstab=self._fstab,
         )
+
+    def _look(self) -> Reading:
+        self._fstab.look()
+        return self._read()
 
     def _new_reader(self) -> Callable[[], Reading]:
         flags, mounts = self._flags, self._mounts
@@ -80,6 +90,8 @@ class NfsAgent:
 
     def start(self) -> None:
         """Remove what a killed agent has left in the kernel, set up the counting there, and start the ticker."""
+        give_large_blocks_back()
+        search_cycles_seldom()
         self.network.start()
         remove_remains(self._flags.tracefs_places)
         if self._counting is not None:

@@ -8,11 +8,10 @@ from typing import Final
 import click
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ExactFlags, check_url, duration, network
+from fss_exporter.cli.flags import ExactFlags, check_url, network
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import ProcfsFlags, flag, switch
 from fss_exporter.instance_metadata import METADATA_URL, is_oci_instance
-from fss_exporter.nfs.accounts import RETENTION_SECONDS
 from fss_exporter.nfs.mountinfo import MountFilter, name_expression
 
 MAX_MOUNTS: Final = 2000
@@ -57,6 +56,12 @@ class MountFlags(ProcfsFlags):
         metavar="URL",
     )
 
+    fstab: Path | None = flag(
+        "--path.fstab",
+        "File of mounts, for the number of those that are gone.  [default: /etc/fstab, if it is that of the host]",
+        metavar="FILE",
+    )
+
     def metadata_place(self, sysfs: Path) -> str:
         """Return the URL of the instance metadata. Empty outside of OCI without a flag."""
         if self.metadata_url is not None:
@@ -87,15 +92,7 @@ class MountFlags(ProcfsFlags):
 class NfsFlags(MountFlags, ExactFlags):
     """The flags of the agent; times in seconds."""
 
-    tick_s: float = flag("--nfs.tick", "Time between two readings.", 1.0, written="1s", type=duration)
-    series_retention_s: float = flag(
-        "--nfs.series-retention",
-        "How long the series of a mount stay after its umount. A server that does not scrape for longer misses the last growth of"
-        " such mounts. A longer time costs series on hosts where mounts come and go.",
-        RETENTION_SECONDS,
-        written="2m",
-        type=duration,
-    )
+    tick_s: float = flag("--nfs.tick", "Time between two readings.", 1.0, written="1s", type=units.duration)
     scrapers: int = flag(
         "--nfs.scrapers",
         "Prometheus servers that scrape this agent. A new mount shows zeros in as many answers before its counts.",

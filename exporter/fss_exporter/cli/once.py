@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
 from prometheus_client import PROCESS_COLLECTOR, generate_latest
 
-from fss_exporter.catalogue.prepared import Held
+from fss_exporter.catalogue.prepared import Collected
 from fss_exporter.cli.flags import NEW_FILE, ConfigFlags
 from fss_exporter.cli.nfs_flags import MountFlags
 from fss_exporter.cli.terminal import complain, end_by_signals, writing
@@ -23,6 +24,7 @@ from fss_exporter.instance_metadata import read_instance_metadata
 from fss_exporter.nfs import kept_state
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.collector import NfsCollector
+from fss_exporter.nfs.fstab import FstabWatch, read_fstab
 from fss_exporter.nfs.instance_network import InstanceNetwork
 from fss_exporter.nfs.mount_settings import mount_settings
 from fss_exporter.nfs.mountinfo import parse_mountinfo
@@ -40,7 +42,13 @@ _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A la
 _METADATA_SECONDS = 2.0
 
 # Figures of the last seconds, which one reading cannot know. They have no sample here.
-_NEED_SECONDS = ("fss_client_unanswered_seconds", "fss_client_peak_estimated_iops")
+_NEED_SECONDS = (
+    "fss_client_unanswered_seconds",
+    "fss_client_peak_estimated_iops",
+    "fss_client_address_state",
+    "fss_client_address_state_age_seconds",
+    "fss_client_address_state_evidence_ratio",
+)
 
 _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read the directory can lock it
 
@@ -49,8 +57,8 @@ _TURN_SECONDS = 30.0  # that a run waits for another. Every user who may read th
 class OnceFlags(MountFlags, ConfigFlags):
     """The flags of `once`."""
 
-    output: Path | None = flag(
-        "--output",
+    out: Path | None = flag(
+        "--out",
         "Replace FILE as a whole, and go on counting where the last run ended (kept in FILE.state).",
         type=NEW_FILE,
         metavar="FILE.prom",
@@ -62,10 +70,10 @@ class OnceFlags(MountFlags, ConfigFlags):
 def once(flags: OnceFlags) -> None:
     """Print the metrics of this host's NFS mounts once, for the textfile collector, cron, or a host without listeners.
 
-    On standard output, counters start at each mount. With --output, counters continue from run to run, as with `serve`.
+    On standard output, counters start at each mount. With --out, counters continue from run to run, as with `serve`.
     """
     flags.check()
-    run, output = _Run(flags), flags.output
+    run, output = _Run(flags), flags.out
     if output is None:
         click.echo(run.since_mounts(), nl=False)
         return
@@ -129,15 +137,19 @@ class _Run:
         ticker.tick()
         if not ticker.loop.heartbeat.success:
             raise SourceError("the counters could not be added up: the lines before this one say why")
+        flags = self._flags
+        fstab = FstabWatch(partial(read_fstab, flags.procfs, flags.pid, flags.fstab, flags.wanted_mounts))
+        fstab.look()
         collector = NfsCollector(
             ticker,
-            by_operation=self._flags.operations == "all",
+            fstab=fstab,
+            by_operation=flags.operations == "all",
             zero_answers=zero_answers,
             network=InstanceNetwork("", self._network or None),
         )
         families = Collectors({"nfs": collector}, (ticker.loop,), lambda: at).collect()
         at_once = [*(family for family in families if family.name not in _NEED_SECONDS), *PROCESS_COLLECTOR.collect()]
-        return generate_latest(Held(at_once)).decode()
+        return generate_latest(Collected(at_once)).decode()
 
     def _reading_of(self, texts: RawTexts) -> Reading:
         mounts = parse_mountinfo(texts.mountinfo, self._flags.wanted_mounts)
@@ -166,7 +178,7 @@ def _only_run(output: Path) -> Iterator[None]:
     try:
         directory = os.open(output.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise UsageError(f"--output={output}: {output.parent}: {error.strerror}") from error
+        raise UsageError(f"--out={output}: {output.parent}: {error.strerror}") from error
     try:
         _wait_for_turn(directory, output)
         yield
@@ -182,7 +194,7 @@ def _wait_for_turn(directory: int, output: Path) -> None:
         except BlockingIOError as error:
             if time.monotonic() >= ends:
                 raise SourceError(
-                    f"--output={output}: another program locks {output.parent}. `lslocks` shows the program"
+                    f"--out={output}: another program locks {output.parent}. `lslocks` shows the program"
                 ) from error
             time.sleep(0.05)
 
@@ -190,4 +202,4 @@ def _wait_for_turn(directory: int, output: Path) -> None:
 def _check_replaceable(path: Path) -> None:
     """Refuse a device and a link. As root the command would put a file in the place of `/dev/null`."""
     if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-        raise UsageError(f"--output={path}: not a regular file. Omit --output for standard output")
+        raise UsageError(f"--out={path}: not a regular file. Omit --out for standard output")

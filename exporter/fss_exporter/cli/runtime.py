@@ -2,6 +2,7 @@
 """Serve the components of the exporter over HTTP until a signal ends it."""
 
 import logging
+import os
 import signal
 import socket
 import threading
@@ -24,7 +25,6 @@ from fss_exporter.flag_records import flag, switch
 from fss_exporter.web.application import OPEN_PATHS, Reload, Reloading, build
 from fss_exporter.web.binding import bind, passed, url_of
 from fss_exporter.web.collecting import Collectors, Source, Turns
-from fss_exporter.web.documents import Documents
 from fss_exporter.web.http_server import HttpServer, no_tls
 from fss_exporter.web.messages import Application, Request, Response
 from fss_exporter.web.refusals import Refusals
@@ -38,6 +38,9 @@ _LOG = logging.getLogger(__name__)
 
 # The units and the chart kill a process that has not ended 10 s after SIGTERM. A call that hangs is left to its daemon thread.
 _STOP_SECONDS = 8.0
+
+# A start that a signal finds must end first, and takes seconds. systemd kills after 10 s and Kubernetes after 30 s, others never do.
+LONGEST_END_SECONDS = 25.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +83,23 @@ class WebFlags:
 class Signals:
     """The signals of a running exporter: SIGTERM and SIGINT end it, SIGHUP reads the configuration again.
 
-    The handlers only set events, so that a signal at any moment of the start is neither lost nor the end of the process.
+    The handlers only set events, so that a signal at any moment of the start is neither lost nor the end of the process. A thread ends a
+    process that is still there long after its time to stop, whatever its main thread waits for.
     """
 
     def __init__(self) -> None:
         self.stop, self.hangup = Event(), Event()
+        threading.Thread(target=self._end_at_last, name="fss-end", daemon=True).start()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stop.set())
         signal.signal(signal.SIGHUP, lambda *_: self.hangup.set())
+
+    def _end_at_last(self) -> None:
+        while not self.stop.wait(_LONG_SECONDS):
+            pass
+        time.sleep(LONGEST_END_SECONDS)
+        _LOG.error("not ended %.0f s after the signal, so the process ends without its clean-up", LONGEST_END_SECONDS)
+        os._exit(1)
 
     def reload_at_hangup(self, reload: Callable[[], object]) -> None:
         """Call `reload` at each SIGHUP from now on, and for one that has come already, in a thread of its own."""
@@ -192,7 +204,6 @@ def _application(
 ) -> Application:
     loops = [loop for component in components for loop in component.loops]
     turns = Turns()
-    documents = Documents()
     of_page = _collectors(
         {component.name: component.page_source or component.source for component in components}, components, reload
     )
@@ -200,7 +211,6 @@ def _application(
         telemetry_path=telemetry_path,
         scrapes=Scrapes(registry_of(components, reload, refusals), turns),
         page=_page(lambda: turns.collect(of_page), telemetry_path),
-        documents=dict.fromkeys(documents.paths, documents.response),
         waiting_for=lambda: tuple(missing for component in components if (missing := component.waits_for())),
         stalled=lambda: stalled_loops(loops, time.monotonic()) + turns.stalled(),
         reload=reload,

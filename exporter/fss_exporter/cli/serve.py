@@ -16,7 +16,7 @@ from prometheus_client.core import Metric
 from fss_exporter.addresses import NetworkAddress
 from fss_exporter.catalogue import family
 from fss_exporter.cli import logs, runtime
-from fss_exporter.cli.flags import CompartmentFlags, duration
+from fss_exporter.cli.flags import CompartmentFlags
 from fss_exporter.cli.nfs_flags import NfsFlags
 from fss_exporter.cli.runtime import Component, WebFlags
 from fss_exporter.cli.terminal import GroupedHelp
@@ -43,9 +43,6 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     )
     collect_nfs: bool = flag("--collector.nfs/--no-collector.nfs", "Read this host's NFS counters.", default=True)
     collect_oci: bool = flag("--collector.oci/--no-collector.oci", "Poll OCI Monitoring.", default=False)
-    poll_interval: float | None = flag(
-        "--oci.poll-interval", "Time between two polls of a region.  [default: 60s]", type=duration
-    )
     shard: str | None = flag(
         "--oci.shard", "Part of the mount targets to poll, for one of several pollers.  [default: 1/1]", metavar="N/OF"
     )
@@ -61,7 +58,6 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     def overrides(self) -> dict[str, object]:
         """Return the values of the flags by dotted place in the configuration. None for a flag that is not given."""
         own = {
-            "oci.poll_interval": self.poll_interval,
             "oci.shard": self.shard,
             "oci.standby": self.standby or None,
             "oci.publish": self.publish or None,
@@ -243,9 +239,10 @@ class CostModelSource:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the family fss_cost_model_info."""
-        yield family("fss_cost_model_info", ((_labels(row), 1.0) for row in self.rows))
+        labels = ("operation", "io_operations", "factor", "date", "source")
+        yield family("fss_cost_model_info", ((_values(row), 1.0) for row in self.rows), labels=labels)
 
 
-def _labels(row: CostOverride) -> tuple[str, ...]:
+def _values(row: CostOverride) -> tuple[str, ...]:
     fixed, factor = (f"{row.io_operations:g}", "") if row.io_operations is not None else ("", f"{row.factor:g}")
     return row.operation, fixed, factor, row.date, row.source

@@ -63,13 +63,23 @@ class CommandGroup(click.Group):
         commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         return [(name, command.get_short_help_str(limit=1000)) for name, command in commands if command is not None]
 
+    def sections(self, ctx: click.Context) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Return the sections of the list, each with its title and its summaries."""
+        return [("Commands", self.summaries(ctx))]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(self.summaries(ctx))
+        """Write the list of commands. All sections have one column of names."""
+        sections = self.sections(ctx)
+        longest = max((len(name) for _, summaries in sections for name, _ in summaries), default=0)
+        for title, summaries in sections:
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(longest), summary) for name, summary in summaries])
 
 
-_HELP_GROUPS: Final = (
+# Beginning or beginnings of a flag's name, and the title of its section. The first that fits counts.
+HelpGroups = tuple[tuple[str | tuple[str, ...], str], ...]
+
+_HELP_GROUPS: Final[HelpGroups] = (
     ("--collector.", "What is collected"),
     ("--nfs.exact", "Counted by the kernel, exact mode"),
     ("--nfs.", "NFS client"),
@@ -84,14 +94,16 @@ _HELP_GROUPS: Final = (
 class GroupedHelp(click.Command):
     """A command with many flags, whose help has a section for each subject. The beginning of a flag's name is its subject."""
 
+    groups: HelpGroups = _HELP_GROUPS
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections."""
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for _, title in _HELP_GROUPS}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for _, title in self.groups}
         # --nfs.exact comes before --nfs.exact.rtt, which means nothing without it.
         for param in sorted(self.get_params(ctx), key=lambda param: param.opts[0].count(".")):
             record = param.get_help_record(ctx)
             if record is not None:
-                title = next(title for prefix, title in _HELP_GROUPS if param.opts[0].startswith(prefix))
+                title = next(title for prefix, title in self.groups if param.opts[0].startswith(prefix))
                 sections[title].append(record)
         for title, records in sections.items():
             if records:

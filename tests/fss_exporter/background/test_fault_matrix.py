@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
-from tests.exposition_text import written
+from tests.exposition_text import collected, written
 from tests.fss_exporter.web.serving import serving
 from tests.processes import PATIENCE_S, wait_for
 from tests.prompt import ROOT
@@ -141,8 +141,11 @@ def test_a_fault_of_a_loop_is_told_everywhere_and_the_loop_lives(
             messages = {finding.subject: finding.message for finding in check_running(f"{url}/metrics")}
 
         assert f'fss_collector_success{{collector="{name}"}} 0.0' in written(collectors.collect())
-        page = StatusView(lambda: list(collectors.collect())).html()
-        assert f"<strong>{name}</strong> (no success since the start)" in page
+        page = StatusView(lambda: collected(collectors)).html()
+        assert (
+            f"<strong>{name}</strong> fails or is stalled, and the log has the reason (no success since the start)"
+            in page
+        )
         assert "no success yet" in messages[name]
         assert f"loop {name} is stalled" in messages[f"{url}/-/healthy"]
         assert f"loop {name} is stalled" in caplog.text
@@ -164,7 +167,7 @@ def test_a_fault_of_a_collector_costs_its_own_families_and_is_told(
 ) -> None:
     def failing() -> Iterator[Metric]:
         FAULTS[fault](threading.Event())
-        yield family("fss_nfs_superblocks", (((), 1.0),))
+        yield family("fss_nfs_superblocks_unread", (((), 1.0),))
 
     def sound() -> Iterator[Metric]:
         yield family("fss_nfs_ticks_total", (((), 7.0),))
@@ -177,7 +180,7 @@ def test_a_fault_of_a_collector_costs_its_own_families_and_is_told(
     scrape = written(Collectors(sources).collect())
 
     assert "fss_nfs_ticks_total 7.0" in scrape
-    assert "fss_nfs_superblocks" not in scrape
+    assert "fss_nfs_superblocks_unread" not in scrape
     assert 'fss_collector_success{collector="nfs"} 0.0' in scrape
     assert 'fss_collector_success{collector="oci"} 1.0' in scrape
     assert "collector nfs failed" in caplog.text
@@ -193,15 +196,15 @@ def test_a_fault_of_each_collector_of_an_agent_costs_the_others_nothing(fault: s
         loop.run_once()
     sources = {part.name: part.source for part in components if part.source is not None}
     assert sources.keys() == {"nfs", "nfs_exact", "nfs_latency", "nfs_processes"}
-    families = {name: {made.name for made in source.collect()} for name, source in sources.items()}
+    families = {name: {made.name for made in collected(source)} for name, source in sources.items()}
     assert all(families.values())
 
     for broken in sources:
         failing = SimpleNamespace(success=True, duration_seconds=0.0, collect=lambda: FAULTS[fault](threading.Event()))
-        collected = {made.name for made in Collectors({**sources, broken: failing}).collect()}
+        together = {made.name for made in collected(Collectors({**sources, broken: failing}))}
         of_the_others = set().union(*(own for name, own in families.items() if name != broken))
-        assert of_the_others <= collected
-        assert not (families[broken] - of_the_others) & collected
+        assert of_the_others <= together
+        assert not (families[broken] - of_the_others) & together
 
 
 def test_a_collector_that_hangs_makes_healthy_fail() -> None:

@@ -7,10 +7,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
+from tests.exposition_text import collected
 from tests.processes import wait_for
 
 from fss_exporter.background import Worker, stalled_loops
@@ -47,7 +49,7 @@ def success_of(loop: Worker) -> float:
     """`fss_collector_success` of a loop, as a scrape shows it."""
     (success,) = (
         sample.value
-        for family in Collectors({}, (loop,)).collect()
+        for family in collected(Collectors({}, (loop,)))
         for sample in family.samples
         if sample.name == "fss_collector_success"
     )
@@ -117,9 +119,19 @@ def test_an_unexpected_error_while_the_web_configuration_is_read_costs_that_roun
     assert web_config._in_force.configuration.http_server_config.headers == {"X-Frame-Options": "deny"}
 
 
-def test_an_inventory_that_never_ends_is_no_success_from_the_start_on() -> None:
-    # FssCollectorFailing fires after ten minutes of this, however long the polls and the inventory share the calls.
-    assert success_of(loop_of(cloud(), "oci_inventory")) == 0
+def test_an_inventory_that_never_ends_is_starting_and_no_success_after_ten_of_its_intervals() -> None:
+    # FssCollectorFailing fires after ten minutes of the latter, however long the polls and the inventory share the calls.
+    loop = loop_of(cloud(), "oci_inventory")
+    ends = loop.heartbeat.finished_at + 10 * loop.heartbeat.interval_seconds
+    for now, names in ((ends - 1, {"fss_collector_starting": 1.0}), (ends + 1, {"fss_collector_success": 0.0})):
+        families = Collectors({}, (loop,), partial(float, now)).collect()
+        samples = (sample for family in families for sample in family.samples)
+        told = {
+            sample.name: sample.value
+            for sample in samples
+            if sample.name in {"fss_collector_starting", "fss_collector_success"}
+        }
+        assert told == names
 
 
 @pytest.mark.parametrize("collector", ["oci", "oci_inventory", "oci_publish"])

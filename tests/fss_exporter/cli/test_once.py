@@ -7,28 +7,19 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.exposition_text import written
+from tests.exposition_text import families_of
 from tests.fss_exporter.nfs.records import Names, mountinfo, mountstats
 from tests.processes import get, node_exporter, require
 from tests.prompt import ask
 
-from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs import kept_state
-from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.collector import NfsCollector
-from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import parse_mountstats
-from fss_exporter.nfs.procfs import RawTexts
-from fss_exporter.nfs.superblocks import NO_READING, join
-from fss_exporter.nfs.ticker import Ticker
-from fss_exporter.web.collecting import Collectors
+from fss_exporter.samples import Samples
+from fss_exporter.sealed_json import seal, unseal
 
 AGES = count(1000, 1000)  # each look is older than the last by more than a test takes, however busy the machine is
 
@@ -51,14 +42,14 @@ def host(root: Path, *, removes: int = 100, age: int | None = None, second: tupl
 def removes(text: str) -> dict[str, float]:
     """REMOVEs by export."""
     return {
-        line.partition('export="')[2].partition('"')[0]: float(line.rpartition(" ")[2])
-        for line in text.splitlines()
-        if line.startswith("fss_client_operations_total{") and 'operation="REMOVE"' in line
+        labels["export"]: value
+        for labels, value in Samples(families_of(text)).all("fss_client_operations_total")
+        if labels["operation"] == "REMOVE"
     }
 
 
 def write(root: Path, output: Path, *flags: object) -> dict[str, float]:
-    answer = ask("once", "--path.procfs", root, "--output", output, *flags)
+    answer = ask("once", "--path.procfs", root, "--out", output, *flags)
     assert (answer.code, answer.out, answer.err) == (0, "", "")
     return removes(output.read_text())
 
@@ -74,8 +65,8 @@ def write(root: Path, output: Path, *flags: object) -> dict[str, float]:
         ),
         (["--nfs.mounts-exclude=(?!a)b"], "--nfs.mounts-exclude=(?!a)b: not a regular expression: error: look-around"),
         (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
-        (["--output=/nowhere/a.prom"], "--output=/nowhere/a.prom: /nowhere: No such file or directory"),
-        (["--output="], "'--output': the path is empty"),
+        (["--out=/nowhere/a.prom"], "--out=/nowhere/a.prom: /nowhere: No such file or directory"),
+        (["--out="], "'--out': the path is empty"),
     ],
 )
 def test_wrong_flags_are_one_line(flags: list[str], complaint: str, tmp_path: Path) -> None:
@@ -92,7 +83,7 @@ def test_counters_that_cannot_be_read_are_a_failure_and_leave_the_file_as_it_is(
     before = output.read_text()
     (tmp_path / "proc" / "1" / "mountstats").unlink()
 
-    answer = ask("once", "--path.procfs", tmp_path / "proc", "--output", output)
+    answer = ask("once", "--path.procfs", tmp_path / "proc", "--out", output)
     assert answer.code == 1
     assert answer.err.startswith("fss-exporter: cannot read ")
     assert len(answer.err.splitlines()) == 1
@@ -100,14 +91,14 @@ def test_counters_that_cannot_be_read_are_a_failure_and_leave_the_file_as_it_is(
 
 
 def test_a_device_or_a_link_stays_as_it_is(tmp_path: Path) -> None:
-    """A user without a wish for a file writes `--output /dev/null`. As root the command must not replace the device."""
+    """A user without a wish for a file writes `--out /dev/null`. As root the command must not replace the device."""
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
     link.symlink_to(tmp_path / "elsewhere")
     for output in (pipe, link):
-        answer = ask("once", "--path.procfs", host(tmp_path / "proc"), "--output", output)
+        answer = ask("once", "--path.procfs", host(tmp_path / "proc"), "--out", output)
         assert (answer.code, answer.out) == (2, "")
-        assert answer.err == f"fss-exporter: --output={output}: not a regular file. Omit --output for standard output\n"
+        assert answer.err == f"fss-exporter: --out={output}: not a regular file. Omit --out for standard output\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "proc"]
 
 
@@ -123,7 +114,7 @@ def test_a_link_that_the_owner_of_the_directory_puts_in_the_way_is_not_followed(
     (folder / "fss.prom.state").symlink_to(secret)
     monkeypatch.setattr("tempfile.TemporaryDirectory", lambda **_: nullcontext(str(folder)))
 
-    answer = ask("once", "--path.procfs", root, "--output", tmp_path / "fss.prom")
+    answer = ask("once", "--path.procfs", root, "--out", tmp_path / "fss.prom")
     assert (answer.code, secret.read_text(), secret.stat().st_mode & 0o777) == (2, "secret", 0o600)
 
 
@@ -132,7 +123,7 @@ def test_a_full_disk_is_a_failure_that_leaves_the_files_as_they_are_and_no_other
     write(host(root), output)
     before = output.read_bytes()
     small = require("prlimit", "util-linux"), "--fsize=8192"  # enough for the state
-    command = [*small, require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--output={output}"]
+    command = [*small, require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--out={output}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
     assert (done.returncode, done.stderr) == (1, f"fss-exporter: {output}: cannot be written: File too large\n")
@@ -148,7 +139,7 @@ pathlib.Path.replace = lambda *_: signal.raise_signal(signal.SIGTERM)
 from fss_exporter.cli.main import main
 main()
 """
-    command = [sys.executable, "-c", script, "once", f"--path.procfs={root}", f"--output={output}"]
+    command = [sys.executable, "-c", script, "once", f"--path.procfs={root}", f"--out={output}"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
     assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
@@ -188,7 +179,8 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     write(host(root), output)
     write(host(root, removes=104), output)
     state = output.with_name("fss.prom.state")
-    state.write_text(json.dumps({**json.loads(state.read_text()), "boot_id": "another"}))
+    document = json.loads(unseal(state.read_bytes())) | {"boot_id": "another"}
+    state.write_bytes(seal(json.dumps(document).encode()))
 
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
@@ -214,77 +206,16 @@ def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configurati
     assert (write(host(root, removes=110), output, "--config.file", measured), estimates()) == ({"/a": 6}, (18, 30))
 
 
-# Values of which at most one type fits each place of a state file.
-DAMAGED: tuple[Any, ...] = (
-    None,
-    -1,
-    4.5,
-    1e400,
-    10**400,
-    True,
-    "",
-    "5",
-    "\ud800",
-    [],
-    [1],
-    [None],
-    ["a", 1],
-    {},
-    {"a": 1},
-    {"a": {}},
-)
-
-
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Container and key of everything below a JSON value. A text of the kernel counts as one value."""
-    for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-        yield value, key
-        if isinstance(part, dict | list):
-            yield from _places(part)
-
-
-def _damaged(state: str) -> Iterator[str]:
-    """The state with one part replaced by each of `DAMAGED`, then left out."""
-    document = json.loads(state)
-    yield from map(json.dumps, DAMAGED)
-    for container, key in [*_places(document)]:
-        good = container[key]
-        for container[key] in DAMAGED:
-            yield json.dumps(document)
-        container[key] = good
-        if isinstance(container, dict):
-            rest = {name: container.pop(name) for name in [*container]}
-            container.update({name: part for name, part in rest.items() if name != key})
-            yield json.dumps(document)
-            container.update(rest)
-
-
-def test_a_state_with_a_damaged_part_is_refused_or_gives_counters() -> None:
-    """Every part has one value of each wrong type in its place."""
-    accounts = Accounts()
-    texts = RawTexts(mountinfo(), mountstats({"REMOVE": 5, "READ": 5}, age=9, read_bytes=5))
-    reading = join(parse_mountstats(texts.mountstats), parse_mountinfo(texts.mountinfo))
-    accounts.apply(NO_READING, 0.0)
-    accounts.apply(reading, 10.0)
-    totals = accounts.mounts, accounts.addresses, accounts.wire
-    refused = 0
-    states = [*_damaged(kept_state.dump(kept_state.LastRun("boot", 10.0, "r", texts, *totals)))]
-    for text in states:
-        fresh = Accounts()
-        try:
-            last = kept_state.load(text)
-        except ValueError:
-            refused += 1
-            continue
-        kept_state.restore(fresh, last, reading, FIXED_COSTS, same_boot=True)
-        fresh.apply(reading, 20.0)
-        ticker = Ticker(lambda: reading, 1.0, lambda: 30.0, accounts=fresh)
-        ticker.tick()
-        assert ticker.loop.heartbeat.success, text
-        text_of_metrics = written(Collectors({"nfs": NfsCollector(ticker, by_operation=True)}, ()).collect())
-        values = [float(line.rpartition(" ")[2]) for line in text_of_metrics.splitlines() if line[:1] not in ("#", "")]
-        assert all(0 <= value < 1e300 for value in values), text
-    assert refused > len(states) / 2
+def test_no_byte_of_a_state_can_change_unseen(tmp_path: Path) -> None:
+    root, output = tmp_path / "proc", tmp_path / "fss.prom"
+    write(host(root), output)
+    content = output.with_name("fss.prom.state").read_bytes()
+    kept_state.load(content.decode())
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        with pytest.raises(ValueError, match="checksum"):
+            kept_state.load(changed.decode("utf-8", "replace"))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"version": 7}', '{"version": 3, "totals": 5}', "[" * 100_000])
@@ -294,7 +225,7 @@ def test_a_damaged_state_is_one_line_and_counters_begin_again(text: str, tmp_pat
     state = output.with_name("fss.prom.state")
     state.write_text(text)
 
-    answer = ask("once", "--path.procfs", host(root, removes=104), "--output", output)
+    answer = ask("once", "--path.procfs", host(root, removes=104), "--out", output)
     assert (answer.code, answer.out) == (0, "")
     problem = "damaged, or of another version. The counters begin at 0, and this run replaces the file"
     assert answer.err == f"fss-exporter once: {state}: {problem}\n"
@@ -307,7 +238,7 @@ def test_a_state_of_many_gigabytes_is_not_read_and_is_replaced(tmp_path: Path) -
     with output.with_name("fss.prom.state").open("wb") as state:
         state.truncate(1 << 40)  # no disk has this much, and no memory
 
-    answer = ask("once", "--path.procfs", root, "--output", output)
+    answer = ask("once", "--path.procfs", root, "--out", output)
     assert (answer.code, removes(output.read_text())) == (0, {"/a": 0})
     assert "damaged" in answer.err
 
@@ -316,7 +247,7 @@ def test_an_empty_state_is_damaged_and_said_so(tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     output.with_name("fss.prom.state").touch()
 
-    answer = ask("once", "--path.procfs", host(root), "--output", output)
+    answer = ask("once", "--path.procfs", host(root), "--out", output)
     assert (answer.code, removes(output.read_text())) == (0, {"/a": 0})
     assert "damaged" in answer.err
 
@@ -358,7 +289,7 @@ def test_a_lock_of_another_program_ends_a_run_with_an_error(tmp_path: Path, monk
     directory = os.open(tmp_path, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_SH)
-        answer = ask("once", "--path.procfs", root, "--output", output)
+        answer = ask("once", "--path.procfs", root, "--out", output)
     finally:
         os.close(directory)
 
@@ -371,7 +302,7 @@ def test_runs_at_the_same_time_wait_for_each_other(tmp_path: Path) -> None:
     root, output = host(tmp_path / "proc"), tmp_path / "fss.prom"
     write(root, output)
     host(root, removes=104)
-    command = [require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--output={output}"]
+    command = [require("fss-exporter", "this project"), "once", f"--path.procfs={root}", f"--out={output}"]
     codes: list[int] = []
     threads = [
         threading.Thread(target=lambda: codes.append(subprocess.run(command, check=False, timeout=300).returncode))

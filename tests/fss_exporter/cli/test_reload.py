@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.exposition_text import collected
 from tests.processes import wait_for
 from tests.prompt import ROOT
 
@@ -123,14 +124,17 @@ def test_what_an_agent_posts_is_the_waiting_time_by_address() -> None:
 
 def objectives(source: Source | None) -> set[float]:
     assert source is not None
-    families = (family for family in source.collect() if family.name == "fss_client_latency_objective_seconds")
+    families = (family for family in collected(source) if family.name == "fss_client_latency_objective_seconds")
     return {sample.value for family in families for sample in family.samples}
 
 
 def parts_expected(source: Source | None) -> set[str]:
     assert source is not None
     return {
-        sample.labels["part"] for made in source.collect() if made.name == "fss_expected" for sample in made.samples
+        sample.labels["part"]
+        for made in collected(source)
+        if made.name == "fss_coverage_expected"
+        for sample in made.samples
     }
 
 

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.for_each import for_each
 from tests.processes import PATIENCE_S, Stopwatch, get, require, serving_url, wait_for
 from tests.prompt import Answer, ask_each
 
@@ -93,16 +92,14 @@ def refusals() -> dict[str, Answer]:
     }
 
 
-@for_each("flags, complaint", WRONG)
-def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(
-    flags: list[str], complaint: str, refusals: dict[str, Answer]
-) -> None:
-    refused = refusals[" ".join(flags)]
+def test_bad_input_is_one_line_that_names_the_flag_and_the_fix(refusals: dict[str, Answer]) -> None:
+    for flags, complaint in WRONG:
+        refused = refusals[" ".join(flags)]
 
-    assert refused.code == 2
-    assert refused.out == ""
-    assert refused.err.count("\n") == 1
-    assert complaint in refused.err
+        assert refused.code == 2, flags
+        assert refused.out == "", flags
+        assert refused.err.count("\n") == 1, flags
+        assert complaint in refused.err, flags
 
 
 def test_missing_exact_mode_that_is_required_is_reported_with_the_fix(tmp_path: Path) -> None:
@@ -408,3 +405,26 @@ sys.exit(main.run(sys.argv[1:]))
     assert roots & unwanted == set()
     others = ("fss_exporter.oci", "fss_toolbox", "fss_kernel_counting", "fss_exporter.settings")
     assert [name for name in loaded if name.startswith(others)] == []
+
+
+def test_a_main_thread_that_never_ends_does_not_keep_the_process_after_a_signal() -> None:
+    script = """
+import logging, time
+from fss_exporter.cli import runtime
+logging.basicConfig()
+runtime.LONGEST_END_SECONDS = 0.2
+signals = runtime.Signals()
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        running.send_signal(signal.SIGTERM)
+        _, log = running.communicate(timeout=PATIENCE_S)
+
+    assert running.returncode == 1
+    assert "the process ends without its clean-up" in log

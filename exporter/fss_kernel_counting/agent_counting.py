@@ -34,13 +34,12 @@ class AgentCounting(KernelCounting):
 
     def __init__(self, flags: NfsFlags, mounts: MountSettings, new_reader: Callable[[], Callable[[], Reading]]) -> None:
         self.costs = exact(flags, new_reader(), mounts, flags.tick_s)
-        latency = LatencyReader(
+        latency = self._latency = LatencyReader(
             new_reader(),
             sources(flags),
             mounts.address_map,
             objectives=mounts.p99_objectives,
             rtt=flags.exact_rtt,
-            retention_s=flags.series_retention_s,
         )
         self.tails = latency
         self._readers: list[LatencyReader | ProcessReader] = [latency]
@@ -65,7 +64,9 @@ class AgentCounting(KernelCounting):
         Raises:
             SourceError: mountstats is unreadable.
         """
-        return self.costs.reader.read()
+        reading = self.costs.reader.read()
+        self._latency.note(reading)
+        return reading
 
     def open(self) -> None:
         """Set the triggers of sizes before the first reading.

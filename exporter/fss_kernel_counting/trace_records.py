@@ -82,7 +82,7 @@ class RecordedEvents:
         with self._instance.removed_on_failure(), advised(self._instance.path):
             self._pipes = self._instance.record(events, buffer_kib)
 
-    def look(self) -> list[Record]:
+    def read(self) -> list[Record]:
         """Return the records since the last look, in the order of time.
 
         Raises:

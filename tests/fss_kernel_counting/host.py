@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from prometheus_client.core import Metric
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
@@ -105,7 +106,7 @@ class Host:
 
     def families(self, collector: NfsCollector) -> list[Metric]:
         """One answer to a scrape: the families of the NFS collector and those of exact mode."""
-        return [*collector.collect(), *self.costs.families(collector.answer)]
+        return [*collected(collector), *self.costs.families(collector.answer)]
 
     @property
     def failed(self) -> Counter[str]:

@@ -197,7 +197,7 @@ def test_the_load_by_process_is_counted_here_or_the_precise_reason_is_said(
     counting = ProcessCounting(OF_COMMAND, writers=True, sources=sources, mounts=NO_MOUNT_SETTINGS)
     if tracefs is not None and _counts(tracefs) and (tracefs / "events" / "nfs").exists():
         counting.open()
-        counting.look(NO_READING)  # reads every table
+        counting.read(NO_READING)  # reads every table
         assert {"reads", "writes", "calls"} <= counting.active
         counting.close()
     else:

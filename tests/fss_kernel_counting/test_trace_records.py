@@ -126,13 +126,13 @@ def test_records_of_all_cpus_come_in_the_order_of_time(files: TraceFiles, events
     ]
     files.waiting[1] = [page(1020, record(10, moved(6, b"/b" * 80)))]
 
-    records = events.look()
+    records = events.read()
 
     assert [(record.at, record.values["pid"]) for record in records] == [(1000, 5), (1030, 6), (1050, 7), (3001, 8)]
     assert records[0] == Record(1000, EVENT, {"common_pid": 1, "dst_root": 0, "pid": 5, "dst_path": "/a"})
     assert records[1].values["dst_path"] == "/b" * 80
     assert not events.lost
-    assert events.look() == []
+    assert events.read() == []
 
 
 def test_times_that_are_far_apart_padding_and_other_events_are_read_over(
@@ -146,7 +146,7 @@ def test_times_that_are_far_apart_padding_and_other_events_are_read_over(
         page(100, extend, record(1, moved(5, b"/a")), discarded, other, stamp, record(0, moved(6, b"/b")), end)
     ]
 
-    assert [(event.at, event.values["pid"]) for event in events.look()] == [
+    assert [(event.at, event.values["pid"]) for event in events.read()] == [
         ((1 << 27) + 9, 6),
         (100 + (2 << 27) + 4, 5),
     ]
@@ -155,9 +155,9 @@ def test_times_that_are_far_apart_padding_and_other_events_are_read_over(
 def test_records_that_were_overwritten_are_known_for_one_look(files: TraceFiles, events: RecordedEvents) -> None:
     files.waiting[1] = [page(1000, record(0, moved(5, b"/a")), missed=True)]
 
-    assert len(events.look()) == 1
+    assert len(events.read()) == 1
     assert events.lost
-    events.look()
+    events.read()
     assert not events.lost
 
 
@@ -166,28 +166,28 @@ def test_a_damaged_page_costs_its_look_only(damaged: bytes, files: TraceFiles, e
     files.waiting[0] = [damaged]
 
     with pytest.raises(Lost):
-        events.look()
+        events.read()
 
     files.waiting[0] = [page(1, record(0, moved(5, b"/a")))]
-    assert len(events.look()) == 1
+    assert len(events.read()) == 1
 
 
 def test_an_instance_that_is_gone_is_known(files: TraceFiles, events: RecordedEvents) -> None:
     files.offline = {0, 1}
 
     with pytest.raises(Lost):
-        events.look()
+        events.read()
 
 
 def test_a_cpu_that_was_never_online_has_no_records_and_costs_none(files: TraceFiles, events: RecordedEvents) -> None:
     """tracefs has a folder for each CPU that the machine may get, and a buffer for each that it has."""
     files.waiting[0] = [page(1, record(0, moved(5, b"/a")))]
     files.offline = {1}
-    assert [record.values["pid"] for record in events.look()] == [5]
+    assert [record.values["pid"] for record in events.read()] == [5]
 
     files.offline = set()
     files.waiting[1] = [page(2, record(0, moved(6, b"/a")))]
-    assert [record.values["pid"] for record in events.look()] == [6]
+    assert [record.values["pid"] for record in events.read()] == [6]
 
 
 def test_the_buffer_is_small_and_the_end_leaves_nothing(files: TraceFiles, events: RecordedEvents) -> None:
@@ -215,7 +215,7 @@ def test_a_recording_that_another_program_switched_off_is_said_and_switched_on_a
     path = ROOT / "instances" / OF_AGENT.births / switch
 
     def was_off() -> bool:
-        events.look()
+        events.read()
         return events.was_off
 
     assert not was_off()

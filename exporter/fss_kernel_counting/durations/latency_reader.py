@@ -46,6 +46,7 @@ INTERVAL_SECONDS: Final = 10.0
 LARGEST_CPU_SHARE: Final = 0.01  # Of one core for the looks. On a host with very many mounts the agent looks less often
 
 REFUSED, FULL, OPERATIONS, REUSED = "refused", "full", "operations", "client_reused"
+NO_MOUNT = "no_mount"
 _FRESH_INTERVALS: Final = 3  # an older interval says nothing about now
 _FEWEST_ROWS: Final = 2048
 _ROWS_OF_A_MOUNT: Final = 160  # a busy superblock has 80 to 120 rows
@@ -109,6 +110,9 @@ class LatencyReader:
         self._clock = clock
         self._cpu_clock = cpu_clock
         self._owners = Owners({}, {}, None, frozenset())
+        self._mounted: Mapping[
+            str, str
+        ] = {}  # address by `major:minor` of superblocks with a mount since the last look
         self._hidden: ByClient = {}  # requests of clients with a superblock that no reading has had
         self._agreement = CallAgreement()
         self._interval = _Interval(0.0, {})
@@ -135,6 +139,10 @@ class LatencyReader:
         """Remove everything for good. A round in progress sets nothing up again."""
         self._triggers.close()
         self._begin_anew()
+
+    def note(self, reading: Reading) -> None:
+        """Note the mounts of a tick, so that the requests of a mount that ends before the next look have an address."""
+        self._mounted = {**self._mounted, **{own.number: own.key.address for own in reading.superblocks}}
 
     def families(self, answer: Answer) -> Iterable[Metric]:
         """Return the metric families of the counts so far."""
@@ -185,11 +193,15 @@ class LatencyReader:
         born = self._addresses.learn(grown.get(BORN, ()))
         previous, self._owners = self._owners, self._owners_now(session, after)
         interval = attributed(with_earlier(requests, self._hidden, born), previous, self._owners, born)
+        is_lost = not (after.filtered or after.left_out) and self._loses(
+            interval.hidden, is_detached=after.detached > 0
+        )
         self._hidden = interval.hidden
         failed = self._agreement.check(self._owners, interval.calls, (reading, after), born)
         present = {owner.address for owner in (*previous.superblocks, *self._owners.superblocks)}
         paused = (frozenset(owner.address for owner in failed) | interval.ambiguous) & present
         checks = [OPERATIONS] * len({owner.address for owner in failed}) + [REUSED] * len(interval.ambiguous & present)
+        checks += [NO_MOUNT] * is_lost
         for address in sorted(paused - self.totals.paused):
             log.warning("durations of requests to %s are not counted: tables and mountstats disagree", address)
         places = {place: own for place, own in interval.places.items() if place[0] not in paused}
@@ -206,13 +218,20 @@ class LatencyReader:
             self.totals = self.totals.lost(FULL)
             self._begin_anew()
 
+    def _loses(self, hidden: ByClient, *, is_detached: bool) -> bool:
+        """Whether requests are lost because no search has found a mount of their superblock, or it has ended before."""
+        if any(client not in self._owners.linked and client not in self._owners.of for client, _ in self._hidden):
+            return True
+        return is_detached and any(own != self._hidden.get(place) for place, own in hidden.items())
+
     def _addresses_now(self) -> frozenset[str]:
         return frozenset(owner.address for owner in self._owners.superblocks)
 
     def _owners_now(self, session: InstanceTables, reading: Reading) -> Owners:
         # On a kernel without clients in sysfs, the tables name the clients that were born or have called.
         seen = {key[0] for name in session.names & {FINISHED, BORN} for key in session.rows(name)}
-        return owners(reading, seen, self._sysfs, self._addresses)
+        ended, self._mounted = self._mounted, {}
+        return owners(reading, seen, self._sysfs, self._addresses, ended)
 
     def _set_up(self, reading: Reading) -> None:
         """Set the triggers, and take the first look for the next comparison.

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from fss_exporter.nfs.superblocks import Reading
@@ -53,11 +54,26 @@ def superblock_clients(sysfs: Path) -> dict[str, str]:
     return superblocks
 
 
-def owners(reading: Reading, seen: Iterable[str], sysfs: Path, addresses: ClientAddresses) -> Owners:
-    """Return the owner of each client. `seen` are numbers of clients that the tables name."""
+def owners(
+    reading: Reading,
+    seen: Iterable[str],
+    sysfs: Path,
+    addresses: ClientAddresses,
+    ended: Mapping[str, str] = MappingProxyType({}),
+) -> Owners:
+    """Return the owner of each client.
+
+    Args:
+        reading: the present mounts.
+        seen: numbers of clients that the tables name.
+        sysfs: mount point of sysfs.
+        addresses: addresses of clients.
+        ended: address by `major:minor` of superblocks that had a mount since the last look.
+    """
     linked, alive = superblock_clients(sysfs), addresses.alive()
     mounts = {superblock.number: superblock.key.address for superblock in reading.superblocks}
-    of = {client: Owner(mounts[number], number) for client, number in linked.items() if number in mounts}
+    known = {**ended, **mounts}
+    of = {client: Owner(known[number], number) for client, number in linked.items() if number in known}
     with_client = {owner.superblock for owner in of.values()}
     superblocks: dict[Owner, set[str]] = {}
     for number, address in mounts.items():
@@ -65,7 +81,7 @@ def owners(reading: Reading, seen: Iterable[str], sysfs: Path, addresses: Client
         superblocks.setdefault(owner, set()).add(number)
     for client in alive.union(seen) - linked.keys():
         owner = Owner(addresses.of(client))
-        if owner in superblocks:
+        if owner in superblocks or owner.address in ended.values():
             of[client] = owner
     by_owner = {owner: frozenset(numbers) for owner, numbers in superblocks.items()}
     return Owners(of, by_owner, alive or None, frozenset(linked))

@@ -239,12 +239,14 @@ def request_families(totals: RequestTotals, answer: Answer, objectives: Containe
                 answered.append(_buckets(labels, requests.answered))
             if totals.counts_unanswered:
                 unanswered.append((labels, requests.unanswered))
-    yield histogram("fss_client_request_duration_seconds", finished)
-    yield histogram("fss_client_request_rtt_seconds", answered)
-    yield family("fss_client_judged_requests_total", judged)
-    yield family("fss_client_requests_without_reply_total", unanswered)
+    by_class = ("network", "address", "class")
+    yield histogram("fss_client_request_duration_seconds", finished, labels=by_class)
+    yield histogram("fss_client_request_rtt_seconds", answered, labels=by_class)
+    yield family("fss_client_judged_requests_total", judged, labels=(*by_class, "verdict"))
+    yield family("fss_client_requests_without_reply_total", unanswered, labels=by_class)
     yield family("fss_nfs_latency_active", [((), float(totals.active))])
-    yield family("fss_nfs_latency_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+    failed = (((check,), count) for check, count in totals.failed.items())
+    yield family("fss_nfs_latency_checks_failed_total", failed, labels=("check",))
 
 
 def _verdicts(labels: tuple[str, ...], judged: JudgedRequests) -> Sequence[tuple[Sequence[str], float]]:

@@ -126,7 +126,7 @@ class ProcessCounting:
         """Remove the triggers for good."""
         self._triggers.close()
 
-    def look(self, reading: Reading) -> list[ProcessLoad]:
+    def read(self, reading: Reading) -> list[ProcessLoad]:
         """Return the loads since the last look. Empty while the triggers cannot be set. `reading` names the mounts.
 
         Raises:
@@ -145,14 +145,14 @@ class ProcessCounting:
             self._family_tree.forget()  # births go unseen until the triggers are set
             return []
         loads: dict[tuple[str, Thread], Amount] = defaultdict(Amount)
-        for (place, thread, kind), count in self._attribution.loads(session.look(Places(reading.superblocks))).items():
+        for (place, thread, kind), count in self._attribution.loads(session.read(Places(reading.superblocks))).items():
             load = loads[place.address, thread]
             loads[place.address, thread] = load.plus(amount(place.rule, kind, count, self._overrides))
         births = session.records()
         if process_session.BIRTHS in session.troubles:
             self._family_tree.forget()
         self._family_tree.learn(births)
-        seen = self._identities.look({thread for _, thread in loads})
+        seen = self._identities.find({thread for _, thread in loads})
         self._note(session)
         if session.is_worn and self._clock() >= self._next_renewal:
             # The look above was the last of these tables.

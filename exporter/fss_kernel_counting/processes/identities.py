@@ -107,7 +107,7 @@ class Identities:
         self._job_numbers = job_numbers
         self._seen: dict[Thread, tuple[_Stat, SeenThread]] = {}
 
-    def look(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
+    def find(self, threads: Iterable[Thread]) -> dict[Thread, SeenThread]:
         """Return the identity of each thread with load since the last look."""
         self._pods.begin()
         kthreadd = self._stat(_KTHREADD)

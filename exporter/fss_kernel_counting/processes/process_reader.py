@@ -23,10 +23,13 @@ _LABELS: Final[Mapping[str, Callable[[SeenThread], Labels | None]]] = {
     "job": lambda seen: (seen.job,) if seen.job else None,
 }
 
+# Names of these labels.
+_NAMES: Final[Mapping[str, Labels]] = {"process": ("process", "pod_namespace", "pod_name", "unit"), "job": ("jobid",)}
+
 # Labels of a thread, and of everything without a row, by kind of the rows.
 _OTHER: Final[Mapping[str, Labels]] = {"process": Identity("other"), "job": ("other",)}
 
-LOOK_SECONDS: Final = 10.0  # Time between two looks at the tables
+READ_SECONDS: Final = 10.0  # Time between two looks at the tables
 
 
 class ProcessReader:
@@ -61,7 +64,7 @@ class ProcessReader:
         self._round_lock = threading.Lock()
         kinds = (("process", most_processes), ("job", most_jobs))
         self._tops = {kind: TopLoads(most) for kind, most in kinds if most}
-        self.loop = Worker("nfs_processes", self._round, interval=lambda: LOOK_SECONDS)
+        self.loop = Worker("nfs_processes", self._round, interval=lambda: READ_SECONDS)
 
     def stop(self) -> None:
         """Stop the loop and remove the triggers. A look in progress sets no trigger again."""
@@ -74,7 +77,7 @@ class ProcessReader:
             reading = self._reading()
             if reading is None:
                 return
-            loads = self._counting.look(reading)
+            loads = self._counting.read(reading)
         priced, now = Places(reading.superblocks).priced, self._clock()
         with self._lock:
             for kind, top in self._tops.items():
@@ -91,8 +94,9 @@ class ProcessReader:
                 yield from self._rows(kind, top, answer, since)
         counting = self._counting
         active = (((part,), float(part in counting.active)) for part in counting.parts)
-        yield family("fss_nfs_process_part_active", active)
-        yield family("fss_nfs_process_part_failures_total", sorted(dict(counting.failures).items()))
+        yield family("fss_nfs_process_part_active", active, labels=("part",))
+        failures = sorted(dict(counting.failures).items())
+        yield family("fss_nfs_process_part_failures_total", failures, labels=("part", "reason"))
 
     def _rows(self, kind: str, top: TopLoads, answer: Answer, since: float) -> tuple[Metric, ...]:
         """Return the families of processes or jobs. A row that began before `since` shows its counts at once."""
@@ -111,8 +115,9 @@ class ProcessReader:
                     costs.append((series, total.io_operations))
                 carried.append(((*series, "read"), total.read_bytes))
                 carried.append(((*series, "write"), total.written_bytes))
+        names = ("network", "address", *_NAMES[kind])
         return (
-            family(f"fss_client_{kind}_operations_total", operations),
-            family(f"fss_client_{kind}_io_operations_total", costs),
-            family(f"fss_client_{kind}_bytes_total", carried),
+            family(f"fss_client_{kind}_operations_total", operations, labels=names),
+            family(f"fss_client_{kind}_io_operations_total", costs, labels=names),
+            family(f"fss_client_{kind}_bytes_total", carried, labels=(*names, "direction")),
         )

@@ -137,7 +137,7 @@ class ProcessSession:
             self._join.end()
             self._join = None
 
-    def look(self, places: Places) -> Counted:
+    def read(self, places: Places) -> Counted:
         """Return the counts since the last look. Claims are read before the work, so that no work lacks a claim.
 
         Raises:
@@ -167,7 +167,7 @@ class ProcessSession:
         if self._births is None:
             return []
         try:
-            records = self._births.look()
+            records = self._births.read()
         except Lost as error:
             self.troubles[BIRTHS] = UNREADABLE
             _LOG.debug("load by process: births: %s", error)

@@ -123,7 +123,9 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
         for calls in (totals.locks, totals.acls)
     )
     exact = (((network, *key), float(is_exact)) for key, is_exact in totals.exact.items() if key in seconds)
-    yield family("fss_client_cost_exact", exact)
+    by_mount = ("network", *SeriesKey._fields)
+    by_procedure = ("network", "address", "procedure")
+    yield family("fss_client_cost_exact", exact, labels=by_mount)
     yield family(
         "fss_client_cost_seconds_total",
         (
@@ -131,22 +133,29 @@ def counted_families(totals: CountedTotals, overrides: CostOverrides, answer: An
             for key, by_mode in seconds.items()
             for mode, passed in by_mode.items()
         ),
+        labels=(*by_mount, "mode"),
     )
     yield _sizes(network, sizes, answer.at_zero)
-    yield family("fss_client_lock_operations_total", (((network, *place), count) for place, count in locks.items()))
+    counted_locks = (((network, *place), count) for place, count in locks.items())
+    yield family("fss_client_lock_operations_total", counted_locks, labels=by_procedure)
     priced = (((network, address), cost) for address, cost in _lock_costs(locks, overrides).items())
-    yield family("fss_client_lock_io_operations_total", priced)
-    yield family("fss_client_acl_operations_total", (((network, *place), count) for place, count in acls.items()))
+    yield family("fss_client_lock_io_operations_total", priced, labels=("network", "address"))
+    counted_acls = (((network, *place), count) for place, count in acls.items())
+    yield family("fss_client_acl_operations_total", counted_acls, labels=by_procedure)
     invisible = totals.invisible.items()
     yield family(
-        "fss_client_invisible_operations_total", (((name,), transfers.operations) for name, transfers in invisible)
+        "fss_client_invisible_operations_total",
+        (((name,), transfers.operations) for name, transfers in invisible),
+        labels=("operation",),
     )
     yield family(
         "fss_client_invisible_io_operations_total",
         (((name,), overrides.scaled(name, exact_cost(name, transfers)).point) for name, transfers in invisible),
+        labels=("operation",),
     )
     yield family("fss_nfs_exact_active", [((), float(totals.active))])
-    yield family("fss_nfs_exact_checks_failed_total", (((check,), count) for check, count in totals.failed.items()))
+    failed = (((check,), count) for check, count in totals.failed.items())
+    yield family("fss_nfs_exact_checks_failed_total", failed, labels=("check",))
 
 
 def _lock_costs(calls: ByAddressAndProcedure, overrides: CostOverrides) -> dict[str, float]:
@@ -166,7 +175,7 @@ def _sizes(network: str, sizes: Mapping[tuple[str, str], CountedTransfers], at_z
         ]
         everything = (math.inf, sum(transfers.by_blocks.values()))
         histograms.append(((network, address, operation), (*buckets, everything), transfers.payload_bytes))
-    return histogram("fss_client_io_size_bytes", histograms)
+    return histogram("fss_client_io_size_bytes", histograms, labels=("network", "address", "operation"))
 
 
 def _counted_cost(operation: str, transfers: CountedTransfers, change: TransferChange | None) -> Bounds:

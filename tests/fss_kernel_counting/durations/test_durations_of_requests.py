@@ -6,8 +6,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_kernel_counting.durations.latency_host import CALLS, HERE, Call, LatencyHost, ready
-from tests.fss_kernel_counting.host import Mount
+from tests.fss_kernel_counting.host import Mount, reading_of
 from tests.fss_kernel_counting.kernel import ROOT, Kernel
 
 from fss_exporter.errors import SourceError
@@ -271,6 +272,39 @@ def test_the_last_calls_of_a_mount_count_after_its_umount(tmp_path: Path) -> Non
     assert host.requests().finished.calls == 1
 
 
+@pytest.mark.parametrize("is_detached", [True, False], ids=["umount -l", "umount"])
+def test_the_calls_of_a_mount_that_lives_between_two_looks_count(tmp_path: Path, *, is_detached: bool) -> None:
+    """A tick sees the mount, and no look does."""
+    lasting, short = Mount(40), Mount(41, THERE)
+    host = ready(tmp_path, lasting)
+    host.link(40, lasting)
+    host.tick()
+    host.born(41, THERE)
+    host.link(41, short)
+    host.reader.note(reading_of([lasting, short]))
+    host.calls(Call(41, short), Call(41, short))
+    if not is_detached:
+        host.unlink(short)
+    host.tick()
+
+    assert host.requests(address=THERE).finished.calls == 2
+    assert not host.failed
+
+
+def test_the_calls_of_a_mount_that_nothing_shows_are_told_as_lost(tmp_path: Path) -> None:
+    """After `umount -l` the kernel still links the superblock to its client, until the last file is closed."""
+    mine, detached = Mount(40), Mount(41, THERE, visible=False)
+    host = ready(tmp_path, mine)
+    host.born(41, THERE)
+    host.link(41, detached)
+    host.tick(Call(41, detached))
+    assert not host.failed
+    host.unlink(detached)
+    host.tick()
+
+    assert host.failed == {"no_mount": 1}
+
+
 def test_a_client_number_that_was_given_again_costs_both_addresses_the_interval(tmp_path: Path) -> None:
     here, there, third = Mount(40), Mount(41, THERE), Mount(42, "10.0.0.5")
     host = ready(tmp_path, here, there, third)
@@ -512,7 +546,7 @@ def test_a_new_address_shows_zeros_in_the_first_answer_and_its_counts_in_the_sec
     counts = [
         sum(
             sample.value
-            for family in (*collector.collect(), *durations.collect())
+            for family in (*collected(collector), *collected(durations))
             for sample in family.samples
             if sample.name == f"{DURATION}_count"
         )

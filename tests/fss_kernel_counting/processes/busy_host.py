@@ -117,5 +117,5 @@ class BusyHost:
         return {who.process: amount for who, amount in self.identities().items()}
 
     def identities(self) -> dict[Identity, Amount]:
-        loads = by_address(self.counting.look(self.reading()), lambda seen: seen.identity).get(HERE, {})
+        loads = by_address(self.counting.read(self.reading()), lambda seen: seen.identity).get(HERE, {})
         return {who: amount for who, amount in loads.items() if who is not None}

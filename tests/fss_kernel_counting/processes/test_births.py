@@ -52,7 +52,7 @@ class Host:
         self.tree.learn(self.records)
         self.records = []
         thread = Thread(number, name)
-        return self.identities.look([thread])[thread]
+        return self.identities.find([thread])[thread]
 
 
 @pytest.fixture

@@ -26,14 +26,14 @@ def identities(proc: Path, tmp_path: Path) -> Identities:
 
 
 def _look(identities: Identities, thread: Thread) -> Identity:
-    return identities.look([thread])[thread].identity
+    return identities.find([thread])[thread].identity
 
 
 def test_a_thread_is_counted_under_its_process_and_unit(identities: Identities, proc: Path) -> None:
     process(proc, 7, b"java")
     process(proc, 8, b"pool-1-thread-2", leader=7)
 
-    seen = identities.look([Thread(8, "pool-1-thread-2")])[Thread(8, "pool-1-thread-2")]
+    seen = identities.find([Thread(8, "pool-1-thread-2")])[Thread(8, "pool-1-thread-2")]
 
     assert (seen.identity, seen.user) == (Identity("java", unit="backup.service"), 1000)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import HelpPanel, Static
+from textual.widgets import Static
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.estimate import Bounds
@@ -16,8 +16,8 @@ from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.state import State, StateNow
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox.top.line_table import LineTable
-from fss_toolbox.top.looks import Looks, Shown
 from fss_toolbox.top.picture import LoadPart, Parts, Picture
+from fss_toolbox.top.refresher import Latest, Refresher
 from fss_toolbox.top.top_screen import TopScreen
 
 PROMPT_S = 20.0
@@ -32,6 +32,7 @@ class Recorded:
     """A source that counts its looks."""
 
     title = "a source"
+    opens = "mounts"
     period_seconds = 0.2
     interval = 0.2
     targets: tuple[MountTargetRow, ...] = (target("home", 45_500.0), target("scratch", 100.0))
@@ -41,7 +42,7 @@ class Recorded:
         self.closed = 0
         self.failure: Exception | None = None
 
-    def look(self) -> Picture:
+    def read(self) -> Picture:
         self.looked += 1
         if self.failure:
             raise self.failure
@@ -120,22 +121,24 @@ def test_keys_sort_filter_and_switch_units() -> None:
     play(Recorded(), steps)
 
 
-def test_a_question_mark_shows_the_keys_and_hides_them_again() -> None:
+@pytest.mark.parametrize("back", ["question_mark", "escape"])
+def test_a_question_mark_explains_columns_and_keys_in_place_of_the_table(back: str) -> None:
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
+        told, table = screen.query_one("#help"), screen.query_one(LineTable)
         await pilot.press("question_mark")
-        await until(pilot, lambda: bool(screen.query(HelpPanel)))
-        await pilot.press("question_mark")
-        await until(pilot, lambda: not screen.query(HelpPanel))
+        assert (told.display, table.display, table.has_focus) == (True, False, False)
+        await pilot.press(back)
+        assert (told.display, table.display, table.has_focus) == (False, True, True)
 
     play(Recorded(), steps)
 
 
 class Fleet(Recorded):
-    """A source of 500 mount targets, whose loads change with each look."""
+    """A source of 120 mount targets, whose loads change with each look."""
 
-    def look(self) -> Picture:
-        super().look()
-        loads = {f"mt-{number:03}": 40_000.0 - 10 * number + 500 * (self.looked % 2) for number in range(500)}
+    def read(self) -> Picture:
+        super().read()
+        loads = {f"mt-{number:03}": 40_000.0 - 10 * number + 500 * (self.looked % 2) for number in range(120)}
         return Picture(tuple(target(name, load) for name, load in loads.items()), 2.0)
 
 
@@ -154,7 +157,7 @@ def test_a_view_of_many_mount_targets_stays_where_the_reader_is() -> None:
             await pilot.pause(0.02)
         assert seen == {(here, place)}
         await pilot.press("end")
-        assert drawn(screen)[-1].startswith("mt-499")
+        assert drawn(screen)[-1].startswith("mt-119")
         assert drawn(screen)[0].startswith("mount target")
         await pilot.press("home")
         assert drawn(screen)[1].startswith("mt-000")
@@ -166,7 +169,7 @@ def test_a_look_that_comes_while_the_screen_is_taken_down_is_not_drawn() -> None
     async def steps(screen: TopScreen, pilot: Pilot[None]) -> None:
         await until(pilot, lambda: screen._shown.picture is not None)
         await screen.query_one("#head").remove()
-        screen.post_message(screen.Looked(screen._shown))
+        screen.post_message(screen.Refreshed(screen._shown))
         await pilot.pause()
 
     play(Fleet(), steps)
@@ -179,7 +182,7 @@ def test_of_looks_that_wait_the_last_is_drawn_alone(monkeypatch: pytest.MonkeyPa
         draws: list[None] = []
         monkeypatch.setattr(screen, "_draw", lambda: draws.append(None))
         for number in range(100):
-            screen.post_message(screen.Looked(Shown(failure=str(number))))
+            screen.post_message(screen.Refreshed(Latest(failure=str(number))))
         await until(pilot, lambda: screen._shown.failure == "99")
         assert len(draws) < 50
 
@@ -216,7 +219,7 @@ def test_back_leads_to_the_mount_target_that_was_open() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: names(screen) == [f"mounts of {here}"])
         await pilot.press("escape")
-        await until(pilot, lambda: len(names(screen)) == 500)
+        await until(pilot, lambda: len(names(screen)) == 120)
         assert under_cursor(screen) == here
         assert any(here in line for line in drawn(screen))
 
@@ -301,29 +304,28 @@ def test_q_ends_and_closes_the_source() -> None:
     ("failure", "told"), [(SourceError("no\nanswer"), "no answer"), (KeyError("resource"), "KeyError('resource')")]
 )
 def test_a_mistake_in_one_look_is_told_and_the_looks_go_on(failure: Exception, told: str) -> None:
-    shown: list[Shown] = []
+    shown: list[Latest] = []
     source = Recorded()
-    looks = Looks(source, shown.append)
+    refresher = Refresher(source, shown.append)
     source.failure = failure
-    looks.once()
+    refresher.once()
     source.failure = None
-    looks.once()
-    assert [look.failure for look in shown] == [told, ""]
+    refresher.once()
+    assert [latest.failure for latest in shown] == [told, ""]
     assert shown[-1].picture is not None
 
 
-@pytest.mark.parametrize("value", ["", "1"], ids=["colour", "no colour"])
-def test_without_colour_only_bold_is_left(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setenv("NO_COLOR", value)
+def test_the_chosen_row_is_one_bar_from_edge_to_edge_in_the_colour_of_the_mount_target() -> None:
+    source = Recorded()
+    source.targets = tuple(replace(row, state=StateNow(State.FAILING)) for row in source.targets)
 
     async def steps(screen: TopScreen, _: Pilot[None]) -> None:
-        assert "91 % of IOPS" in drawn(screen)[1]
-        styles = [segment.style for segment in screen.query_one(LineTable).render_line(1) if "91 %" in segment.text]
-        assert [style is not None and style.color is not None and style.color.name for style in styles] == [
-            "default" if value else "yellow"
-        ]
+        table = screen.query_one(LineTable)
+        styles = {str(segment.style).partition(" on ")[0] for segment in table.render_line(1)}
+        assert styles == {"bold reverse red"}
+        assert table.render_line(1).cell_length == table.size.width
 
-    play(Recorded(), steps)
+    play(source, steps)
 
 
 def test_a_terminal_of_20_columns_keeps_half_of_its_lines_for_the_mount_targets() -> None:

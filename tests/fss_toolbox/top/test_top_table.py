@@ -7,10 +7,11 @@ from rich.cells import cell_len
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure
-from fss_exporter.model.state import ERRORS, NOT_KNOWN, Evidence, State, StateNow
+from fss_exporter.model.state import ERRORS, IOPS, NOT_KNOWN, Evidence, State, StateNow
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
-from fss_toolbox.top.looks import Shown
+from fss_toolbox.top.meanings import help_text
 from fss_toolbox.top.picture import LoadPart, Parts, Picture, ShownTarget, is_silent, shown_target
+from fss_toolbox.top.refresher import Latest
 from fss_toolbox.top.top_table import (
     GREY,
     STYLES,
@@ -65,16 +66,22 @@ def test_a_share_below_a_threshold_is_not_rounded_up_to_it() -> None:
     assert "79 % of IOPS" in line
 
 
-def test_a_share_of_clients_alone_is_a_lower_bound_in_grey() -> None:
+def test_a_share_of_clients_alone_is_about_and_in_grey() -> None:
     table = drawn(target("mt-home", iops(4_500, FigureSource.CLIENTS, 0.0)))
-    assert "at least 9.0 % of IOPS" in lines(table)[0]
+    assert "about 9.0 % of IOPS" in lines(table)[0]
     assert STYLES[State.FINE] not in styles(table)
 
 
-def test_a_lower_bound_above_a_threshold_warns() -> None:
+def test_a_likely_value_above_a_threshold_warns() -> None:
     table = drawn(target("mt-home", iops(48_000, FigureSource.CLIENTS, 0.0)))
-    assert "at least 96 % of IOPS" in lines(table)[0]
+    assert "about 96 % of IOPS" in lines(table)[0]
     assert "yellow" in styles(table)
+
+
+def test_one_mount_target_has_the_range_of_its_estimate() -> None:
+    figure = KnownFigure.of(Bounds(35_500, 42_000, 48_500), FigureSource.CLIENTS)
+    shown = subtitle(target("mt-home", Usage(Quantity.IOPS, figure, 50_000.0)), View(target="mt-home"), PARTS)
+    assert "about 84 % (71 to 97 %) of IOPS" in shown[2].text
 
 
 def test_an_old_figure_says_last_and_its_age_in_grey() -> None:
@@ -106,7 +113,7 @@ def test_a_source_that_is_silent_has_no_verdict() -> None:
     table = targets_table((old,), View(), 200, is_silent=True)
     assert styles(table) == {GREY}
     assert "measured, 111 s" in lines(table)[0]
-    failed = Shown(Picture((old.row,)), failure="HTTP 503")
+    failed = Latest(Picture((old.row,)), failure="HTTP 503")
     said = [line.text for line in headline("a page", failed, (old,), View(), 41.0, is_silent=True)]
     assert said == ["a page", "1 mount target, nothing is known of now", "no figures for 41 s: HTTP 503"]
     above_parts = subtitle(old, View(target="x"), PARTS, is_silent=True)
@@ -127,9 +134,9 @@ FAILING = StateNow(
 )
 
 
-def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why() -> None:
+def test_the_first_lines_say_why_a_mount_target_is_not_fine_and_the_next_counts_them_by_state() -> None:
     targets = (target("a", state=StateNow(State.NEAR)), target("b", state=FAILING), target("c"))
-    _, verdict, reason, unknown = headline("a page", Shown(Picture(())), targets, View())
+    _, reason, unknown, verdict = headline("a page", Latest(Picture(())), targets, View())
     assert verdict.text == "3 mount targets: 1 failing, 1 near, 1 not known"
     assert reason.text == (
         "b is failing for 3 min: 2.5 % of requests fail, web-1:10949 (docs/runbook.md#fssmounttargetfailing)"
@@ -137,15 +144,34 @@ def test_the_first_line_counts_the_mount_targets_by_state_and_the_next_says_why(
     assert unknown.text == "why not known: docs/runbook.md#fsscoverageincomplete"
 
 
+def test_a_line_that_names_the_cause_stands_in_place_of_the_section_about_what_is_not_known() -> None:
+    gap = "no poller of eu-frankfurt-1 is scraped now"
+    _, reason, verdict = headline("a page", Latest(Picture((), gaps=(gap,))), (target("c"),), View())
+    assert (reason.text, verdict.text) == (gap, "1 mount target: 1 not known")
+
+
 def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted() -> None:
     targets = [target(f"mt-{number}", state=FAILING) for number in range(5)]
-    said = headline("a page", Shown(Picture(())), targets, View())
-    assert [line.text.partition(" is ")[0] for line in said[2:]] == [
+    said = headline("a page", Latest(Picture(())), targets, View())
+    assert [line.text.partition(" is ")[0] for line in said[1:-1]] == [
         "mt-0",
         "mt-1",
         "mt-2",
         "and 2 more that are not fine",
     ]
+
+
+def test_a_client_that_hangs_stands_in_red_above_mount_targets_that_are_fine_and_less_than_failing_below_it() -> None:
+    near = StateNow(State.NEAR, reasons=(Evidence(IOPS, KnownFigure(0.9, FigureSource.MEASURED)),))
+    picture = Picture((), of_clients=((State.HANGING, "web-1 at b: hanging"),), gaps=("OCI refuses",))
+    for states, order in (
+        ((StateNow(State.FINE),), ["web-1 at b: hanging", "OCI refuses", "1 mount target: 1 fine"]),
+        ((near, FAILING), ["web-1 at b: hanging", "mt-1 is failing", "mt-0 is near", "OCI refuses", "2 mount targets"]),
+    ):
+        targets = [target(f"mt-{at}", state=state) for at, state in enumerate(states)]
+        said = headline("a fleet", Latest(picture), targets, View())[1:]
+        assert [line.text.startswith(words) for line, words in zip(said, order, strict=True)] == [True] * len(order)
+        assert said[0].style == STYLES[State.HANGING]
 
 
 @pytest.mark.parametrize("state", State)
@@ -182,8 +208,8 @@ def test_a_table_fits_its_terminal_and_keeps_name_bar_and_share(width: int) -> N
     [(Quantity.LATENCY, "94 % of latency"), (Quantity.BOTH, "≥ 114 % of read+write ")],
 )
 def test_iops_stay_beside_the_longest_words_at_80_columns(quantity: Quantity, said: str) -> None:
-    source, value = (FigureSource.HOST, 114.0) if quantity is Quantity.BOTH else (FigureSource.MEASURED, 94.0)
-    full = target("mt-scratch", iops(4_500), Usage(quantity, KnownFigure(value, source, 70.0), 100.0))
+    measured, counted = KnownFigure(94.0, FigureSource.MEASURED, 70.0), KnownFigure.counted(114.0, FigureSource.HOST)
+    full = target("mt-scratch", iops(4_500), Usage(quantity, counted if quantity is Quantity.BOTH else measured, 100.0))
     table = drawn(full, target("mt-home", iops(45_500)), width=77)
     assert said in lines(table)[0]
     assert {"IOPS", "known by"} <= {column.title for column in table.columns}
@@ -304,6 +330,42 @@ def test_the_lines_above_parts_say_which_part_of_the_load_they_are() -> None:
     seen = iops(450, FigureSource.CLIENTS, 0.0, coverage=0.009)
     said = [line.text for line in subtitle(target("mt", iops(45_500), seen), View(target="x"), PARTS)]
     assert said[4] == "coverage: the load below is 0.9 % of its IOPS"
+
+
+def test_clients_of_a_mount_target_that_hangs_come_by_state_with_their_wait_and_their_errors() -> None:
+    idle = Bounds.exact(0.0)
+    clients = Parts(
+        (
+            LoadPart("busy", Bounds.exact(900.0), 900.0, state=State.FINE, failed=0.0),
+            LoadPart("failing", idle, 10.0, state=State.FAILING, failed=2.0),
+            LoadPart("waits", idle, 0.0, state=State.HANGING, waiting_seconds=60.0),
+            LoadPart("waits longer", idle, 0.0, state=State.HANGING, waiting_seconds=1260.0),
+        )
+    )
+    table = parts_table(clients, View(target="x", kind="clients"), 200, iops(45_000))
+    assert [column.title for column in table.columns][:3] == ["client", "state", "no reply for"]
+    at = [column.title for column in table.columns].index("failed/s")
+    assert [(*(cell.text for cell in cells[:3]), cells[at].text) for _, cells in table.rows] == [
+        ("waits longer", "hanging", "21 min", ""),
+        ("waits", "hanging", "60 s", ""),
+        ("failing", "failing", "", "2.0"),
+        ("busy", "fine", "", "0"),
+    ]
+    assert table.rows[0][1][0].style == STYLES[State.HANGING]
+
+
+@pytest.mark.parametrize("width", [110, 140, 200])
+def test_bars_take_the_room_that_the_columns_leave(width: int) -> None:
+    assert drawn(target("mt-home", iops(45_500)), width=width).width == width
+    assert parts_table(PARTS, View(target="x"), width, iops(45_000)).width == width
+
+
+def test_the_help_explains_each_column() -> None:
+    told = help_text()
+    titles = {column.title for column in drawn(target("mt", iops(1.0))).columns}
+    titles |= {column.title for column in parts_table(PARTS, View(target="x"), 300, iops(45_000)).columns}
+    words = {title.removesuffix(" MB/s") for title in titles} - {"mount target", "mount", "", "of the IOPS ceiling"}
+    assert {word for word in words if word not in told} == set()
 
 
 def test_names_from_outside_cannot_control_the_terminal() -> None:

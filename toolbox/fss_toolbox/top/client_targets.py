@@ -29,14 +29,20 @@ def client_targets(report: Report, judge: Judge, listed: Collection[str] = ()) -
     for line in targets_of(report, judge, "iops"):
         if line.name not in listed:
             served = judge.served.get(line.name) or ServedCeilings(Limits(), shape=judge.shape)
-            row = row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST)
+            iops = line.traffic.iops and KnownFigure.of(line.traffic.iops, FigureSource.HOST)
+            row = row_of_clients(line.name, "", served, line.compare(line.traffic), FigureSource.HOST, iops)
             yield replace(row, state=line.state)
 
 
 def row_of_clients(
-    address: str, region: str, served: ServedCeilings, uses: Collection[Use], source: FigureSource
+    address: str,
+    region: str,
+    served: ServedCeilings,
+    uses: Collection[Use],
+    source: FigureSource,
+    iops: KnownFigure | None,
 ) -> MountTargetRow:
-    """Return the row of an address of which only the load of clients is known."""
+    """Return the row of an address of which only the load of clients is known. Clients estimate IOPS, and count bytes."""
     compared = [use for use in uses if use.resource in _QUANTITIES]
     return MountTargetRow(
         name=served.name,
@@ -45,9 +51,10 @@ def row_of_clients(
         shape=served.shape,
         lifecycle="",
         usages=tuple(
-            Usage(_QUANTITIES[use.resource], KnownFigure(use.demand, source), use.limit)
+            Usage(_QUANTITIES[use.resource], figure, use.limit)
             for use in compared
             if use.demand is not None
+            and (figure := iops if use.resource == IOPS else KnownFigure.counted(use.demand, source)) is not None
         ),
     )
 
@@ -58,7 +65,8 @@ def client_parts(report: Report, judge: Judge, address: str, kind: str) -> Parts
     if not lines:
         return Parts(remark="this client has no mount of this mount target")
     if kind == "clients":
-        return Parts((part_of(report.source, lines[0].traffic),), ONE_CLIENT)
+        own = replace(part_of(report.source, lines[0].traffic), state=lines[0].state.state)
+        return Parts((own,), ONE_CLIENT)
     rows = _mounts(report, lines[0]) if kind == "mounts" else operations_of(lines[0].traffic)
     return Parts(tuple(rows), "" if rows else NO_LOAD)
 

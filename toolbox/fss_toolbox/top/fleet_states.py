@@ -2,23 +2,24 @@
 """The states of mount targets that the rules record from poller and agents, with their reasons."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
-from fss_exporter.model.knowledge import FigureSource, KnownFigure
+from fss_exporter.model.knowledge import FigureSource
 from fss_exporter.model.state import CLIENT_CEILINGS, NOT_KNOWN, Evidence, State, StateNow
 from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, evidence_of
 
 # Recorded series of the worse of what OCI says of a mount target, and of what its clients feel.
-JOINED: Final = "mount_target:fss_state:worst"
+JOINED: Final = "mount_target:fss_state:max"
 
-OF_CLIENTS: Final = "address:fss_state:clients"  # recorded series of the state of an address by its clients
+OF_CLIENTS: Final = "address:fss_client_state:max"  # recorded series of the state of an address by its clients
 
 # Recorded series of the same, with the ceilings that the configuration of the agents states. It is never fine.
-OF_ADDRESSES_JOINED: Final = "address:fss_state:worst"
+OF_ADDRESSES_JOINED: Final = "address:fss_state:max"
 
 # Asks a Prometheus for a query, and returns the values by these labels.
 Ask = Callable[..., Mapping[tuple[str, ...], float]]
@@ -33,7 +34,7 @@ _CLIENTS_AGE: Final = (
     f"max by (network, address) (max by (network, instance, address) ({OF_ADDRESSES}_age_seconds)"
     f" and on (network, instance, address) ({_SLOW_OR_WORSE}))"
 )
-_SHARE: Final = "address:fss_client_utilisation:ratio"
+_SHARE: Final = "address_resource:fss_client_utilisation:ratio"
 _SHARES: Final = (
     f'max by (network, address, resource) ({_SHARE}{{resource!="peak_iops"}}'
     f' or {_SHARE}{{resource="peak_iops"}} >= {CRITICAL_RATIO:g})'
@@ -70,22 +71,24 @@ class FleetStates:
         self._addresses = self._of_addresses(ask)
         self._oci = dict(_of_oci(ask))
 
-    def of(self, target: str, place: NetworkAddress) -> StateNow:
-        """Return the state of a mount target (OCID, empty for an address that only clients know) at a place.
+    def of(self, target: str, places: Iterable[NetworkAddress]) -> StateNow:
+        """Return the state of a mount target (OCID, empty for an address that only clients know) at its places.
 
         Reason and length are those of the side that gives the state. If both do they are of OCI, with the clients that agree.
         """
         if not target:
-            return self._addresses.get(place, NOT_KNOWN)
+            return next((self._addresses[place] for place in places if place in self._addresses), NOT_KNOWN)
         state = self._joined.get(target)
         if state is None:
             return NOT_KNOWN
-        agreeing = [now for now in (self._oci.get(target), self._clients.get(place)) if now and now.state is state]
+        by_clients = (self._clients[place] for place in places if place in self._clients)
+        worst = max(by_clients, key=lambda now: now.state, default=None)
+        agreeing = [now for now in (self._oci.get(target), worst) if now and now.state is state]
         return _with_clients(*agreeing) if len(agreeing) == 2 else next(iter(agreeing), StateNow(state))
 
-    def worst_clients(self, place: NetworkAddress, than: State) -> tuple[State, Evidence] | None:
-        """Return the worst state of single clients at a place, with its reason. None unless it is slow or worse, and worse than this."""
-        for state in (State.HANGING, State.FAILING, State.SLOW):
+    def worst_clients(self, places: Iterable[NetworkAddress], than: State) -> tuple[State, Evidence] | None:
+        """Return the worst state of single clients at some places, with its reason. None unless it is slow or worse, and worse than this."""
+        for state, place in product((State.HANGING, State.FAILING, State.SLOW), places):
             if state > than and (reasons := self._reasons.get((*place, state.word))):
                 return state, reasons[0]
         return None
@@ -119,16 +122,17 @@ def _with_clients(oci: StateNow, clients: StateNow) -> StateNow:
 
 def _near(share: float, resource: str) -> Evidence:
     """Return the evidence that the scraped clients of an address bring it near a ceiling of their configuration."""
-    figure = KnownFigure(share, FigureSource.CLIENTS)
-    return Evidence(CLIENT_CEILINGS[resource], figure, is_lower_bound=True, judged_before=State.NEAR)
+    subject = CLIENT_CEILINGS[resource]
+    return Evidence(subject, subject.figure(share, FigureSource.CLIENTS), judged_before=State.NEAR)
 
 
 def _of_oci(ask: Ask) -> Mapping[str, StateNow]:
     label = "mount_target_id"
     reasons: dict[str, list[tuple[float, Evidence]]] = defaultdict(list)
-    evidence = f"max by ({label}, state, subject, detail, file_system) ({OF_MOUNT_TARGETS}_evidence_ratio)"
-    for (target, *of), ratio in ask(evidence, label, *_EVIDENCE, "file_system").items():
-        labels = dict(zip((*_EVIDENCE, "file_system"), of, strict=True))
+    names = (*_EVIDENCE, "file_system", "source")
+    evidence = f"max by ({label}, {', '.join(names)}) ({OF_MOUNT_TARGETS}_evidence_ratio)"
+    for (target, *of), ratio in ask(evidence, label, *names).items():
+        labels = dict(zip(names, of, strict=True))
         if one := evidence_of(labels, ratio, FigureSource.MEASURED):
             reasons[target].append((ratio, one))
     ages = ask(f"max by ({label}) ({OF_MOUNT_TARGETS}_age_seconds)", label)

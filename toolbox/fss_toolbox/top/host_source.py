@@ -34,6 +34,7 @@ class HostSource:
     """
 
     title = "this host"
+    opens = "mounts"
     period_seconds = 1.0  # a short tick mixes fewer sizes of READs and WRITEs
 
     def __init__(
@@ -51,7 +52,7 @@ class HostSource:
         self._report: Report | None = None
         self._processes = HostProcesses(counting)
 
-    def look(self) -> Picture | None:
+    def read(self) -> Picture | None:
         """Read the counters. A picture comes with the end of an interval.
 
         Raises:
@@ -60,8 +61,8 @@ class HostSource:
         if self._began is None:
             self._began = self._traffic.begin()
             return None
-        now = self._traffic.look()
-        self._processes.look(self._traffic.reading)
+        now = self._traffic.read()
+        self._processes.read(self._traffic.reading)
         seconds = now - self._began
         if seconds < self.interval:
             return None
@@ -77,8 +78,7 @@ class HostSource:
         failures = unread(self._traffic.reading)
         if failures and not self._report.traffic:
             raise SourceError(failures[0])  # a picture without mounts would say that there are none
-        remarks += failures
-        return Picture(tuple(client_targets(self._report, self._judge)), seconds, remarks)
+        return Picture(tuple(client_targets(self._report, self._judge)), seconds, gaps=failures, remarks=remarks)
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind an address in the last interval."""
@@ -105,10 +105,10 @@ class HostProcesses:
         self._loads: list[ProcessLoad] = []
         self._parts: Mapping[str, tuple[LoadPart, ...]] | None = None
 
-    def look(self, reading: Reading) -> None:
+    def read(self, reading: Reading) -> None:
         """Read the tables of the kernel, if they count."""
         if self._since is not None:
-            self._loads.extend(self._counting.look(reading))
+            self._loads.extend(self._counting.read(reading))
 
     def end_interval(self, reading: Reading) -> None:
         """Turn the loads of an interval into parts by address."""
@@ -142,7 +142,7 @@ class HostProcesses:
         except FssError as refusal:
             self._refusal = str(refusal)
             return
-        self._counting.look(reading)  # calls before the first interval
+        self._counting.read(reading)  # calls before the first interval
         self._since = self._clock()
 
     def close(self) -> None:

@@ -17,9 +17,13 @@ from fss_toolbox.top.top_table import Cell, TopTable
 
 
 def coloured(cell: Cell) -> Text:
-    """Return a cell for the terminal. Without colour only bold is left, because the text has the verdict."""
-    has_colour = not os.environ.get("NO_COLOR")
-    return Text(cell.text, cell.style if has_colour else "bold" * ("bold" in cell.style))
+    """Return a cell for the terminal."""
+    return Text(cell.text, _allowed(cell.style))
+
+
+def _allowed(style: str) -> str:
+    """Return a style. Without colour only bold is left, because the text has the verdict."""
+    return "bold" * ("bold" in style) if os.environ.get("NO_COLOR") else style
 
 
 class LineTable(ScrollView, can_focus=True):
@@ -43,7 +47,7 @@ class LineTable(ScrollView, can_focus=True):
         self.content = content
         keys = [key for key, _ in content.rows]
         self._cursor = keys.index(held) if held in keys else 0
-        self.virtual_size = Size(1 + sum(content.widths) + GAP * (len(content.widths) - 1), len(keys) + 1)
+        self.virtual_size = Size(1 + content.width, len(keys) + 1)
         if is_seen:
             self._scroll_to_cursor()
         self.refresh()
@@ -64,21 +68,25 @@ class LineTable(ScrollView, can_focus=True):
         width, row = self.size.width, first + y - 1
         if y == 0:
             titles = tuple(Cell(column.title, "bold") for column in self.content.columns)
-            line = self._line(titles, "bold")
+            line = self._line(titles)
         elif row < len(self.content.rows):
-            line = self._line(self.content.rows[row][1], "bold reverse" if row == self._cursor else "")
+            cells = self.content.rows[row][1]
+            if row == self._cursor:  # one bar from edge to edge, in the colour of the name
+                line = self._line(tuple(Cell(cell.text) for cell in cells))
+                line.pad_right(max(0, width - line.cell_len))
+                line.stylize(f"{_allowed(cells[0].style)} bold reverse")
+            else:
+                line = self._line(cells)
         else:
             return Strip.blank(width, self.rich_style)
         strip = Strip(line.render(self.app.console, end=""))
         return strip.crop_extend(scrolled_x, scrolled_x + width, self.rich_style).apply_style(self.rich_style)
 
-    def _line(self, cells: tuple[Cell, ...], style: str) -> Text:
+    def _line(self, cells: tuple[Cell, ...]) -> Text:
         texts = [coloured(cell) for cell in cells]
         for text, column, width in zip(texts, self.content.columns, self.content.widths, strict=True):
             text.align("left" if column.left else "right", width)
-        line = Text(" ").append_text(Text(" " * GAP).join(texts))
-        line.stylize(style)
-        return line
+        return Text(" ").append_text(Text(" " * GAP).join(texts))
 
     def go_to(self, key: str) -> None:
         """Move the cursor to the row with a key. It stays where it is if there is no such row."""

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Final
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import Scraped, cost_of, rates_between, states_with_load
 from fss_exporter.errors import SourceError
+from fss_exporter.model.state import State
 from fss_exporter.samples import Samples
+from fss_exporter.served_states import SEES_NO_HANG
 from fss_exporter.web.status.client_rows import iops_by_address
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
-from fss_exporter.web.status.overview import starting_collectors
+from fss_exporter.web.status.overview import refused_regions, starting_collectors
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
@@ -42,6 +44,8 @@ class PageSource:
         interval: seconds between two scrapes.
     """
 
+    opens = "mounts"
+
     def __init__(
         self,
         get: Callable[[], str],
@@ -59,7 +63,7 @@ class PageSource:
         self._report: Report | None = None
         self._processes: dict[tuple[str, ...], LoadPart] = {}
 
-    def look(self) -> Picture:
+    def read(self) -> Picture:
         """Scrape the page once."""
         text, at = self._get(), self._clock()
         samples, scrape = self._read(text)
@@ -70,22 +74,27 @@ class PageSource:
 
     def _picture(self, at: float, samples: Samples, scrape: Scraped) -> Picture:
         before, self._last = self._last, (at, scrape, samples)
-        starting = starting_collectors(samples, time.time())
+        starting = starting_collectors(samples)
         polls = samples.by("fss_oci_poll_success", "region").items()
-        failed = failed_polls(region for (region,), success in polls if not success)
+        failed = (region for (region,), success in polls if not success)
+        gaps = tuple(failed_polls(failed, refused_regions(samples)))
+        without_hosts = _without_rates(samples, scrape)
+        sees_all = all(not row.state.judge or row.state.state is not State.FINE for row in without_hosts)
+        remarks = () if sees_all else (SEES_NO_HANG,)
         if before is None:
-            return Picture(_without_rates(samples, scrape), remarks=(*failed, _LATER), is_starting=True)
+            return Picture(without_hosts, gaps=gaps, remarks=(*remarks, _LATER), is_starting=True)
         seconds = at - before[0]
         if went_back(before[1], scrape):
             self._report, self._processes = None, {}
-            return Picture(_without_rates(samples, scrape), remarks=(*failed, RESTARTED))
+            return Picture(without_hosts, gaps=gaps, remarks=(*remarks, RESTARTED))
         self._report = report_between(self.title, before[1], scrape, seconds)
         self._judge = replace(self._judge, served=scrape.ceilings)
         self._processes = dict(_processes(before[2], samples, seconds))
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
         targets = mount_target_rows(samples, iops_by_address(costs), self._report.states)
         named = set(mount_targets_of_host(samples))
-        return Picture((*targets, *client_targets(self._report, self._judge, named)), seconds, failed, bool(starting))
+        rows = (*targets, *client_targets(self._report, self._judge, named))
+        return Picture(rows, seconds, gaps=gaps, remarks=remarks, is_starting=bool(starting))
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
         samples, scrape = parsed(self.title, _NOT_SHOWN.sub("", text))

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.state import State, StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
+from fss_exporter.web.status.overview import REFUSED
+from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, fullest
 
 # What Enter shows behind a mount target. The keys 1 to 4 stand for them.
 KINDS: Final = ("mounts", "clients", "operations", "processes")
@@ -27,6 +28,9 @@ class LoadPart:
     written_bytes: float | None = None
     rtt_seconds: float | None = None  # mean time from transmission to reply
     detail: str = ""  # e.g. the mount points of a mount, or the pod or unit of a process
+    failed: float | None = None  # NFS operations with an unexpected error
+    state: State | None = None  # of a client, as its agent judges the address
+    waiting_seconds: float | None = None  # how long requests of a client have had no reply. None if none waits
 
 
 # Labels of a process in the metrics of an agent.
@@ -69,26 +73,32 @@ class Picture:
 
     targets: tuple[MountTargetRow, ...]
     seconds: float | None = None  # time that the figures of clients cover. None: the source has its own times
+    of_clients: tuple[
+        tuple[State, str], ...
+    ] = ()  # clients that are worse off than their mount target, with the reason
+    gaps: tuple[str, ...] = ()  # why figures are old or missing, the cause first
     remarks: tuple[str, ...] = ()
     is_starting: bool = False  # whether the source has not yet had the time to know its mount targets
 
 
-def failed_polls(regions: Iterable[str]) -> tuple[str, ...]:
-    """Return a remark about regions whose last poll failed. None without such a region."""
-    named = ", ".join(sorted(regions))
-    return (
-        (f"the last poll of {named} failed, and its figures grow older. fss-exporter doctor says why",) if named else ()
-    )
+def failed_polls(failed: Iterable[str], refused: Collection[str]) -> Iterator[str]:
+    """Yield why the figures of some regions grow older: those where OCI refuses the credentials, and all others whose last poll failed."""
+    others = sorted(set(failed).difference(refused))
+    if refused:
+        yield f"{REFUSED} in {', '.join(sorted(refused))}: figures grow older (docs/runbook.md#fssocicredentialsrefused)"
+    if others:
+        yield f"the last poll of {', '.join(others)} failed, and its figures grow older. fss-exporter doctor says why"
 
 
 class PictureSource(Protocol):
     """A host, a page of metrics or a Prometheus."""
 
     title: str  # name of the source for the first line
-    period_seconds: float  # time between two looks
+    opens: str  # kind of the parts that Enter shows first
+    period_seconds: float  # time between two readings
     interval: float  # seconds between two pictures
 
-    def look(self) -> Picture | None:
+    def read(self) -> Picture | None:
         """Read the source once. None: there is nothing new yet. Raises FssError if the source does not answer."""
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
@@ -132,12 +142,7 @@ def shown_target(row: MountTargetRow, seconds: float = 0.0) -> ShownTarget:
     lasted = row.state.seconds
     state = row.state if lasted is None else replace(row.state, seconds=lasted + seconds)
     row = replace(row, usages=tuple(_aged(usage, seconds) for usage in row.usages), state=state)
-    fullest = max(
-        (usage for usage in row.believed if usage.ratio is not None),
-        key=lambda usage: (max(usage.state, State.NOT_KNOWN), usage.ratio or 0.0),
-        default=None,
-    )
-    return ShownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest)
+    return ShownTarget(row, {usage.quantity: usage for usage in row.believed}, fullest(row.believed))
 
 
 def _aged(usage: Usage, seconds: float) -> Usage:

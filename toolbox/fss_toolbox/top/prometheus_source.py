@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fleet of a Prometheus as a source of `top`: mount targets as the poller knows them, and the clients behind each.
 
-A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a lower bound. An address that
+A poller that died leaves its last figures with their age, for an hour. The recorded series of clients are a part of the load. An address that
 only clients know is a line too, against the ceilings of its service or of the shape that the flags state.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,13 +15,15 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.knowledge import FigureSource, KnownFigure, best_known, coverage_of
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ
-from fss_exporter.model.state import State
-from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.model.state import IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH, State, whole_percent
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
+from fss_exporter.served_states import OF_ADDRESSES
 from fss_exporter.web.status.mount_target_rows import GAUGES, LATENCIES, LIMITS, QUANTITIES, Ages, latency_usage
+from fss_exporter.web.status.overview import REFUSED_STATUS
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 from fss_toolbox.ceilings import Judge
-from fss_toolbox.plan.history import ClientsMoment, client_traffic
+from fss_toolbox.plan.client_moments import ClientsMoment, client_traffic
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, client_rate
 from fss_toolbox.sizing.uses import known_uses, uses
 from fss_toolbox.top.client_targets import row_of_clients
@@ -38,19 +40,25 @@ from fss_toolbox.top.picture import (
 )
 
 _INFO: Final = "fss_mount_target_info"
+_ADDRESSES: Final = "fss_mount_target_address_info"
+_PLACED: Final = ("mount_target_id", "network", "address")
 _AGE: Final = "fss_mount_target_data_age_seconds"
 _RATIO: Final = 'fss_mount_target_utilisation_ratio{statistic="mean"}'
-_CLIENTS: Final = {
-    Quantity.IOPS: "address:fss_client_estimated_iops:rate5m",
-    Quantity.READ: "address:fss_client_read_bytes:rate5m",
-    Quantity.WRITE: "address:fss_client_written_bytes:rate5m",
-}
+_CLIENTS: Final = (
+    "address_class:fss_client_estimated_iops_lower_bound",
+    "address:fss_client_estimated_iops",
+    "address_class:fss_client_estimated_iops_upper_bound",
+    "address:fss_client_read_bytes",
+    "address:fss_client_written_bytes",
+)
+_ByPlace = Mapping[Quantity, Mapping[tuple[str, ...], KnownFigure]]
 # A poller that answers decides which mount targets exist. Of a silent poller the last hour counts.
 _TARGETS: Final = (
     f"{_INFO} or (last_over_time({_INFO}[1h]) unless on (tenancy, region) group by (tenancy, region) ({_INFO}))"
 )
 _SILENT: Final = f"group by (region) (last_over_time({_INFO}[1h]) unless on (tenancy, region) {_INFO})"
 _FAILED: Final = "max by (region) (fss_oci_poll_success) == 0"
+_REFUSED: Final = f'max by (region) (fss_oci_failed_calls{{reason="{REFUSED_STATUS}"}})'
 _AGES: Final = (
     f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
     f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"
@@ -61,7 +69,17 @@ _FIGURES: Final = {
     "read_bytes": "fss_client_read_bytes_total",
     "written_bytes": "fss_client_written_bytes_total",
     "rtt": "fss_client_rtt_seconds_total",
+    "failed": "fss_client_unexpected_errors_total",
 }
+_WAIT: Final = "fss_client_unanswered_seconds"
+# What a mount target is near, with the figure of clients that takes of it.
+_TAKEN: Final = {
+    IOPS.name: (Quantity.IOPS, "iops"),
+    READ_BANDWIDTH.name: (Quantity.READ, "read_bytes"),
+    WRITE_BANDWIDTH.name: (Quantity.WRITE, "written_bytes"),
+}
+_MOST_BUSIEST: Final = 3  # so many mount targets are told above the table
+_STANDS_OUT: Final = 0.2  # share of the whole load from which on a client is named, as in the texts of alerts
 _LATENCY: Final = (
     "max by (tenancy, region, mount_target_id, kind, size, file_system) (fss_mount_target_latency_objective_ratio)"
 )
@@ -70,7 +88,8 @@ _GAUGES: Final = {gauge: (quantity, metric.lower(), source) for quantity, gauge,
 _MINUTES: Final = f'max by (__name__, tenancy, region, mount_target_id) ({{__name__=~"{"|".join(_GAUGES)}"}})'
 _MINUTE_AGES: Final = "min by (tenancy, region, oci_metric) (fss_oci_datapoint_age_seconds)"
 _NO_STATES: Final = "no states: this Prometheus does not evaluate the rules, see docs/install.md"
-_MOST_CLIENTS: Final = 3  # so many mount targets are named whose clients are worse off
+_COVERAGE: Final = "mount_target:fss_client_coverage"
+_SEE_AGENTS: Final = "because OCI sees no hang (docs/runbook.md#fssexporterdown)"
 _RUNBOOK_OF_CLIENT: Final = {State.HANGING: "stalled", State.FAILING: "errors", State.SLOW: "slow"}
 _NO_CLIENTS: Final = "no client of this mount target is scraped"
 _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs.exact.processes=20 counts it"
@@ -82,11 +101,13 @@ class _PlacedRow:
 
     id: str  # OCID. Empty for an address that only clients know
     row: MountTargetRow
-    network: str
+    places: tuple[NetworkAddress, ...]  # that of the row first
 
 
 class PrometheusSource:
     """The mount targets and clients of one Prometheus."""
+
+    opens = "clients"
 
     def __init__(self, prometheus: Prometheus, title: str, judge: Judge, interval: float) -> None:
         self.title = title
@@ -94,35 +115,51 @@ class PrometheusSource:
         self._prometheus = prometheus
         self._judge = judge
         self._at = 0.0
-        self._places: dict[str, NetworkAddress] = {}
+        self._places: dict[str, tuple[NetworkAddress, ...]] = {}
 
-    def look(self) -> Picture:
+    def read(self) -> Picture:
         """Ask for every mount target."""
         self._at = self._prometheus.present()
         listed = list(self._inventory())
         limits = {quantity: self._by(_last(name), "mount_target_id") for quantity, name in LIMITS.items()}
-        clients = {
-            quantity: self._by(f"sum by (network, address) ({recorded})", "network", "address")
-            for quantity, recorded in _CLIENTS.items()
-        }
+        clients = self._of_clients()
         usages: dict[str, list[Usage]] = defaultdict(list)
         for ocid, usage in self._usages(limits):
             usages[ocid].append(usage)
         listed = [replace(target, row=_with_figures(target, usages[target.id], limits, clients)) for target in listed]
         near = self._by(f"min by (tenancy, region) ({_last('fss_oci_warning_ratio')})", "tenancy", "region")
         listed = [replace(target, row=_near_at(target.row, near)) for target in listed]
-        unpolled = list(self._unpolled(clients, {(target.network, target.row.address) for target in listed}))
+        unpolled = list(self._unpolled(clients, {place for target in listed for place in target.places}))
         lines = (*listed, *unpolled)
         states = FleetStates(self._by)
-        targets = with_places(
-            replace(line.row, state=states.of(line.id, NetworkAddress(line.network, line.row.address)))
-            for line in lines
+        targets = with_places(replace(line.row, state=states.of(line.id, line.places)) for line in lines)
+        self._places = {key_of(row): line.places for row, line in zip(targets, lines, strict=True)}
+        targets = self._with_busiest(targets)
+        ids = {line.id: row for line, row in zip(lines, targets, strict=True)}
+        no_states = () if states.are_recorded or not targets else (_NO_STATES,)
+        return Picture(
+            targets,
+            of_clients=tuple(self._of_single_clients(targets, states)),
+            gaps=(*self._of_pollers(targets, has_poller=bool(listed)), *self._of_lost_agents(ids), *no_states),
         )
-        self._places = {
-            key_of(row): NetworkAddress(line.network, row.address) for row, line in zip(targets, lines, strict=True)
+
+    def _of_clients(self) -> _ByPlace:
+        """Return what the scraped clients cause, by quantity and place. They estimate IOPS, and count bytes."""
+        lower, iops, upper, read, written = (
+            self._by(f"sum by (network, address) ({recorded}:rate5m)", "network", "address") for recorded in _CLIENTS
+        )
+        return {
+            Quantity.IOPS: {
+                place: KnownFigure.of(Bounds(lower.get(place, 0.0), value, upper[place]), FigureSource.CLIENTS)
+                if place in upper
+                else KnownFigure(value, FigureSource.CLIENTS)
+                for place, value in iops.items()
+            },
+            Quantity.READ: {place: KnownFigure.counted(value, FigureSource.CLIENTS) for place, value in read.items()},
+            Quantity.WRITE: {
+                place: KnownFigure.counted(value, FigureSource.CLIENTS) for place, value in written.items()
+            },
         }
-        remarks = (*self._of_single_clients(targets, states), *self._remarks(targets, has_poller=bool(listed)))
-        return Picture(targets, None, remarks if states.are_recorded or not targets else (*remarks, _NO_STATES))
 
     def _usages(self, limits: Mapping[Quantity, Mapping[tuple[str, ...], float]]) -> Iterator[tuple[str, Usage]]:
         """Yield OCIDs and usages: of the ceilings, of what has no ceiling, and of the latency objective."""
@@ -141,18 +178,56 @@ class PrometheusSource:
         yield from self._without_ceilings(limits, ages_of_minutes)
         yield from self._latencies(ages_of_minutes).items()
 
-    def _of_single_clients(self, targets: Iterable[MountTargetRow], states: FleetStates) -> Iterator[str]:
-        """Yield a line for each of the first mount targets some of whose clients are worse off than it is."""
-        found = [
-            (*worst, row.shown_name)
-            for row in targets
-            if (worst := states.worst_clients(self._places[key_of(row)], row.state.state))
+    def _of_single_clients(self, targets: Iterable[MountTargetRow], states: FleetStates) -> Iterator[tuple[State, str]]:
+        """Yield state and reason for each mount target some of whose clients are worse off than it is."""
+        for row in targets:
+            worst = states.worst_clients(self._places[key_of(row)], row.state.state)
+            if worst:
+                state, reason = worst
+                runbook = f"docs/runbook.md#fssclient{_RUNBOOK_OF_CLIENT[state]}"
+                yield state, f"{reason.who} at {row.shown_name}: {state.word}, {reason.text} ({runbook})"
+
+    def _with_busiest(self, targets: Sequence[MountTargetRow]) -> tuple[MountTargetRow, ...]:
+        """Return the mount targets. The fullest that are near a ceiling name the client that takes most of it."""
+        near = [row for row in targets if row.state.state is State.NEAR and row.state.reasons]
+        fullest = sorted(near, key=lambda row: -row.utilisation)[:_MOST_BUSIEST]
+        return tuple(_named(row, self._busiest(row)) if row in fullest else row for row in targets)
+
+    def _busiest(self, row: MountTargetRow) -> str:
+        """Return the client that takes a fifth or more of what a mount target is near, or what all take. Empty if no client is scraped."""
+        taken = _TAKEN.get(row.state.reasons[0].subject.name)
+        places = [place for place in self._places[key_of(row)] if place.address]
+        if taken is None or not places:
+            return ""
+        quantity, figure = taken
+        rate = client_rate(_FIGURES[figure], at_place(*places), "class")
+        whole = best_known(usage.figure for usage in row.of(quantity))
+        for (instance,), value in self._by(f"topk(1, sum by (instance) ({rate}))", "instance").items():
+            if not whole or whole.value < value:
+                return f"busiest client {instance}"
+            if value >= _STANDS_OUT * whole.value:
+                return f"busiest client {instance} with {whole_percent(value / whole.value)} % of it"
+            together = self._by(f"sum({rate})").get((), value)
+            return f"the scraped clients explain {whole_percent(min(1.0, together / whole.value))} % of it"
+        return ""
+
+    def _of_lost_agents(self, targets: Mapping[str, MountTargetRow]) -> Iterator[str]:
+        """Yield a line about the mount targets (by OCID) that are not known because agents that were seen are gone."""
+        now = self._by(f"max by (mount_target_id) ({_COVERAGE}:ratio)", "mount_target_id")
+        lost = [
+            (targets[ocid], was, now.get((ocid,), 0.0))
+            for (ocid,), was in self._by(
+                f"max by (mount_target_id) ({_COVERAGE}_lost:p90_1d)", "mount_target_id"
+            ).items()
+            if ocid in targets and targets[ocid].state.state is State.NOT_KNOWN
         ]
-        found.sort(key=lambda one: (-one[0], one[2]))
-        for state, reason, name in found[:_MOST_CLIENTS]:
-            yield f"{reason.who} at {name}: {state.word}, {reason.text} (docs/runbook.md#fssclient{_RUNBOOK_OF_CLIENT[state]})"
-        if len(found) > _MOST_CLIENTS:
-            yield f"and clients of {len(found) - _MOST_CLIENTS} more mount targets that are worse off than the mount target"
+        for row, was, share in lost[:1]:
+            of = (
+                f"of {len(lost)} mount targets are gone. Those of {row.shown_name}"
+                if len(lost) > 1
+                else f"of {row.shown_name} are gone. They"
+            )
+            yield f"agents {of} explained {was:.0%} of its load, and {share:.0%} now: not known, {_SEE_AGENTS}"
 
     def _without_ceilings(
         self, limits: Mapping[Quantity, Mapping[tuple[str, ...], float]], ages: Ages
@@ -178,30 +253,22 @@ class PrometheusSource:
                 worst[of["mount_target_id"]] = latency_usage(ratio, objective, age, of)
         return worst
 
-    def _remarks(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> tuple[str, ...]:
-        """Return what the reader should know of the pollers."""
+    def _of_pollers(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> Iterator[str]:
+        """Yield why the figures of pollers are old or missing."""
         if has_poller:
-            silent = ", ".join(region for (region,) in sorted(self._by(_SILENT, "region")))
-            remarks = (
-                (
-                    f"no poller of {silent} is scraped now: its last figures are shown (docs/runbook.md#fssocipollerdown)",
-                )
-                if silent
-                else ()
+            failed, refused, silent = (
+                [region for (region,) in sorted(self._by(query, "region"))] for query in (_FAILED, _REFUSED, _SILENT)
             )
-            return (*remarks, *failed_polls(region for (region,) in self._by(_FAILED, "region")))
-        if targets:
+            yield from failed_polls(failed, refused)
+            if silent:
+                yield f"no poller of {', '.join(silent)} is scraped now: its last figures are shown (docs/runbook.md#fssocipollerdown)"
+        elif targets:
             shape = self._judge.shape
-            return (
-                f"no poller of the last hour: states and lower bounds of the scraped clients, against the ceilings of shape {shape}",
-            )
-        return (
-            "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients",
-        )
+            yield f"no poller of the last hour: states and load of the scraped clients, against the ceilings of shape {shape}"
+        else:
+            yield "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients"
 
-    def _unpolled(
-        self, clients: Mapping[Quantity, Mapping[tuple[str, ...], float]], polled: Collection[tuple[str, str]]
-    ) -> Iterator[_PlacedRow]:
+    def _unpolled(self, clients: _ByPlace, polled: Collection[tuple[str, str]]) -> Iterator[_PlacedRow]:
         """Yield the addresses that only clients know."""
         limits: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
         for ceiling, name in CEILINGS_OF_SERVICES.items():
@@ -213,8 +280,10 @@ class PrometheusSource:
             network, address = place
             if not address or (network, address) in polled:
                 continue
-            read_bytes, written_bytes = (clients[way].get(place, 0.0) for way in (Quantity.READ, Quantity.WRITE))
-            traffic = Traffic({READ: OperationTraffic(iops, Bounds.exact(iops))}, read_bytes, written_bytes)
+            ways = (clients[way].get(place) for way in (Quantity.READ, Quantity.WRITE))
+            read_bytes, written_bytes = (0.0 if figure is None else figure.value for figure in ways)
+            cost = OperationTraffic(0.0, iops.bounds or Bounds.exact(iops.value))
+            traffic = Traffic({READ: cost}, read_bytes, written_bytes)
             if place in services:
                 service, kind = services[place]
                 served = ServedCeilings(Limits(**limits[place]), service, kind, service)
@@ -222,10 +291,11 @@ class PrometheusSource:
             else:
                 served = ServedCeilings(self._judge.at(address), shape=self._judge.shape)
                 compared = uses(traffic, served.limits)
-            row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS)
-            yield _PlacedRow("", row, network)
+            row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS, iops)
+            yield _PlacedRow("", row, (NetworkAddress(network, address),))
 
     def _inventory(self) -> Iterator[_PlacedRow]:
+        addresses = self._by(f"group by (mount_target_id, network, address) ({_last(_ADDRESSES)})", *_PLACED)
         by_id = {}
         for labels, _ in self._prometheus.at(_TARGETS, self._at):
             row = MountTargetRow(
@@ -238,7 +308,9 @@ class PrometheusSource:
                 tenancy=labels.get("tenancy", ""),
             )
             key = labels.get("mount_target_id", "")
-            by_id[key] = _PlacedRow(key, row, labels.get("network", ""))
+            own = NetworkAddress(labels.get("network", ""), row.address)
+            further = (NetworkAddress(*place) for ocid, *place in addresses if ocid == key)
+            by_id[key] = _PlacedRow(key, row, tuple(dict.fromkeys((own, *further))))
         yield from by_id.values()
 
     def _by(self, query: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -246,13 +318,13 @@ class PrometheusSource:
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind a mount target, as far as its clients are scraped."""
-        place = self._places.get(key_of(target))
-        if place is None or not place.address:
+        places = [place for place in self._places.get(key_of(target), ()) if place.address]
+        if not places:
             return Parts(remark="the address of this mount target is not known, so its clients are not known")
-        of = at_place(place)
+        of = at_place(*places)
         if kind == "operations":
-            subject = ClientsMoment(place, self._at)
-            rows = operations_of(client_traffic(self._prometheus, [subject])[subject])
+            subjects = [ClientsMoment(place, self._at) for place in places]
+            rows = operations_of(together(client_traffic(self._prometheus, subjects).values()))
             return Parts(rows, "" if rows else _NO_CLIENTS)
         if kind == "processes":
             rows = tuple(self._processes(of))
@@ -265,6 +337,7 @@ class PrometheusSource:
             field: self._by(f"sum by ({label}) ({client_rate(name, of, 'class')})", label)
             for field, name in _FIGURES.items()
         }
+        states, waits = (self._by(f"max by ({label}) ({name}{of})", label) for name in (OF_ADDRESSES, _WAIT))
         for key, operations in figures["operations"].items():
             iops, rtt = figures["iops"].get(key), figures["rtt"].get(key)
             yield LoadPart(
@@ -274,6 +347,9 @@ class PrometheusSource:
                 figures["read_bytes"].get(key),
                 figures["written_bytes"].get(key),
                 rtt / operations if rtt is not None and operations else None,
+                failed=figures["failed"].get(key),
+                state=State(int(states[key])) if key in states else None,
+                waiting_seconds=waits.get(key) or None,
             )
 
     def _processes(self, of: str) -> Iterator[LoadPart]:
@@ -301,17 +377,30 @@ def _near_at(row: MountTargetRow, near: Mapping[tuple[str, ...], float]) -> Moun
     return replace(row, usages=tuple(replace(usage, warning_ratio=ratio) for usage in row.usages))
 
 
+def _named(row: MountTargetRow, who: str) -> MountTargetRow:
+    first, *others = row.state.reasons
+    return replace(row, state=replace(row.state, reasons=(replace(first, who=who or first.who), *others)))
+
+
 def _with_figures(
     placed: _PlacedRow,
     shares: list[Usage],
     limits: Mapping[Quantity, Mapping[tuple[str, ...], float]],
-    clients: Mapping[Quantity, Mapping[tuple[str, ...], float]],
+    clients: _ByPlace,
 ) -> MountTargetRow:
     row, usages = placed.row, list(shares)
     for quantity, loads in clients.items():
-        seen = loads.get((placed.network, row.address)) if row.address else None
-        if seen is not None:
+        if seen_at := [loads[place] for place in placed.places if place.address and place in loads]:
+            seen = _together(seen_at)
             whole = best_known(usage.figure for usage in shares if usage.quantity is quantity)
-            figure = KnownFigure(seen, FigureSource.CLIENTS, coverage=coverage_of(seen, whole))
+            figure = replace(seen, coverage=coverage_of(seen.value, whole))
             usages.append(Usage(quantity, figure, limits[quantity].get((placed.id,))))
     return replace(row, usages=tuple(usages))
+
+
+def _together(figures: Sequence[KnownFigure]) -> KnownFigure:
+    """Return what the clients at several addresses cause. The bounds are known if each has bounds."""
+    bounds = [figure.bounds for figure in figures if figure.bounds is not None]
+    value = sum(figure.value for figure in figures)
+    whole = Bounds.total(bounds) if len(bounds) == len(figures) else None
+    return replace(figures[0], value=value, bounds=whole)

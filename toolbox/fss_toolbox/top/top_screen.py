@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `looks`."""
+"""The screen of `top`, drawn by Textual. What it shows is `top_table`, and what it knows comes from `refresher`."""
 
 import asyncio
 import os
@@ -17,14 +17,17 @@ from rich.text import Text
 from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.events import Resize
 from textual.message import Message
-from textual.widgets import Footer, HelpPanel, Input, Static
+from textual.widgets import Footer, Input, Static
 
+from fss_exporter import RUNBOOK
 from fss_exporter.cli.terminal import END_SIGNALS
 from fss_toolbox.top.line_table import LineTable, coloured
-from fss_toolbox.top.looks import Looks, Shown
+from fss_toolbox.top.meanings import help_text
 from fss_toolbox.top.picture import KINDS, PictureSource, ShownTarget, is_silent, shown_target
+from fss_toolbox.top.refresher import Latest, Refresher
 from fss_toolbox.top.top_table import (
     Cell,
     TopTable,
@@ -53,6 +56,7 @@ class TopScreen(App[None]):
 
     CSS = """
     Screen { background: $background; }
+    #help { display: none; height: 1fr; padding: 0 1; }
     #head { height: auto; max-height: 50%; padding: 0 1; }
     LineTable { height: 1fr; scrollbar-size-vertical: 1; }
     #search { display: none; height: 1; border: none; padding: 0 1; }
@@ -72,39 +76,41 @@ class TopScreen(App[None]):
         *(Binding(str(at), f"kind('{kind}')", kind, show=False) for at, kind in enumerate(KINDS, 1)),
     ]
 
-    class Looked(Message):
+    class Refreshed(Message):
         """The thread knows something new."""
 
-        def __init__(self, shown: Shown) -> None:
+        def __init__(self, shown: Latest) -> None:
             super().__init__()
             self.shown = shown
 
         def can_replace(self, message: Message) -> bool:
-            """Return whether a later message makes this one old. A machine slower than the looks then draws the last one alone."""
-            return isinstance(message, TopScreen.Looked)
+            """Return whether a later message makes this one old. A machine slower than the readings then draws the last one alone."""
+            return isinstance(message, TopScreen.Refreshed)
 
-    def __init__(self, source: PictureSource) -> None:
+    def __init__(self, source: PictureSource, runbook: str = RUNBOOK) -> None:
         super().__init__(ansi_color=True)  # the colours and the background of the terminal
         self._source = source
-        self._view = View()
-        self._shown = Shown()
+        self._runbook = runbook  # base of the links in the lines above the table
+        self._view = View(kind=source.opens)
+        self._shown = Latest()
         self._targets: tuple[ShownTarget, ...] = ()
-        self._looks = Looks(source, self._post)
+        self._refresher = Refresher(source, self._post)
         self._terminal_before = termios.tcgetattr(0) if os.isatty(0) else None  # settings before Textual
 
-    def _post(self, shown: Shown) -> None:
+    def _post(self, shown: Latest) -> None:
         """Hand what the thread knows to the screen."""
-        self.post_message(self.Looked(shown))
+        self.post_message(self.Refreshed(shown))
 
     def compose(self) -> ComposeResult:
         """Return the widgets from top to bottom."""
         yield Static(id="head")
         yield LineTable()
+        yield VerticalScroll(Static(Text(help_text())), id="help")
         yield Input(placeholder="part of a name, Enter keeps it, Escape clears it", id="search")
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        """Begin to look, and draw once a second, because figures age without a look."""
+        """Begin to read, and draw once a second, because figures age without a reading."""
         self.theme = "ansi-dark"
         self._table.focus()
         self._draw()
@@ -112,16 +118,16 @@ class TopScreen(App[None]):
         if not self.is_headless:
             self._end_by_signals(asyncio.get_running_loop())
             threading.Thread(target=self._end_without_terminal, name="terminal", daemon=True).start()
-        self._looks.start()
+        self._refresher.start()
 
     def on_unmount(self) -> None:
         """Leave nothing behind in the kernel."""
-        self._looks.end(_END_SECONDS)
+        self._refresher.end(_END_SECONDS)
 
     def _end_without_terminal(self) -> None:
         """End the program at once, because Textual waits for ever for a terminal that takes its last bytes."""
         wait_for_the_end_of_the_terminal()
-        self._looks.end(_END_SECONDS)
+        self._refresher.end(_END_SECONDS)
         os._exit(128 + signal.SIGHUP)
 
     def _end_by_signals(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -149,7 +155,7 @@ class TopScreen(App[None]):
         """End the program after a time, if Textual does not."""
 
         def end() -> None:
-            self._looks.end(_END_SECONDS)
+            self._refresher.end(_END_SECONDS)
             time.sleep(_STUCK_SECONDS)
             if self._terminal_before is not None:
                 termios.tcsetattr(0, termios.TCSANOW, self._terminal_before)
@@ -169,8 +175,8 @@ class TopScreen(App[None]):
     def _table(self) -> LineTable:
         return self.query_one(LineTable)
 
-    @on(Looked)
-    def _take(self, message: Looked) -> None:
+    @on(Refreshed)
+    def _take(self, message: Refreshed) -> None:
         if not self._view.is_paused or message.shown.parts is not self._shown.parts:
             self._shown = message.shown
         self._draw()
@@ -204,7 +210,8 @@ class TopScreen(App[None]):
         self._show_lines([*lines, Cell(order, "italic")])
 
     def _show_lines(self, lines: list[Cell]) -> None:
-        self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in lines))
+        linked = [line._replace(text=line.text.replace(f"{RUNBOOK}#", f"{self._runbook}#")) for line in lines]
+        self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in linked))
 
     def _target(self) -> ShownTarget | None:
         """Return the mount target that is open. None if it is gone, or none is open."""
@@ -219,7 +226,7 @@ class TopScreen(App[None]):
         self._shown = self._shown._replace(parts=None)
         self._set(view)
         target = self._target()
-        self._looks.open(target.row if target else None, view.kind)
+        self._refresher.open(target.row if target else None, view.kind)
 
     def action_open(self) -> None:
         """Open the mount target under the cursor."""
@@ -229,7 +236,9 @@ class TopScreen(App[None]):
     def action_leave(self) -> None:
         """Close the filter, or go back to all mount targets."""
         search = self.query_one("#search", Input)
-        if search.display:
+        if self.query_one("#help").display:
+            self.action_help()
+        elif search.display:
             self._close_search(keep="")
         elif self._view.search:
             self._set(replace(self._view, search=""))
@@ -254,14 +263,13 @@ class TopScreen(App[None]):
     def action_pause(self) -> None:
         """Hold the picture, or go on."""
         self._set(replace(self._view, is_paused=not self._view.is_paused))
-        self._looks.pause(is_paused=self._view.is_paused)
+        self._refresher.pause(is_paused=self._view.is_paused)
 
     def action_help(self) -> None:
-        """Show every key with its meaning, or hide them."""
-        if self.query(HelpPanel):
-            self.action_hide_help_panel()
-        else:
-            self.action_show_help_panel()
+        """Show what the columns and the keys mean in place of the table, or the table again."""
+        told = self.query_one("#help")
+        told.display, self._table.display = not told.display, told.display
+        (told if told.display else self._table).focus()
 
     def action_search(self) -> None:
         """Ask for a part of a name."""

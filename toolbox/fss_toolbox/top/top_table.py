@@ -7,17 +7,16 @@ A style only repeats what the text says, so that the view reads the same without
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from rich.cells import cell_len, set_cell_size
-
-from fss_exporter.model.knowledge import FigureSource
+from fss_exporter import durations
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.state import State, counted, whole_percent
 from fss_exporter.terminal_text import printable
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage
 from fss_toolbox import printed
 from fss_toolbox.printed_states import sentence
-from fss_toolbox.tables import Column, fitted
-from fss_toolbox.top.looks import Shown
+from fss_toolbox.tables import GAP, Column, fitted, shortened
 from fss_toolbox.top.picture import KINDS, LoadPart, Parts, ShownTarget
+from fss_toolbox.top.refresher import Latest
 from fss_toolbox.top.top_view import PART_SORTS, TARGET_SORTS, ByteUnit, View, amount_of, worst_first
 
 GREY: Final = "bright_black"
@@ -44,7 +43,10 @@ _NAMES: Final = {
     Quantity.CONNECTIONS: "connections",
 }
 
+_MARKS: Final = {"about": "~", "at least": "≥ "}
+
 _MOST_REASONS: Final = 3
+_BAR, _SHORT_BAR = 8, 6  # characters of a bar at least, and on a narrow terminal
 _NARROW: Final = 100  # characters of a line below which figures stand without their ceilings, and words are short
 
 
@@ -53,6 +55,7 @@ class Cell(NamedTuple):
 
     text: str
     style: str = ""
+    share: float | None = None  # of a ceiling, 0 to 1. A bar of it stands before the text
 
 
 class TopTable(NamedTuple):
@@ -61,6 +64,11 @@ class TopTable(NamedTuple):
     columns: tuple[Column, ...] = ()
     widths: tuple[int, ...] = ()
     rows: tuple[tuple[str, tuple[Cell, ...]], ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Characters of a line."""
+        return sum(self.widths) + GAP * (len(self.widths) - 1)
 
 
 def bar(ratio: float, width: int) -> str:
@@ -77,12 +85,20 @@ def _percent(ratio: float) -> str:
     return f"{whole_percent(ratio)} %" if ratio >= 0.1 or not ratio else f"{ratio * 100:.1f} %"
 
 
-def _share_text(usage: Usage, ratio: float, *, is_narrow: bool) -> str:
-    """Return the share of a ceiling in words: `91 % of IOPS`, `at least 9 % of IOPS`, `last 91 % of IOPS`."""
-    least = "≥ " if is_narrow else "at least "
-    before = "last " if usage.is_old else least if usage.reads_at_least else ""
+def _mark(figure: KnownFigure) -> str:
+    """Return a sign for the word that stands before a figure."""
+    return _MARKS.get(figure.word, "")
+
+
+def _share_text(usage: Usage, share: KnownFigure, *, is_narrow: bool, has_range: bool) -> str:
+    """Return the share of a ceiling in words: `91 % of IOPS`, `about 9 % (8 to 11 %) of IOPS`, `last 91 % of IOPS`."""
     name = "latency" if is_narrow and usage.quantity is Quantity.LATENCY else _NAMES[usage.quantity]
-    return f"{before}{_percent(ratio)} of {name}"
+    if usage.is_old:
+        return f"last {_percent(share.value)} of {name}"
+    if has_range:
+        return f"{share.in_words(_percent)} of {name}"
+    word = _mark(share) if is_narrow else f"{share.word} ".lstrip()
+    return f"{word}{_percent(share.value)} of {name}"
 
 
 def _age(seconds: float | None) -> str:
@@ -90,16 +106,21 @@ def _age(seconds: float | None) -> str:
         return "age unknown"
     if seconds < 1:
         return "now"
-    return printed.age(seconds)
+    return durations.in_words(seconds)
 
 
-def _ceiling_cell(target: ShownTarget, width: int, *, is_narrow: bool = False) -> Cell:
-    """Return the bar of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
+def _barred(cell: Cell, width: int) -> Cell:
+    return cell if cell.share is None else cell._replace(text=f"{bar(cell.share, width)} {cell.text}")
+
+
+def _ceiling_cell(target: ShownTarget, *, is_narrow: bool = False, has_range: bool = False) -> Cell:
+    """Return the share of the fullest ceiling. It is green if the mount target is fine, with each ceiling known."""
     usage = target.fullest
-    if usage is None or usage.ratio is None:
-        return Cell(f"{'·' * width} not known", GREY)
+    if usage is None or usage.ratio is None or not usage.limit:
+        return Cell("not known", GREY)
     state = usage.state if usage.state or target.state.state is State.FINE else State.NOT_KNOWN
-    return Cell(f"{bar(usage.ratio, width)} {_share_text(usage, usage.ratio, is_narrow=is_narrow)}", STYLES[state])
+    text = _share_text(usage, usage.figure.share_of(usage.limit), is_narrow=is_narrow, has_range=has_range)
+    return Cell(text, STYLES[state], usage.ratio)
 
 
 def _source_cell(usage: Usage | None) -> Cell:
@@ -108,14 +129,8 @@ def _source_cell(usage: Usage | None) -> Cell:
     return Cell(f"{_SOURCES[usage.figure.source]}, {_age(usage.figure.age_seconds)}", GREY)
 
 
-def _coverage(target: ShownTarget) -> float | None:
-    """Return the share of the IOPS of a mount target that the clients cause. None if it is not known."""
-    coverages = (usage.figure.coverage for usage in target.row.of(Quantity.IOPS))
-    return next((coverage for coverage in coverages if coverage is not None), None)
-
-
 def _coverage_cell(target: ShownTarget) -> Cell:
-    coverage = _coverage(target)
+    coverage = target.row.coverage
     return Cell(printed.NOT_KNOWN if coverage is None else _percent(coverage), GREY)
 
 
@@ -136,9 +151,8 @@ def _usage_cell(target: ShownTarget, quantity: Quantity, unit: ByteUnit, *, is_n
     usage = target.usages.get(quantity)
     if usage is None:
         return Cell(printed.NOT_KNOWN, GREY)
-    least = "≥ " if usage.reads_at_least else ""
     of = f" / {_amount(usage.limit, quantity, unit)}" if usage.limit and not is_narrow else ""
-    return Cell(f"{least}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.state])
+    return Cell(f"{_mark(usage.figure)}{_amount(usage.value, quantity, unit)}{of}", STYLES[usage.state])
 
 
 def _target_columns(view: View) -> tuple[Column, ...]:
@@ -160,9 +174,8 @@ def _target_columns(view: View) -> tuple[Column, ...]:
     )
 
 
-def _target_cells(target: ShownTarget, view: View, width: int) -> tuple[Cell, ...]:
-    row, is_narrow = target.row, width < _NARROW
-    bar_width = 6 if is_narrow else 8 if width < 140 else 20
+def _target_cells(target: ShownTarget, view: View, *, is_narrow: bool) -> tuple[Cell, ...]:
+    row = target.row
 
     def usage(quantity: Quantity) -> Cell:
         return _usage_cell(target, quantity, view.unit, is_narrow=is_narrow)
@@ -170,13 +183,13 @@ def _target_cells(target: ShownTarget, view: View, width: int) -> tuple[Cell, ..
     return (
         Cell(printable(row.shown_name), STYLES[target.state.state] if target.state.state >= State.NEAR else ""),
         Cell(target.state.word, STYLES[target.state.state]),
-        _ceiling_cell(target, bar_width, is_narrow=is_narrow),
+        _ceiling_cell(target, is_narrow=is_narrow),
         usage(Quantity.IOPS),
         usage(Quantity.READ),
         usage(Quantity.WRITE),
         _source_cell(target.fullest or target.usages.get(Quantity.IOPS)),
         _coverage_cell(target),
-        Cell("" if target.state.seconds is None else printed.age(target.state.seconds), GREY),
+        Cell("" if target.state.seconds is None else durations.in_words(target.state.seconds), GREY),
         usage(Quantity.LATENCY),
         usage(Quantity.CONNECTIONS),
         Cell(row.shape or printed.NOT_KNOWN),
@@ -195,7 +208,7 @@ def targets_table(targets: Iterable[ShownTarget], view: View, width: int, *, is_
         (target for target in targets if wanted in _searched(target.row)),
         key=order,  # type: ignore[arg-type]  # every order compares with itself
     )
-    rows = [(target.key, _target_cells(target, view, width)) for target in shown]
+    rows = [(target.key, _target_cells(target, view, is_narrow=width < _NARROW)) for target in shown]
     if is_silent:
         rows = [(key, tuple(cell._replace(style=GREY) for cell in cells)) for key, cells in rows]
     return _fitted(_target_columns(view), rows, width)
@@ -208,6 +221,8 @@ def _searched(row: MountTargetRow) -> str:
 def _part_columns(view: View, quantity: Quantity) -> tuple[Column, ...]:
     return (
         Column(view.kind.removesuffix("es" if view.kind == "processes" else "s"), left=True),
+        Column("state", left=True),
+        Column("no reply for"),
         Column(f"of the {_NAMES[quantity]} ceiling", 2, left=True),
         Column("IOPS"),
         Column("of these", 1),
@@ -215,6 +230,7 @@ def _part_columns(view: View, quantity: Quantity) -> tuple[Column, ...]:
         Column(f"read {view.unit.name}", 4),
         Column(f"write {view.unit.name}", 5),
         Column("RTT ms", 6),
+        Column("failed/s", 3),
         Column("IOPS bounds", 8),
         Column("", 7, left=True),
     )
@@ -251,46 +267,57 @@ def _share_of_part(part: LoadPart, quantity: Quantity, limit: float | None) -> f
 
 def _part_cells(part: LoadPart, view: View, whole: float, share: float | None) -> tuple[Cell, ...]:
     iops = part.iops.point if part.iops else None
+    style = "" if part.state is None else STYLES[part.state]
     return (
-        Cell(printable(part.name)),
-        Cell("" if share is None else f"{bar(share, 10)} {_percent(share)}"),
+        Cell(printable(part.name), style if part.state and part.state >= State.NEAR else ""),
+        Cell("" if part.state is None else part.state.word, style),
+        Cell("" if part.waiting_seconds is None else durations.in_words(part.waiting_seconds), style),
+        Cell("" if share is None else _percent(share), share=share),
         Cell(printed.number(iops)),
         Cell(_percent(iops / whole) if iops is not None and whole else printed.NOT_KNOWN),
         Cell(printed.number(part.operations)),
         Cell(_bytes(part.read_bytes, view.unit)),
         Cell(_bytes(part.written_bytes, view.unit)),
         Cell(printed.milliseconds(part.rtt_seconds)),
+        Cell("" if part.failed is None else printed.number(part.failed)),
         Cell(printed.bounds(part.iops.lower, part.iops.upper) if part.iops else printed.NOT_KNOWN),
         Cell(printable(part.detail), GREY),
     )
 
 
 def _fitted(columns: Sequence[Column], rows: Sequence[tuple[str, tuple[Cell, ...]]], width: int) -> TopTable:
-    """Return the columns that fit and have a text. The name is shortened before a figure goes."""
+    """Return the columns that fit and have a text. The name is shortened before a figure goes, and bars take the room that is left."""
     if rows:
         filled = [at for at in range(len(columns)) if any(cells[at].text for _, cells in rows)]
         columns = [columns[at] for at in filled]
         rows = [(key, tuple(cells[at] for at in filled)) for key, cells in rows]
-    kept, widths = fitted(columns, [[cell.text for cell in cells] for _, cells in rows], width)
+    shortest = _SHORT_BAR if width < _NARROW else _BAR
+    kept, widths = fitted(columns, [[_barred(cell, shortest).text for cell in cells] for _, cells in rows], width)
+    bars = {
+        at: max(len(cells[at].text) for _, cells in rows)
+        for at in kept
+        if any(cells[at].share is not None for _, cells in rows)
+    }
+    for at in bars:
+        widths[at] += max(0, width - sum(widths[each] for each in kept) - GAP * (len(kept) - 1))
+
+    def shown(cells: tuple[Cell, ...], at: int) -> Cell:
+        return (
+            _barred(cells[at], widths[at] - bars[at] - 1)
+            if at in bars
+            else cells[at]._replace(text=shortened(cells[at].text, widths[at]))
+        )
+
     return TopTable(
         tuple(columns[at] for at in kept),
         tuple(widths[at] for at in kept),
-        tuple((key, tuple(_short(cells[at], widths[at]) for at in kept)) for key, cells in rows),
+        tuple((key, tuple(shown(cells, at) for at in kept)) for key, cells in rows),
     )
-
-
-def _short(cell: Cell, width: int) -> Cell:
-    """Cut a text that is too long in its middle, because both ends of a path tell paths apart."""
-    if cell_len(cell.text) <= width:
-        return cell
-    head = (width - 1) // 2
-    tail = width - 1 - head
-    return cell._replace(text=f"{set_cell_size(cell.text, head).rstrip()}…{cell.text[-tail:]}")
 
 
 def headline(
     title: str,
-    shown: Shown,
+    shown: Latest,
     targets: Sequence[ShownTarget],
     view: View,
     silent_seconds: float = 0.0,
@@ -304,26 +331,31 @@ def headline(
     if picture is None:
         lines.append(Cell(shown.failure or "reading ...", "red" if shown.failure else GREY))
         return lines
+    if not (is_silent or view.target):
+        lines += _reasons(targets, picture.of_clients)
+    lines += [Cell(printable(gap), "yellow") for gap in picture.gaps]
+    unknown = [target.state for target in targets if target.state.runbook and not target.state.reasons]
+    if unknown and not (picture.gaps or is_silent or view.target):  # a gap is the cause, and names its own section
+        lines.append(Cell(f"why {unknown[0].state.word}: docs/runbook.md#{unknown[0].runbook}", GREY))
     if is_silent:
         lines.append(Cell(f"{_counted(targets)}, nothing is known of now", GREY))
     else:
-        lines += [_verdict(targets, is_starting=picture.is_starting), *(() if view.target else _reasons(targets))]
+        lines.append(_verdict(targets, is_starting=picture.is_starting))
     if shown.failure:
         lines.append(Cell(f"no figures for {silent_seconds:.0f} s: {shown.failure}", "bold red"))
     lines += [Cell(remark, GREY) for remark in picture.remarks]
     return lines
 
 
-def _reasons(targets: Iterable[ShownTarget]) -> Iterator[Cell]:
-    """Yield a line for each of the worst mount targets: why, since when, who, and where to read on."""
-    targets = tuple(targets)
+def _reasons(targets: Sequence[ShownTarget], of_clients: Iterable[tuple[State, str]]) -> Iterator[Cell]:
+    """Yield a line for each of the worst mount targets and clients, the worst first: why, since when, who, and where to read on."""
     bad = sorted((target for target in targets if target.state.reasons), key=worst_first)
-    for target in bad[:_MOST_REASONS]:
-        yield Cell(f"{printable(target.row.shown_name)} is {sentence(target.state)}", STYLES[target.state.state])
-    if len(bad) > _MOST_REASONS:
-        yield Cell(f"and {len(bad) - _MOST_REASONS} more that are not fine", GREY)
-    if unknown := [target.state for target in targets if target.state.runbook and not target.state.reasons]:
-        yield Cell(f"why {unknown[0].state.word}: docs/runbook.md#{unknown[0].runbook}", GREY)
+    told = [(target.state.state, f"{target.row.shown_name} is {sentence(target.state)}") for target in bad]
+    told = sorted([*told, *of_clients], key=lambda one: -one[0])
+    for state, text in told[:_MOST_REASONS]:
+        yield Cell(printable(text), STYLES[state])
+    if len(told) > _MOST_REASONS:
+        yield Cell(f"and {len(told) - _MOST_REASONS} more that are not fine", GREY)
 
 
 def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:
@@ -352,7 +384,7 @@ def subtitle(target: ShownTarget | None, view: View, parts: Parts | None, *, is_
     tabs = "  ".join(
         f"[{at}] {kind}" if kind != view.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
-    ceiling = _ceiling_cell(target, 20)
+    ceiling = _barred(_ceiling_cell(target, has_range=True), 20)
     style = GREY if is_silent else STYLES[target.state.state]
     lines = [
         Cell(printable(name), "bold"),
@@ -360,7 +392,7 @@ def subtitle(target: ShownTarget | None, view: View, parts: Parts | None, *, is_
         ceiling._replace(style=GREY) if is_silent else ceiling,
         Cell(tabs),
     ]
-    coverage = _coverage(target)
+    coverage = target.row.coverage
     if coverage is not None and parts is not None and parts.rows:
         lines.append(Cell(f"coverage: the load below is {_percent(coverage)} of its IOPS", GREY))
     if parts is None:

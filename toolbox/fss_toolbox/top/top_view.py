@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from fss_exporter.model.state import State
 from fss_exporter.web.status.rows import Quantity
 from fss_toolbox.top.picture import KINDS, LoadPart, ShownTarget
 
@@ -70,7 +71,11 @@ TARGET_SORTS: Final[Mapping[str, Callable[[ShownTarget], object]]] = {
 
 # Orders of parts. The first depends on the ceiling that is fullest.
 PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
-    "share of the ceiling": lambda part, of: (-(amount_of(part, of) or 0.0), -_cost(part)),
+    "state and share of the ceiling": lambda part, of: (
+        *_worst_part_first(part),
+        -(amount_of(part, of) or 0.0),
+        -_cost(part),
+    ),
     "IOPS": lambda part, _: -_cost(part),
     "operations": lambda part, _: -(part.operations or 0.0),
     "read": lambda part, _: -(part.read_bytes or 0.0),
@@ -78,6 +83,11 @@ PART_SORTS: Final[Mapping[str, Callable[[LoadPart, Quantity], object]]] = {
     "RTT": lambda part, _: -(part.rtt_seconds or 0.0),
     "name": lambda part, _: part.name,
 }
+
+
+def _worst_part_first(part: LoadPart) -> tuple[float, ...]:
+    failed = part.failed if part.state is State.FAILING else None
+    return -(part.state or State.FINE), -(part.waiting_seconds or 0.0), -(failed or 0.0)
 
 
 def _cost(part: LoadPart) -> float:

@@ -9,15 +9,11 @@ import struct
 import subprocess
 import sys
 import termios
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 import pytest
 from tests.processes import PROMPT_S, wait_for
-
-from fss_toolbox.top.looks import Looks
-from fss_toolbox.top.picture import Parts
 
 PROGRAM = """
 import signal
@@ -153,50 +149,3 @@ def test_it_ends_although_its_terminal_takes_no_byte(end: bytes | signal.Signals
             terminal.process.send_signal(end)
         wait_for(lambda: terminal.ended() is not None, "the end of top", PROMPT_S)
         assert terminal.settings() == before
-
-
-class Silent:
-    """A source that is closed at the end."""
-
-    title, period_seconds, interval = "a source", 60.0, 60.0
-
-    def __init__(self) -> None:
-        self.closed = 0
-
-    def look(self) -> None:
-        """Know nothing."""
-
-    def parts(self, *_: object) -> Parts:
-        """Know nothing."""
-        return Parts()
-
-    def close(self) -> None:
-        """Count the calls."""
-        self.closed += 1
-
-
-def test_a_source_that_hangs_as_it_closes_holds_up_no_second_end() -> None:
-    goes_on, hangs = threading.Event(), threading.Event()
-
-    class Hanging(Silent):
-        def close(self) -> None:
-            hangs.set()
-            goes_on.wait(PROMPT_S)
-
-    looks = Looks(Hanging(), print)
-    ends = [threading.Thread(target=looks.end, args=(0.0,), daemon=True) for _ in range(2)]
-    ends[0].start()
-    try:
-        assert hangs.wait(PROMPT_S)
-        ends[1].start()
-        ends[1].join(PROMPT_S / 10)
-        assert not ends[1].is_alive()
-    finally:
-        goes_on.set()
-        ends[0].join(PROMPT_S)
-
-
-def test_a_signal_before_the_first_look_closes_the_source() -> None:
-    source = Silent()
-    Looks(source, print).end(0.0)
-    assert source.closed == 1

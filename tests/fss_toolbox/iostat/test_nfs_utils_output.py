@@ -34,7 +34,10 @@ def output(scenario: str, tool: str) -> str:
         (output("k_mixed", "nfsiostat").replace("86.986", ""), "not a row of nfsiostat"),
         (output("k_mixed", "nfsiostat").replace("33.738", "nan"), "not a row of nfsiostat"),
         (output("k_mixed", "nfsiostat").replace("33.738", "1e999"), "not a row of nfsiostat"),
-        (re.sub(r"(rpc bklog\s*\n\s*)[\d.]+", r"\1 ..", output("k_mixed", "nfsiostat")), "no rows read: and write:"),
+        (
+            re.sub(r"(rpc bklog\s*\n\s*)[\d.]+", r"\1 ..", output("k_mixed", "nfsiostat")),
+            "without the figures ops/s and",
+        ),
     ],
 )
 def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) -> None:
@@ -47,7 +50,7 @@ def test_nfsiostat_output_that_tells_too_little_is_refused(text: str, why: str) 
     [
         (r"NFS byte counts:(.*\n)+?RPC", "Run mountstats without --rpc, or copy /proc/self/mountstats twice"),
         (r"RPC statistics:(.*\n)+", "Run mountstats without --nfs, or copy /proc/self/mountstats twice"),
-        (r"NFS mount age.*\n", "10.80.1.10:/export/a has no age. Give --seconds"),
+        (r"NFS mount age.*\n", "10.80.1.10:/export/a has no age. Give --elapsed"),
         (r"(?<=backlog wait: )\d+(?=\.)", "cut off within the operations"),
     ],
 )
@@ -60,7 +63,7 @@ def test_a_file_with_a_line_full_of_colons_is_soon_known_to_be_no_output_of_the_
     """A search that begins again at each colon takes minutes."""
     line = "a:" * 50_000
     assert not is_nfsiostat_output(f"{line} rpc bklog")
-    with pytest.raises(UsageError, match="no NFS byte counts"):
+    with pytest.raises(UsageError, match="is not a line of mountstats"):
         parse_mountstats_output("saved.txt", f"Stats for {line}")
 
 
@@ -120,11 +123,29 @@ def test_rows_of_attributes_and_directories_cost_their_weight() -> None:
     assert only.operations["GETATTR"].queue_seconds is None
 
 
-def test_mounts_that_may_be_one_file_system_are_noted() -> None:
+def test_mounts_with_equal_figures_count_once_and_others_of_the_export_add_up() -> None:
+    """Two mount points and an export below share the first superblock, two mounts with nosharecache have their own."""
     report = parse_nfsiostat_output("saved.txt", output("l_same_export", "nfsiostat"))
+    (only,) = report.traffic.values()
 
-    assert "saved.txt: mounts with the same figures may be one file system, which then counts twice" in report.notes
-    assert len(next(iter(report.mount_points.values()))) == 4
+    assert only.all_operations.operations == pytest.approx(43.333 + 6.667 + 16.667 + 23.333)
+    assert list(report.mount_points.values()) == [("/mnt/a", "/mnt/a2", "/mnt/a3", "/mnt/a4", "/mnt/asub")]
+    assert "/export/a/sub: with the figures of another export of the server, so both count once" in report.notes
+
+
+def test_idle_exports_stay_apart() -> None:
+    text = output("k_mixed", "nfsiostat")
+    zeros = re.sub(r"\d+\.\d{3}", "0.000", text[text.rindex("10.80.1.10:") :])
+    report = parse_nfsiostat_output("saved.txt", zeros + zeros.replace("/export/a", "/export/b"))
+    assert sorted(key.export for key in report.traffic) == ["/export/a", "/export/b"]
+
+
+def test_a_mount_that_the_last_report_does_not_have_is_left_out_and_named() -> None:
+    first = output("k_mixed", "nfsiostat")
+    gone = first.replace("/export/a mounted on /mnt/a", "/export/b mounted on /mnt/b")
+    report = parse_nfsiostat_output("saved.txt", gone + first)
+    assert [key.export for key in report.traffic] == ["/export/a"]
+    assert "10.80.1.10:/export/b on /mnt/b: no READ and WRITE in the last report, left out" in report.notes
 
 
 def earlier(text: str) -> str:
@@ -166,5 +187,5 @@ def test_one_output_of_mountstats_is_a_mean_since_the_mount() -> None:
 
 
 def test_nfsiostat_output_is_given_alone() -> None:
-    with pytest.raises(UsageError, match="give it alone, with --to"):
+    with pytest.raises(UsageError, match="give it alone, to iostat --to or plan --nfsiostat"):
         read_saved("saved.txt", output("k_mixed", "nfsiostat"), None)

@@ -20,7 +20,7 @@ from fss_kernel_counting.durations.request_durations import NO_REQUESTS, Request
 from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_toolbox.iostat.intervals import intervals
 from fss_toolbox.iostat.rates import traffic
-from fss_toolbox.iostat.saved_readings import left_out, since_mount
+from fss_toolbox.iostat.saved_readings import left_out, since_mount, unpriced
 from fss_toolbox.iostat.traffic_report import Report, mount_points
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _COUNT_THEM = (
 def since_each_mount(reading: Reading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
     """Return a report of the means since each mount, with notes about the records that are left out."""
     report = since_mount(f"{THIS_HOST} since mount", reading, overrides)
-    notes = (*report.notes, *left_out(THIS_HOST, reading.skipped), *unread(reading))
+    notes = (*report.notes, *left_out(THIS_HOST, reading.skipped), *unpriced(reading), *unread(reading))
     return replace(report, time=datetime.now(UTC), notes=notes, unread=reading.unread)
 
 
@@ -65,15 +65,15 @@ class HostTraffic:
         self._before: dict[SeriesKey, MountTotals] = {}
         self._estimated_before = math.nan
 
-    def look(self) -> float:
+    def read(self) -> float:
         """Read the counters, and return the monotonic time of the reading in seconds."""
         self.reading, now = self._read(), time.monotonic()
         self._accounts.apply(self.reading, now)
         return now
 
     def begin(self) -> float:
-        """Begin an interval with a look, and return its monotonic time in seconds."""
-        start = self.look()
+        """Begin an interval with a reading, and return its monotonic time in seconds."""
+        start = self.read()
         self._begin_interval()
         return start
 
@@ -81,7 +81,7 @@ class HostTraffic:
         self._before, self._estimated_before = deepcopy(self._accounts.mounts), self._estimated_seconds
 
     def report(self, seconds: float) -> Report:
-        """Return the report of the interval that ends with the last look, and begin the next interval."""
+        """Return the report of the interval that ends with the last reading, and begin the next interval."""
         report = Report(
             THIS_HOST,
             traffic(self._before, self._accounts.mounts, seconds),
@@ -97,7 +97,7 @@ class HostTraffic:
 
     def reports(self, interval: float, count: int | None) -> Iterator[Report]:
         """Yield `count` reports (None: no end), one each `interval` seconds. The first has the notes."""
-        for number, seconds in enumerate(intervals(self.look, self.begin(), interval, count)):
+        for number, seconds in enumerate(intervals(self.read, self.begin(), interval, count)):
             report = self.report(seconds)
             yield report if number else replace(report, notes=self._notes(report))
 
@@ -107,6 +107,7 @@ class HostTraffic:
         return (
             *((_COUNT_THEM,) if is_far_apart else ()),
             *left_out(THIS_HOST, self.reading.skipped),
+            *unpriced(self.reading),
             *unread(self.reading),
         )
 

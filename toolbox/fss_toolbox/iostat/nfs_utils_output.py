@@ -2,22 +2,24 @@
 """Read saved output of `mountstats` and `nfsiostat`, the tools of nfs-utils, as records and as traffic.
 
 `mountstats` prints counts, payload bytes and means. So a record can be rebuilt, except for the bytes on the wire.
-`nfsiostat` prints rates of READ and WRITE, and with -a and -d rates of five more operations. The kilobytes contain headers.
+`nfsiostat` prints rates of READ and WRITE, or with -a or -d in place of these rates of five more operations. The kilobytes contain headers.
 Layouts: nfs-utils 1.3.0 to 2.6.2, tools/mountstats/mountstats.py and tools/nfs-iostat/nfs-iostat.py.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.estimate import Bounds, estimate_transfers
 from fss_exporter.model.operations import FIXED_COSTS, LARGEST_TRANSFER_BYTES, NFS3_OPERATIONS, READ, WRITE
 from fss_exporter.model.service_table import SeriesKey
-from fss_exporter.model.traffic import OperationTraffic, Traffic
+from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.nfs.mountinfo import split_device
-from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, options
+from fss_exporter.nfs.records import Mountstats, NfsRecord, OperationCounters, OperationTable, options
 from fss_toolbox.iostat.traffic_report import Report
+from fss_toolbox.printed import number
 
 RECORD_INSTEAD: Final = "copy /proc/self/mountstats twice, some time apart"
 
@@ -38,6 +40,8 @@ _NFSIOSTAT: Final = re.compile(rf"(?m)^(?={_DEVICE} mounted on .*:\s*$)")
 
 # Some mail programs and pages break a row into lines, but no number begins with a letter.
 _ROW: Final = re.compile(r"(?m)^([a-z]+):\s+ops?/s\s+(kB|MB)/s[^\n]*\n((?:[^\S\n]*[^\sa-z][^\n]*\n?)*)")
+
+_SHARE: Final = re.compile(rf"\(\s*{_NUMBER}\s*%\s*\)?")  # pages lose the last bracket
 
 _HEADING: Final = re.compile(r"\b(?:read|write):\s+ops?/s\s+[kM]B/s")  # of such a row, behind any margin
 
@@ -83,11 +87,15 @@ def parse_mountstats_output(source: str, text: str, unprinted_age_s: int | None 
 
 
 def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
-    mounted = _MOUNTED.match(text.partition("\n")[0])
+    head = text.partition("\n")[0]
+    mounted = _MOUNTED.match(head)
+    if mounted is None:
+        raise UsageError(f"{source}: 'Stats for {head[:80]}' is not a line of mountstats. Instead, {RECORD_INSTEAD}")
     payload = {kind: int(number) for kind, number in _PAYLOAD.findall(text)}
     match = re.search(r"NFS mount options: (\S+)", text)
-    if mounted is None or match is None or payload.keys() != {"read", "wrote"}:
-        raise UsageError(f"{source}: no NFS byte counts. Run mountstats without --rpc, or {RECORD_INSTEAD}")
+    if match is None or payload.keys() != {"read", "wrote"}:
+        option = "--xprt" if "Transport protocol:" in text else "--rpc"
+        raise UsageError(f"{source}: no NFS byte counts. Run mountstats without {option}, or {RECORD_INSTEAD}")
     if "RPC statistics" not in text:
         raise UsageError(f"{source}: no RPC statistics. Run mountstats without --nfs, or {RECORD_INSTEAD}")
     if _is_cut_off(text):
@@ -107,7 +115,7 @@ def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
         read_bytes=payload["read"],
         written_bytes=payload["wrote"],
         transports=(),
-        operations=operations,
+        operations=OperationTable.of(operations),
     )
 
 
@@ -118,7 +126,7 @@ def _age(source: str, device: str, text: str, unprinted_age_s: int | None) -> in
         return days * 86_400 + hours * 3600 + minutes * 60 + seconds
     if unprinted_age_s is None:
         raise UsageError(
-            f"{source}: {device} has no age. Give --seconds: the time since the mount, or between the two files, or {RECORD_INSTEAD}"
+            f"{source}: {device} has no age. Give --elapsed: the time since the mount, or between the two files, or {RECORD_INSTEAD}"
         )
     return unprinted_age_s
 
@@ -144,60 +152,134 @@ def parse_nfsiostat_output(source: str, text: str) -> Report:
     """Parse the last report of saved nfsiostat output. Messages name the source.
 
     Raises:
-        UsageError: a mount has no rows of reads and writes.
+        UsageError: no mount has rows of reads and writes, or a row cannot be read.
     """
     before, *after = _NFSIOSTAT.split(text)
     blocks = [_block(source, block) for block in after]
-    last = {(key, mount_point): (traffic, every) for key, mount_point, traffic, every in blocks}
-    traffic: dict[SeriesKey, Traffic] = {}
-    mount_points: dict[SeriesKey, tuple[str, ...]] = {}
+    last = _last_reports(blocks)
+    mounts = {place: _mount(rows) for place, rows in last.items() if {READ, WRITE} <= _names(rows)}
+    if not mounts:
+        raise UsageError(
+            f"{source}: no rows read: and write:, as with nfsiostat -a, -d or -p alone. Put the output of nfsiostat"
+            f" without these options into the same file, or {RECORD_INSTEAD}"
+        )
     notes = [
         f"{source}: nfsiostat gives no cost of operations on metadata and no payload, so bounds are wide. To have both, {RECORD_INSTEAD}"
     ]
-    if len(blocks) == len(last):
+    if len(blocks) == sum(map(len, last.values())):
         notes.append(f"{source}: one report only, and the first report of nfsiostat is a mean since each mount")
     if _HEADING.search(before):
         notes.append(f"{source}: rows before the first line of a mount (server:/export mounted on /mnt:) are left out")
-    unnamed: dict[str, float] = {}
-    for (key, mount_point), (once, every) in last.items():
-        # Mounts of one export share their counters, and nfsiostat shows them once for each mount point.
-        traffic.setdefault(key, once)
-        mount_points[key] = (*mount_points.get(key, ()), mount_point)
-        unnamed[key.address] = every
-    for key, once in traffic.items():
-        unnamed[key.address] -= once.all_operations.operations
-    for address, rate in unnamed.items():
-        if rate > 0:
+    for key, mount_point in dict.fromkeys((block.key, block.mount_point) for block in blocks):
+        if (key, mount_point) not in mounts:
+            notes.append(f"{key.server}:{key.export} on {mount_point}: no READ and WRITE in the last report, left out")
+    loads, mount_points = _each_once(mounts)
+    for key, several in loads.items():
+        if len(several) > 1:
             notes.append(
-                f"{address}: {rate:,.0f} operations/s are in no row (nfsiostat -a and -d show some of them). They cost 0 to 8 IOPS "
-                f"each, {8 * rate:,.0f} IOPS at most, which are not included"
+                f"{key.server}:{key.export} has different figures at {', '.join(mount_points[key])}, and counts with their"
+                " sum. If the share moved from one to the other, leave out the earlier one"
             )
-    if len(traffic) > len({(key.address, str(traffic_of_mount)) for key, traffic_of_mount in traffic.items()}):
-        notes.append(f"{source}: mounts with the same figures may be one file system, which then counts twice")
-    return Report(f"{source} (nfsiostat)", traffic, mount_points, tuple(notes))
+    if merged := sorted({key.export for key, _ in mounts} - {key.export for key in loads}):
+        notes.append(f"{', '.join(merged)}: with the figures of another export of the server, so both count once")
+    traffic = {key: together(several) for key, several in loads.items()}
+    notes += _in_no_row(traffic, last)
+    points = {key: tuple(several) for key, several in mount_points.items()}
+    return Report(f"{source} (nfsiostat)", traffic, points, tuple(notes))
 
 
-def _block(source: str, text: str) -> tuple[SeriesKey, str, Traffic, float]:
-    """Parse one mount of a report: key, mount point, traffic, and operations per second of the server."""
+class _Block(NamedTuple):
+    """Rows of one mount in a report."""
+
+    key: SeriesKey
+    mount_point: str
+    every: float  # operations per second of the connection to the server
+    operations: Mapping[str, OperationTraffic]
+    payload: Mapping[str, float]  # likely bytes per second, by operation
+
+
+_Place = tuple[SeriesKey, str]  # export and mount point
+
+
+def _names(blocks: Iterable[_Block]) -> set[str]:
+    return {name for block in blocks for name in block.operations}
+
+
+def _last_reports(blocks: Iterable[_Block]) -> Mapping[_Place, list[_Block]]:
+    """Return what the last report says of each mount. No report names a mount twice.
+
+    nfsiostat prints the rows of -a and of -d in reports of their own, so the last report with each set of rows counts.
+    """
+    reports: dict[frozenset[str], dict[_Place, _Block]] = {}
+    for block in blocks:
+        rows, place = frozenset(block.operations), (block.key, block.mount_point)
+        if place in reports.get(rows, ()):
+            reports[rows] = {}
+        reports.setdefault(rows, {})[place] = block
+    last: dict[_Place, list[_Block]] = defaultdict(list)
+    for report in reports.values():
+        for place, block in report.items():
+            last[place].append(block)
+    return last
+
+
+def _mount(blocks: Iterable[_Block]) -> Traffic:
+    """Return the traffic of one mount, from its rows in all reports."""
+    operations = {name: rate for block in blocks for name, rate in block.operations.items()}
+    payload = {name: size for block in blocks for name, size in block.payload.items()}
+    return Traffic(operations, payload[READ], payload[WRITE])
+
+
+def _each_once(
+    mounts: Mapping[_Place, Traffic],
+) -> tuple[Mapping[SeriesKey, list[Traffic]], Mapping[SeriesKey, list[str]]]:
+    """Return the different figures of each export, and its mount points.
+
+    Mounts with equal figures are one superblock, also of two exports of one server. nfsiostat repeats the counters for each.
+    """
+    loads: dict[SeriesKey, list[Traffic]] = defaultdict(list)
+    mount_points: dict[SeriesKey, list[str]] = defaultdict(list)
+    for (key, mount_point), load in sorted(mounts.items(), key=lambda mount: len(mount[0][0].export)):
+        is_idle = not load.all_operations.operations  # equal zeros prove nothing of two exports
+        same = (one for one, known in loads.items() if one.address == key.address and load in known)
+        owner = key if is_idle else next(same, key)
+        mount_points[owner].append(mount_point)
+        if load not in loads[owner]:
+            loads[owner].append(load)
+    return loads, mount_points
+
+
+def _in_no_row(traffic: Mapping[SeriesKey, Traffic], last: Mapping[_Place, list[_Block]]) -> Iterator[str]:
+    """Yield a note for each address with operations that no row shows."""
+    for address in dict.fromkeys(key.address for key in traffic):
+        every = max(block.every for (key, _), rows in last.items() if key.address == address for block in rows)
+        rate = every - sum(load.all_operations.operations for key, load in traffic.items() if key.address == address)
+        if rate > _LAST_DIGIT:
+            yield (
+                f"{address}: {number(rate)} operations/s are in no row. nfsiostat -a and -d show some of them: put their output into"
+                f" the same file. They cost 0 to 8 IOPS each, {number(8 * rate)} IOPS at most, which are not included"
+            )
+
+
+def _block(source: str, text: str) -> _Block:
     mounted = _MOUNTED.match(text.partition("\n")[0])
     every = re.search(rf"ops?/s\s+rpc bklog\s+{_NUMBER}", text)
-    rows = {name.upper(): (unit, values) for name, unit, values in _ROW.findall(text)}
-    if mounted is None or every is None or not {READ, WRITE} <= rows.keys():
+    if mounted is None or every is None:
         raise UsageError(
-            f"{source}: no rows read: and write: of a mount. Run nfsiostat without -s, or {RECORD_INSTEAD}"
+            f"{source}: a mount without the figures ops/s and rpc bklog. Save the whole output of nfsiostat"
         )
     server, export = split_device(mounted[1])
     operations, payload = {}, {}
-    for name, (unit, values) in rows.items():
+    for heading, unit, values in _ROW.findall(text):
+        name = heading.upper()
         operations[name], payload[name] = _row(source, name, 1024.0 if unit == "kB" else 1024.0**2, values)
-    traffic = Traffic(operations, payload[READ], payload[WRITE])
-    return SeriesKey(server, server, export), mounted[2], traffic, float(every[1])
+    return _Block(SeriesKey(server, server, export), mounted[2], float(every[1]), operations, payload)
 
 
 def _row(source: str, name: str, unit_bytes: float, text: str) -> tuple[OperationTraffic, float]:
     """Parse one row: traffic, and the likely payload in bytes per second."""
     try:
-        shares = [float(share) / 100 for share in re.findall(rf"\({_NUMBER}%\)", text)]
+        shares = [float(share) / 100 for share in _SHARE.findall(text)]
         rate, units, rtt, execute, *more = _columns(text)
     except ValueError as error:
         raise UsageError(f"{source}: not a row of nfsiostat: {text.strip()[:80]}") from error
@@ -220,7 +302,7 @@ def _columns(text: str) -> list[float]:
     Raises:
         ValueError: the row has other columns.
     """
-    rate, units, each, _, *times = map(_finite, re.sub(r"\([^)]*\)", "", text).split()[:7])
+    rate, units, each, _, *times = map(_finite, _SHARE.sub("", text).split()[:7])
     if units > 1 and not 0.9 < rate * each / units < 1.1 * 1024:
         raise ValueError("kB/s, kB/op and ops/s do not agree")
     return [rate, units, *times]

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 from fss_exporter.client_scrape import Scraped, durations_between, states_with_load
 from fss_exporter.errors import SourceError
-from fss_toolbox.fetch import get, shown
+from fss_toolbox.fetch import OPEN, Access, get, shown
 from fss_toolbox.iostat.traffic_report import Report
 from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
 from fss_toolbox.tables import note
 
 
-def reports_of_page(url: str, interval: float, count: int | None) -> Iterator[Report]:
+def reports_of_page(url: str, interval: float, count: int | None, access: Access = OPEN) -> Iterator[Report]:
     """Yield `count` reports (None: no end) about a page of metrics, one each `interval` seconds.
 
     A note tells of each interval that is left out.
@@ -22,11 +22,11 @@ def reports_of_page(url: str, interval: float, count: int | None) -> Iterator[Re
         SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval.
     """
     source = shown(url)
-    old, last = read_scrape(source, get(url, "text/plain")), time.monotonic()
+    old, last = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
     done = 0
     while count is None or done < count:
         time.sleep(interval)
-        new, now = read_scrape(source, get(url, "text/plain")), time.monotonic()
+        new, now = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
         if not went_back(old, new):
             yield report_between(source, old, new, now - last)
             done += 1

@@ -73,15 +73,15 @@ def reports(
     reading = NO_READING
     loads: list[ProcessLoad] = []
 
-    def look() -> float:
+    def collect() -> float:
         nonlocal reading
         reading = read()
-        loads.extend(counting.look(reading))
+        loads.extend(counting.read(reading))
         return time.monotonic()
 
-    start = look()
+    start = collect()
     loads.clear()  # calls before the first interval
-    for seconds in intervals(look, start, interval, count):
+    for seconds in intervals(collect, start, interval, count):
         priced = Places(reading.superblocks).priced
         yield ProcessReport(datetime.now(UTC), seconds, by, loads_by_party(loads, by), priced)
         loads.clear()

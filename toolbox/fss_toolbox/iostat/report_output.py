@@ -2,13 +2,14 @@
 """Reports of `iostat` as tables and as JSON."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
 
+from fss_exporter import RUNBOOK, durations
 from fss_exporter.model.histograms import quantile_edge
-from fss_exporter.model.knowledge import KnownFigure, coverage_of
 from fss_exporter.model.traffic import together
 from fss_kernel_counting.durations.request_durations import edge_seconds
 from fss_toolbox import printed
@@ -23,12 +24,15 @@ from fss_toolbox.iostat.traffic_report import (
     targets_of,
 )
 from fss_toolbox.printed_states import sentence, state_document
-from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, NO_SHAPE, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, READ_BANDWIDTH, WRITE_BANDWIDTH, Use
 from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
 
 _LISTS = {"mount": "mounts", "operation": "operations", "class": "classes"}
 _CEILINGS = {READ_BANDWIDTH: "read", WRITE_BANDWIDTH: "write", BOTH_DIRECTIONS: "read and write"}
 _LARGEST_EDGE_SECONDS = edge_seconds(24)
+_MAY_WAIT = (
+    "requests may wait, none answered"  # since the start of this command, or of the exporter whose page it reads
+)
 
 
 def _quantile(share: float) -> Callable[[ReportLine], float | str | None]:
@@ -56,6 +60,7 @@ _QUANTILES = (
     Figure(Column("p50 ms", 3), _quantile(0.5), _at_most, "p50_at_most_seconds"),
     Figure(Column("p99 ms", 2), _quantile(0.99), _at_most, "p99_at_most_seconds"),
 )
+_COVERAGE = Figure(Column("coverage"), lambda of: of.coverage, printed.percent)
 _FIGURES = (
     Figure(Column("ops/s", 2), lambda of: of.every.operations, printed.number, "operations_per_second"),
     Figure(Column("IOPS"), lambda of: of.traffic.iops and of.traffic.iops.point, printed.number),
@@ -82,25 +87,24 @@ _FIGURES = (
 )
 
 
-def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder) -> None:
-    """Print one report."""
+def show(out: Console, report: Report, ceilings: Judge, order: ReportOrder, runbook: str = RUNBOOK) -> None:
+    """Print one report. `runbook` is the base of the links in states."""
     when = "" if report.time is None else f"{report.time:%Y-%m-%dT%H:%M:%SZ}  "
     length = "" if report.seconds is None else f", {report.seconds:.1f} s"
     say(out, f"{when}{report.source}{length}", "bold", hanging=2)
     if not report.traffic:
         say(out, f"NFS mounts without readable counters: {report.unread}" if report.unread else "no NFS mounts")
         return
-    name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.name)
-    columns = (name, *_FIGURES, *(_QUANTILES if report.durations else ()))
+    targets = targets_of(report, ceilings, order.sort)
+    name = Figure(Column("mount target", left=True), lambda of: f"  {of.name}" if of.is_part else of.title)
+    coverage = (_COVERAGE,) if any(target.whole for target in targets) else ()
+    columns = (name, *_FIGURES, *coverage, *(_QUANTILES if report.durations else ()))
     show_figures(out, columns, lines_of(report, ceilings, order), _style)
     cost = "READ and WRITE are counted by size, so IOPS are exact" if report.counted else "IOPS are estimated"
-    compared = list(_ceiling_lines(report, ceilings, order.sort))
-    say(out, ". ".join((cost, *compared[:1])), "dim", hanging=2)
-    for target in targets_of(report, ceilings, order.sort):
+    say(out, ". ".join((cost, *_shares(targets, ceilings), *_coverages(targets))), "dim", hanging=2)
+    for target in targets:
         if target.state.reasons:
-            say(out, f"{target.name} is {sentence(target.state)}", "bold red", hanging=2)
-    for line in compared[1:]:
-        say(out, line, "dim", hanging=2)
+            say(out, f"{target.name} is {sentence(target.state, _MAY_WAIT, runbook)}", "bold red", hanging=2)
     _show_network(out, report, order)
     _show_left_out(out, report)
     say(out, "")
@@ -123,29 +127,28 @@ def _show_left_out(out: Console, report: Report) -> None:
         say(out, f"not included: IOPS of mounts without a known cost ({without_cost} of {len(report.traffic)})", "dim")
 
 
-def _ceiling_lines(report: Report, ceilings: Judge, sort: str) -> Iterator[str]:
-    """Yield with which ceilings each address is compared, and how much of the whole load this client is."""
-    targets = targets_of(report, ceilings, sort)
-    assumed = [target.name for target in targets if target.judged_by is JudgedBy.SHAPE]
-    if ceilings.shape != NO_SHAPE and (assumed or not (targets or ceilings.served)):
-        of = "" if len(assumed) in (0, len(targets)) else f" of {', '.join(assumed)}"
-        yield f"Share{of}: of the ceilings of {ceilings.shape}, by this client alone"
+def _shares(targets: Sequence[ReportLine], ceilings: Judge) -> Iterator[str]:
+    """Yield of which shape the ceilings are that nobody states."""
+    shares = [target for target in targets if target.share is not None]
+    assumed = [target.name for target in shares if target.judged_by is JudgedBy.SHAPE]
+    if assumed:
+        of = "" if len(assumed) == len(shares) else f" of {', '.join(assumed)}"
+        yield f"Share{of}: of the ceilings of {ceilings.shape}"
+
+
+def _coverages(targets: Iterable[ReportLine]) -> Iterator[str]:
+    """Yield source and age of the IOPS of all clients."""
+    known: dict[str, list[str]] = defaultdict(list)
     for target in targets:
-        served = ceilings.served.get(target.name)
-        if served is not None and target.judged_by is JudgedBy.PAGE:
-            names = " ".join(filter(None, (served.name, served.shape)))
-            whole = f". {_whole(served.whole, target)}" if served.whole else ""
-            yield f"Share of {target.name}: of the ceilings of {names} on the page, by this client alone{whole}"
+        if target.whole:
+            known[f"{target.whole.source}, {_age(target.whole.age_seconds)}"].append(target.name)
+    for source_and_age, names in known.items():
+        of = "" if len(known) == 1 else f" of {', '.join(names)}"
+        yield f"Coverage{of}: of the IOPS of all clients, {source_and_age}"
 
 
-def _whole(whole: KnownFigure, target: ReportLine) -> str:
-    own = target.traffic.iops
-    coverage = coverage_of(own.point, whole) if own else None
-    part = "" if coverage is None else f", coverage of this client {printed.percent(coverage)}"
-    seconds = whole.age_seconds
-    age = "now" if not seconds else f"{seconds:.0f} s old" if seconds < 120 else f"{printed.duration(seconds)} old"
-    least = "at least " if whole.source.misses_operations else ""
-    return f"All clients together: {least}{printed.number(whole.value)} IOPS ({whole.source}, {age}){part}"
+def _age(seconds: float | None) -> str:
+    return f"{durations.in_words(seconds)} old" if seconds else "now"
 
 
 def _style(line: ReportLine) -> str:
@@ -180,8 +183,7 @@ def document(report: Report, ceilings: Judge, order: ReportOrder) -> dict[str, A
 
 def _ceilings(target: ReportLine, ceilings: Judge) -> dict[str, Any]:
     """Return the source of the ceilings of a mount target, and the IOPS of all clients as far as OCI knows them."""
-    served = ceilings.served.get(target.name)
-    whole, own = served.whole if served else None, target.traffic.iops
+    served, whole = target.served, target.whole
     shape = None if target.judged_by is JudgedBy.NOTHING else ceilings.shape
     return {
         "mount_target": served.name or None if served else None,
@@ -194,7 +196,7 @@ def _ceilings(target: ReportLine, ceilings: Judge) -> dict[str, Any]:
             "age_seconds": whole.age_seconds,
             "knowledge": whole.knowledge.value,
         },
-        "coverage": coverage_of(own.point, whole) if own else None,
+        "coverage": target.coverage,
     }
 
 

@@ -5,14 +5,19 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fss_exporter import units
 from fss_exporter.errors import UsageError
-from fss_exporter.flag_records import FiniteRange, flag
+from fss_exporter.flag_records import flag
 from fss_exporter.nfs.mount_settings import MountSettings
-from fss_exporter.regular_files import read_bounded
-from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output, refuse_rows_without_mount
+from fss_toolbox.iostat.nfs_utils_output import (
+    RECORD_INSTEAD,
+    is_nfsiostat_output,
+    parse_nfsiostat_output,
+    refuse_rows_without_mount,
+)
 from fss_toolbox.iostat.saved_readings import between, means_since_mount, read_saved
 from fss_toolbox.iostat.traffic_report import Report
-from fss_toolbox.pasted_text import text_of_bytes, without_margin
+from fss_toolbox.pasted_text import text_of_file, without_margin
 from fss_toolbox.sizing.workload import priced
 
 ALONE = "--from and --to belong together: give an earlier and a later mountstats file"
@@ -24,15 +29,20 @@ _NFS_LINE = re.compile(
     r"(?m)^(?P<margin>[^\n]{0,100}?)(?:device [^\s:]+:\S* mounted on |Stats for \S|[^\s:]+:\S* mounted on [^\n]*:[^\S\n]*$)"
 )
 
+_AGES = re.compile(r"(?m)^[^\S\n]*(?:NFS mount )?age:")
+_JOINED = re.compile(
+    r"(?m) mounted on \S+(?: with fstype \S+ statvers=\S+[^\S\n]+opts:|:[^\S\n]+ops?/s[^\S\n]+rpc bklog)|^Stats for [^\n]{1,9000}? NFS mount options:"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SavedFlags:
     """The flags of two saved readings."""
 
     seconds: float | None = flag(
-        "--seconds",
+        "--elapsed",
         "Time between the two saved readings, or since the mount for one. Without it the ages of the mounts give the time, to the second.",
-        type=FiniteRange(0.001, 1e9),
+        type=units.duration,
     )
 
 
@@ -45,12 +55,14 @@ def report_of_output(path: Path, mountinfo: tuple[Path, ...], seconds: float | N
     text = pasted_text_of(path)
     refuse_rows_without_mount(str(path), text)
     if not is_nfsiostat_output(text):
+        if seconds is not None and _AGES.search(text):
+            raise UsageError(f"{path}: states the age of each mount: leave out --elapsed")
         texts = [text_of(each) for each in mountinfo]
         age_s = None if seconds is None else round(seconds)
         saved = read_saved(str(path), text, texts[-1] if texts else None, mounts.address_map, mounts.services, age_s)
         return means_since_mount(saved, mounts.overrides)
     if mountinfo or seconds is not None:
-        raise UsageError(f"{path}: nfsiostat has rates: leave out --mountinfo and --seconds")
+        raise UsageError(f"{path}: nfsiostat has rates: leave out --mountinfo and --elapsed")
     report = parse_nfsiostat_output(str(path), text)
     return replace(report, traffic={key: priced(load, mounts.overrides) for key, load in report.traffic.items()})
 
@@ -77,9 +89,14 @@ def pasted_text_of(path: Path) -> str:
     """Return the text of mountstats or of a tool of nfs-utils, without what a mail or a page puts in front of each line.
 
     Raises:
-        UsageError: it cannot be read, or is far too long.
+        UsageError: it cannot be read, is far too long, or has lost its line ends.
     """
-    return without_margin(text_of(path), _NFS_LINE)
+    text = text_of(path)
+    if _JOINED.search(text):
+        raise UsageError(
+            f"{path}: its lines are joined into one. Save the text with its line ends, or {RECORD_INSTEAD}"
+        )
+    return without_margin(text, _NFS_LINE)
 
 
 def text_of(path: Path) -> str:
@@ -90,6 +107,6 @@ def text_of(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            return text_of_bytes(read_bounded(file))
+            return text_of_file(file)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error

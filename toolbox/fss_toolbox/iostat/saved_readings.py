@@ -10,18 +10,20 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from statistics import median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap, ip_text
 from fss_exporter.errors import UsageError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
+from fss_exporter.model.operations import NFS3_OPERATIONS
 from fss_exporter.model.traffic import Traffic, together
 from fss_exporter.nfs.accounts import Accounts
-from fss_exporter.nfs.mount_services import BY_NAME, Services
+from fss_exporter.nfs.mount_services import ASSUMED_OTHER, BY_NAME, Services
 from fss_exporter.nfs.mountinfo import parse_mountinfo, split_device
 from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord
 from fss_exporter.nfs.superblocks import NO_READING, UNMATCHED, Reading, Superblock, join
+from fss_exporter.terminal_text import first_names
 from fss_toolbox.iostat.nfs_utils_output import is_mountstats_output, is_nfsiostat_output, parse_mountstats_output
 from fss_toolbox.iostat.rates import traffic
 from fss_toolbox.iostat.traffic_report import Report, mount_points
@@ -29,6 +31,7 @@ from fss_toolbox.iostat.traffic_report import Report, mount_points
 if TYPE_CHECKING:
     from fss_exporter.model.service_table import SeriesKey
 
+_LISTED: Final = 3  # names in a note
 _AGE_SLACK_S = 1  # ages are whole seconds, each rounded for itself
 
 
@@ -39,6 +42,11 @@ class SavedReading:
     source: str  # the operator's name of the file
     reading: Reading  # the parsed reading
     notes: tuple[str, ...]  # remarks for the reader
+    begin: str = "each mount"  # begin of the counts, in words
+
+
+# The tool prints the age of FILE as the age of the mounts, and no word that tells both apart.
+_BEGIN_OF_TOOL: Final = "each mount, or since FILE of mountstats -S FILE"
 
 
 def read_saved(
@@ -63,14 +71,38 @@ def read_saved(
         raise UsageError(
             f"{source}: none of its mounts are in the mountinfo. Give the mountinfo of the same host and moment"
         )
-    notes = left_out(source, counters.skipped)
+    notes = [*left_out(source, counters.skipped), *unpriced(reading), *_uncounted(counters.records)]
     notes += _losses(source, mountstats, mountinfo, reading)
-    return SavedReading(source, reading, tuple(notes))
+    begin = {"begin": _BEGIN_OF_TOOL} if is_mountstats_output(mountstats) else {}
+    return SavedReading(source, reading, tuple(notes), **begin)
 
 
 def left_out(source: str, skipped: Iterable[str]) -> list[str]:
     """Return a note for each reason to leave out records."""
     return [f"{source}: {count} records left out: {reason}" for reason, count in Counter(skipped).items()]
+
+
+def unpriced(reading: Reading) -> Iterator[str]:
+    """Yield a note about the servers of mounts whose operations have no known cost."""
+    servers = sorted(
+        {superblock.key.server for superblock in reading.superblocks if superblock.storage is ASSUMED_OTHER}
+    )
+    if servers:
+        yield (
+            f"{first_names(servers, _LISTED)}: no IOPS, because mounts that are not NFSv3 over TCP are not taken for OCI File Storage."
+            " State their service in --config.file"
+        )
+
+
+def _uncounted(records: Iterable[NfsRecord]) -> Iterator[str]:
+    """Yield a note for each record without all operations of NFSv3. The kernel prints them all, also those with zeros."""
+    for record in records:
+        names = sorted(NFS3_OPERATIONS - record.operations.keys()) if record.options.get("vers") == "3" else []
+        if names:
+            yield (
+                f"{record.device} on {record.mount_point}: no rows of {first_names(names, _LISTED)}, so they are not counted."
+                " Copy the whole file"
+            )
 
 
 def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Reading) -> Iterator[str]:
@@ -89,7 +121,9 @@ def _losses(source: str, mountstats: str, mountinfo: str | None, reading: Readin
 
 def _counters(source: str, text: str, unprinted_age_s: int | None) -> Mountstats:
     if is_nfsiostat_output(text):
-        raise UsageError(f"{source}: output of nfsiostat is one report and has rates: give it alone, with --to")
+        raise UsageError(
+            f"{source}: output of nfsiostat is one report and has rates: give it alone, to iostat --to or plan --nfsiostat"
+        )
     if is_mountstats_output(text):
         parsed = parse_mountstats_output(source, text, unprinted_age_s)
     else:
@@ -101,7 +135,9 @@ def _counters(source: str, text: str, unprinted_age_s: int | None) -> Mountstats
             raise UsageError(
                 f"{source}: the metrics of an agent. Give two saved pages to `fss-exporter plan --scrapes`"
             )
-        why = "no record of its NFS mounts can be read" if parsed.skipped else "no NFS mounts in it"
+        why = "no mountstats of an NFS mount in it"
+        if parsed.skipped:
+            why = f"no record of its NFS mounts can be read ({', '.join(sorted(set(parsed.skipped)))})"
         raise UsageError(f"{source}: {why}. Give a copy of /proc/1/mountstats")
     return parsed
 
@@ -191,14 +227,20 @@ def _merged(superblocks: Iterable[Superblock], groups: Iterable[list[str]]) -> t
 def means_since_mount(saved: SavedReading, overrides: CostOverrides = NO_OVERRIDES) -> Report:
     """Return a report of the means since each mount of one saved reading."""
     (once,) = _each_once(saved)
-    means = since_mount(f"{saved.source} (mountstats)", once.reading, overrides, "an earlier copy with --from")
+    means = since_mount(
+        f"{saved.source} (mountstats)", once.reading, overrides, "an earlier copy with --from", saved.begin
+    )
     return replace(means, notes=(*saved.notes, *means.notes))
 
 
 def since_mount(
-    source: str, reading: Reading, overrides: CostOverrides = NO_OVERRIDES, better: str = "an INTERVAL"
+    source: str,
+    reading: Reading,
+    overrides: CostOverrides = NO_OVERRIDES,
+    better: str = "an INTERVAL",
+    begin: str = "each mount",
 ) -> Report:
-    """Return a report of the means since each mount, whose note names a `better` source."""
+    """Return a report of the means since each mount, whose note names a `better` source, and the `begin` in words."""
     parts: dict[SeriesKey, list[Traffic]] = defaultdict(list)
     for superblock in reading.superblocks:  # each for itself, because superblocks of one export differ in age
         age = superblock.record.age_s
@@ -207,7 +249,7 @@ def since_mount(
         accounts.apply(replace(reading, superblocks=(superblock,)), age + _AGE_SLACK_S)
         parts[superblock.key].append(traffic({}, accounts.mounts, max(age, 1))[superblock.key])
     rates = {key: together(several) for key, several in parts.items()}
-    notes = (f"means since each mount, whose estimate is coarse: give {better} for what happens now",) if rates else ()
+    notes = (f"means since {begin}, whose estimate is coarse: give {better} for what happens now",) if rates else ()
     return Report(source, rates, mount_points(reading.superblocks), notes)
 
 
@@ -225,7 +267,7 @@ def _not_aged(before: str, after: str, pairs: Iterable[tuple[Superblock, Superbl
     again = next(((then, now) for then, now in pairs if _is_mounted_again(then, now)), None)
     if again is not None:
         return _younger(after, *again)
-    return UsageError(f"{before} and {after} are of the same second. Give the time between with --seconds")
+    return UsageError(f"{before} and {after} are of the same second. Give the time between with --elapsed")
 
 
 def _check_forward(source: str, then: Superblock, now: Superblock) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fss_exporter.model.client_load import ClientLoad, near_ceilings, with_near
 from fss_exporter.model.histograms import CallsByEdge
+from fss_exporter.model.knowledge import KnownFigure, coverage_of
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, READ_CLASS, WRITE, WRITE_CLASS
 from fss_exporter.model.service_table import SeriesKey
@@ -80,6 +81,22 @@ class ReportLine:
     judged_by: JudgedBy = JudgedBy.SHAPE  # where the ceilings of a mount target come from
     state: StateNow = NOT_KNOWN  # of a mount target, as this client sees it
     warning_ratio: float = WARNING_RATIO  # share of a ceiling that is near
+    served: ServedCeilings | None = None  # what the exporter that was asked says of a mount target
+
+    @property
+    def title(self) -> str:
+        """Name of the line. A mount target has the name that the exporter serves."""
+        return f"{self.name} {self.served.name}".rstrip() if self.served else self.name
+
+    @property
+    def whole(self) -> KnownFigure | None:
+        """IOPS of all clients of a mount target. None if they are not known."""
+        return self.served.whole if self.served else None
+
+    @property
+    def coverage(self) -> float | None:
+        """Share of the IOPS of all clients. None if it is not known."""
+        return coverage_of(self.traffic.iops.point, self.whole) if self.traffic.iops else None
 
     @property
     def every(self) -> OperationTraffic:
@@ -124,6 +141,7 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
             ceilings.of(next(iter(own))),
             calls=report.durations.get(address, {}) if report.durations else None,
             judged_by=ceilings.source(next(iter(own))),
+            served=ceilings.served.get(address),
             warning_ratio=ceilings.near_at(next(iter(own))),
             state=_state(
                 report, address, together(own.values()), ceilings.stated(next(iter(own))), ceilings.warning_ratio
@@ -137,7 +155,7 @@ def targets_of(report: Report, ceilings: Judge, sort: str) -> list[ReportLine]:
 
 
 def _state(report: Report, address: str, traffic: Traffic, stated: Limits, ratio: float) -> StateNow:
-    """Return the state of an address, or near where the traffic of an interval proves a stated ceiling near."""
+    """Return the state of an address, or near where the traffic of an interval brings a stated ceiling near."""
     now = report.states.get(address, NOT_KNOWN)
     is_of_now = report.seconds is not None  # and no mean since the mount
     return with_near(now, near_ceilings(ClientLoad.of(traffic), stated, ratio)) if is_of_now else now

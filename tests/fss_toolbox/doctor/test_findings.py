@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 from string import Formatter
 
-from tests.for_each import for_each
-
 import fss_toolbox
 from fss_toolbox.doctor.findings import Severity, texts
 
@@ -18,13 +16,13 @@ CODE = "\n".join(path.read_text() for folder in ("doctor", "cli") for path in (R
 CODE += (ROOT / "doctor" / "left_out.toml").read_text()
 
 
-@for_each("kind", KINDS)
-def test_each_text_has_a_severity_and_a_message_and_a_check_uses_the_text(kind: str) -> None:
-    check, case = kind.split(".")
+def test_each_text_has_a_severity_and_a_message_and_a_check_uses_the_text() -> None:
+    for kind in KINDS:
+        check, case = kind.split(".")
 
-    assert TEXTS[check][case].keys() - {"fix", "source"} == {"severity", "message"}
-    assert TEXTS[check][case]["severity"].upper() in Severity.__members__
-    assert f'"{kind}"' in CODE or (f'finding_of(f"{check}.' in CODE and f'"{case}"' in CODE)
+        assert TEXTS[check][case].keys() - {"fix", "source"} == {"severity", "message"}, kind
+        assert TEXTS[check][case]["severity"].upper() in Severity.__members__, kind
+        assert f'"{kind}"' in CODE or (f'finding_of(f"{check}.' in CODE and f'"{case}"' in CODE), kind
 
 
 def test_each_finding_of_a_check_has_a_text() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
+from tests.exposition_text import families_of
 from tests.fss_kernel_counting.kernel import BY_PROCESS
 from tests.fss_toolbox.doctor.clients import client
 
@@ -86,7 +86,7 @@ def test_an_agent_whose_part_counts_nothing_is_reported_with_the_reason() -> Non
         "# TYPE fss_nfs_process_part_failures_total counter\n"
         'fss_nfs_process_part_failures_total{part="writers",reason="refused"} 1\n'
     )
-    (only,) = _parts(Samples(text_string_to_metric_families(text)))
+    (only,) = _parts(Samples(families_of(text)))
 
     assert (only.subject, only.message) == (
         "writers",

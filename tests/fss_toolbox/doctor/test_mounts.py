@@ -7,6 +7,7 @@ from rich.console import Console
 from tests.fss_toolbox.doctor.clients import KERNEL, client, findings_of, reading, severities
 
 from fss_exporter.model.service_table import NONE
+from fss_exporter.nfs.fstab import Fstab, parse_fstab
 from fss_exporter.nfs.superblocks import Reading
 from fss_toolbox.doctor.client_checks import check_mounts
 from fss_toolbox.doctor.client_facts import ClientFacts
@@ -78,9 +79,25 @@ def test_sizes_set_by_hand_are_found_in_fstab_by_line() -> None:
         "10.0.0.1:/c /c nfs hard 0 0\n"
         "broken line\n"
     )
-    (only,) = findings_of(client(fstab=fstab), "transfer-size")
+    (only,) = findings_of(client(fstab=Fstab(parse_fstab(fstab.encode()), ())), "transfer-size")
     assert only.message == "/etc/fstab line 4 sets rsize=1048576, wsize=65536 by hand"
     assert only.subject == "10.0.0.1:/b on /b"
+
+
+def test_a_mount_of_fstab_that_is_gone_is_a_problem() -> None:
+    here, gone = parse_fstab(b"10.0.0.1:/a /a nfs x\n10.0.0.1:/b /b nfs x\n")
+    (only,) = findings_of(client(fstab=Fstab((here, gone), (gone,))), "fstab")
+    assert (only.severity, only.subject) == (Severity.PROBLEM, "10.0.0.1:/b on /b")
+    assert severities(findings_of(client(fstab=Fstab((here,), ())), "fstab")) == [Severity.OK]
+    assert severities(findings_of(client(fstab_error="not seen"), "fstab")) == [Severity.ADVICE]
+    assert findings_of(client(fstab=Fstab((), ())), "fstab") == []
+
+
+def test_a_line_of_fstab_that_nobody_has_to_mount_is_not_called_mounted() -> None:
+    by_hand, at_boot = parse_fstab(b"10.0.0.1:/a /a nfs noauto\n10.0.0.1:/b /b nfs x\n")
+    assert findings_of(client(fstab=Fstab((by_hand,), ())), "fstab") == []
+    (only,) = findings_of(client(fstab=Fstab((by_hand, at_boot), ())), "fstab")
+    assert only.message == "no mount of the 1 NFS line(s) in /etc/fstab that should be mounted is gone"
 
 
 @pytest.mark.parametrize(

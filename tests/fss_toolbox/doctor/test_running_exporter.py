@@ -9,7 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.local_server import Quiet, serving
 
-from fss_toolbox.doctor.findings import Severity
+from fss_toolbox.doctor import running_exporter
+from fss_toolbox.doctor.findings import Severity, finding_of
 from fss_toolbox.doctor.running_exporter import check_running
 
 FINE = f"""
@@ -58,6 +59,15 @@ def test_the_network_of_the_mounts_is_shown(exporter: Exporter, network: str, se
     assert (last[0], words in last[2]) == (severity, True)
 
 
+def test_what_to_read_is_on_the_exporter_that_was_asked(exporter: Exporter) -> None:
+    of = 'network="r",address="10.0.0.2"'
+    why = f'{of},state="hanging",subject="requests without a reply",detail=""'
+    states = f"fss_client_address_state{{{of}}} 5\nfss_client_address_state_evidence_ratio{{{why}}} 11.4\n"
+    exporter.metrics = (200, FINE + states)
+    fixes = [finding.fix for finding in check_running(f"http://{exporter.address}/metrics")]
+    assert f"read http://{exporter.address}/runbook#fssmounttargetdown" in fixes
+
+
 def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Exporter) -> None:
     nfs, oci = findings(exporter)
     assert nfs[:2] == (Severity.OK, "nfs")
@@ -66,10 +76,10 @@ def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Expor
 
 
 SEEN = """
-fss_expected{region="",part="mounts"} 10
-fss_seen{region="",part="mounts"} %d
-fss_expected{region="eu-frankfurt-1",part="permissions"} 9
-fss_seen{region="eu-frankfurt-1",part="permissions"} %d
+fss_coverage_expected{region="",part="mounts"} 10
+fss_coverage_seen{region="",part="mounts"} %d
+fss_coverage_expected{region="eu-frankfurt-1",part="permissions"} 9
+fss_coverage_seen{region="eu-frankfurt-1",part="permissions"} %d
 """
 
 
@@ -86,7 +96,7 @@ def test_an_exporter_that_sees_less_than_it_should_is_named_with_the_part(export
 
 def test_an_agent_that_reads_its_own_mounts_is_a_problem(exporter: Exporter) -> None:
     part = '{region="",part="mount_namespace"}'
-    exporter.metrics = (200, FINE + f"fss_expected{part} 1\nfss_seen{part} 0\n")
+    exporter.metrics = (200, FINE + f"fss_coverage_expected{part} 1\nfss_coverage_seen{part} 0\n")
     _, _, coverage = findings(exporter)
     assert coverage == (Severity.PROBLEM, "", "reads its own mounts and not those of the host")
 
@@ -193,15 +203,13 @@ def test_exact_mode_that_left_out_intervals_names_the_checks(exporter: Exporter)
     assert advice[1:] == ("sizes in exact mode", "intervals or tables without counts since the start: dropped 2")
 
 
-@pytest.mark.parametrize(
-    "answer", [(401, "who are you"), (200, "<html>"), (200, "up 1")], ids=["refused", "foreign", "no loop"]
-)
-def test_a_password_in_the_url_is_not_shown(exporter: Exporter, answer: tuple[int, str]) -> None:
-    exporter.metrics, exporter.health = answer, (503, "a loop is stalled")
-    shown = list(check_running(f"http://user:secret@{exporter.address}/metrics"))
+def test_a_large_page_of_another_exporter_is_not_parsed(exporter: Exporter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser takes six times the size of a page."""
+    monkeypatch.setattr(running_exporter, "Samples", None)
+    exporter.metrics = (200, "up 1\n" * (1 << 18))
+    (found,) = check_running(f"http://{exporter.address}/metrics")
 
-    assert shown
-    assert "secret" not in str(shown)
+    assert found == finding_of("exporter.foreign", f"http://{exporter.address}/metrics")
 
 
 def ceilings(name: str, observed: float, stated: float, plateaus: int = 3) -> str:
@@ -216,7 +224,7 @@ def ceilings(name: str, observed: float, stated: float, plateaus: int = 3) -> st
     if plateaus:
         lines += [
             f"fss_mount_target_observed_read_bytes_per_second_limit{{{labels}}} {observed}",
-            f"fss_mount_target_observed_limit_minutes{{{told}}} 62",
+            f"fss_mount_target_observed_limit_duration_seconds{{{told}}} 3720",
             f"fss_mount_target_observed_limit_timestamp_seconds{{{told}}} 1795867200",
         ]
     return "".join(f"{line}\n" for line in lines)
@@ -228,6 +236,31 @@ def test_an_observed_ceiling_stands_beside_the_one_in_force(exporter: Exporter) 
     words = "observed ceiling of read bandwidth: {} MB/s in 3 plateaus of 62 minutes, the last one 2026-11-28. The limit in force is 1,000.00 MB/s"
     assert differs == (Severity.ADVICE, "mt-a", words.format("750.00"))
     assert agrees == (Severity.OK, "mt-b", words.format("970.00"))
+
+
+@pytest.mark.parametrize(
+    ("observed", "or_take"),
+    [
+        ("", ""),
+        (
+            "fss_mount_target_observed_iops_limit{{{}}} 61000\n",
+            ", or take the observed 61,000 IOPS with limits: observed",
+        ),
+    ],
+    ids=["none observed", "observed"],
+)
+def test_a_mount_target_without_a_known_iops_ceiling_is_named_with_where_to_read_it(
+    exporter: Exporter, observed: str, or_take: str
+) -> None:
+    labels = 'mount_target_id="ocid1.{0}",mount_target="{0}"'
+    known, unknown = labels.format("mt-home"), labels.format("mt-media")
+    standard = f'fss_mount_target_info{{{known},shape="standard"}} 1\nfss_mount_target_iops_limit{{{known}}} 50000\n'
+    fast = f'fss_mount_target_info{{{unknown},shape="hpmt-20"}} 1\n{observed.format(unknown)}'
+    exporter.metrics = (200, FINE + standard + fast)
+    (found,) = (found for found in check_running(f"http://{exporter.address}/metrics") if found.check == "ceiling")
+    assert (found.severity, found.subject) == (Severity.ADVICE, "mt-media")
+    assert found.message == "no IOPS ceiling known, so the 80 % alert does not watch it"
+    assert found.fix == f"read it in Oracle's paper and set limits.shapes.hpmt-20.iops{or_take}"
 
 
 def test_a_stated_ceiling_that_stays_in_force_is_named_with_the_reason(exporter: Exporter) -> None:

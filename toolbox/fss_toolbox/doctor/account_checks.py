@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Final
 
-from fss_exporter.oci.client.sdk_client import mount_target_limit
+from fss_exporter.oci.client.sdk_client import service_limit_of
+from fss_exporter.oci.cloud_client import LIMITED_KINDS
 from fss_exporter.terminal_text import first_names
 from fss_toolbox.doctor.account_facts import (
     CallOutcome,
@@ -25,14 +26,17 @@ _SKEW_NOTED: Final = 60.0
 _LATE: Final = 300.0
 
 _PARTS: Final = (
-    "ListReplications ListOutboundConnectors GetPrivateIp GetSubnet ListLimitValues ListLustreFileSystems ListVolumes"
-    " ListBootVolumes"
+    "ListReplications ListOutboundConnectors GetPrivateIp GetIpv6 GetSubnet ListLimitValues ListLustreFileSystems"
+    " ListVolumes ListBootVolumes"
 )
 
 # Calls whose failure costs some metrics, names or a check. A failure of any other call costs everything.
 _LESSER: Final = dict.fromkeys(_PARTS.split(), Severity.WARNING) | {"ListRegionSubscriptions": Severity.ADVICE}
 
 _NAMED: Final = 3
+
+# Findings about the unit of MountTargetReadThroughput.
+_UNITS: Final = {"1": "metrics.per-second", "60": "metrics.per-interval", "cannot tell": "metrics.unit-unknown"}
 
 
 def check_subscriptions(subscriptions: Subscriptions, regions: Collection[str]) -> Iterator[Finding]:
@@ -97,21 +101,23 @@ def _clock(facts: RegionFacts) -> Iterator[Finding]:
     if ahead is None:
         return
     seconds, direction = abs(ahead), "ahead of" if ahead > 0 else "behind"
-    case = "agrees" if seconds < _SKEW_NOTED else "off" if seconds < _SKEW_REFUSED else "refused"
-    yield finding_of(f"clock.{case}", facts.region, seconds=seconds, direction=direction)
+    kind = "clock.agrees" if seconds < _SKEW_NOTED else "clock.off" if seconds < _SKEW_REFUSED else "clock.refused"
+    yield finding_of(kind, facts.region, seconds=seconds, direction=direction)
 
 
 def _resources(facts: RegionFacts) -> Iterator[Finding]:
     if facts.mount_targets is not None:
-        case = "none" if not facts.mount_targets else "all" if facts.all_addresses else "few-addresses"
-        yield finding_of(f"inventory.{case}", facts.region, count=facts.mount_targets)
+        with_some = "inventory.all" if facts.all_addresses else "inventory.few-addresses"
+        yield finding_of(
+            with_some if facts.mount_targets else "inventory.none", facts.region, count=facts.mount_targets
+        )
 
 
 def _limits(facts: RegionFacts) -> Iterator[Finding]:
-    if facts.limit_names:
-        name = mount_target_limit(facts.limit_names)
-        names = ", ".join(facts.limit_names)
-        yield finding_of("limits.known" if name else "limits.unknown", facts.region, name=name, names=names)
+    for kind in LIMITED_KINDS if facts.limit_names else ():
+        name, what = service_limit_of(kind, facts.limit_names or ()), kind.replace("_", " ")
+        names = ", ".join(facts.limit_names or ())
+        yield finding_of("limits.known" if name else "limits.unknown", facts.region, name=name, names=names, what=what)
 
 
 def _metrics(facts: RegionFacts) -> Iterator[Finding]:
@@ -127,6 +133,8 @@ def _metrics(facts: RegionFacts) -> Iterator[Finding]:
         yield finding_of("metrics.failed", facts.region, names=names, error=error)
     for metric in facts.metrics:
         yield from _metric(f"{facts.region} {metric.spelling}", metric)
+    if facts.throughput_factor:
+        yield finding_of(_UNITS[facts.throughput_factor], facts.region)
     silent = [metric.spelling for metric in facts.metrics if metric.is_steady and metric.streams == 0]
     if silent:
         yield finding_of("metrics.silent", facts.region, names=first_names(silent, _NAMED))
@@ -193,12 +201,9 @@ def _discovered(facts: RegionFacts) -> Iterator[Finding]:
         "observedThroughput of mount targets": ", ".join(throughputs),
         "metric names in queries ignore case": {None: "", True: "yes", False: "no"}[facts.metric_names_ignore_case],
         "two metrics added in one query": facts.adding_two_metrics,
-        "MountTargetReadThroughput over FileSystemReadThroughput of the same bytes": facts.throughput_factor,
         "&& and || without parentheses": facts.order_of_and_and_or,
         "names of limits": ", ".join(facts.limit_names or ()),
     }
-    if facts.throughput_factor == "60":
-        yield finding_of("metrics.per-interval", facts.region)
     for what, answer in answers.items():
         if answer:
             yield finding_of("discovered.values", facts.region, what=what, answer=answer)

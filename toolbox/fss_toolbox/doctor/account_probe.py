@@ -81,7 +81,12 @@ class Probe:
             mount_targets=len(targets) if inventory and is_listed else None,
             all_addresses=len(targets) <= _ALL_LOOKED_UP,
             observed_throughputs=dict(sorted(throughputs.items())),
-            availability_domains={target.address: target.availability_domain for target in targets if target.address},
+            availability_domains={
+                address: target.availability_domain
+                for target in targets
+                for address in (target.address, *target.further_addresses)
+                if address
+            },
             metrics=metrics,
             asked_minutes=ASKED_MINUTES,
             ingestion_lags=lags,
@@ -192,7 +197,7 @@ def measure_lag(
         while True:
             for name, watch in watches.items():
                 if watch.lag is None:
-                    watch.look(name, minutes_of, now)
+                    watch.ask(name, minutes_of, now)
             left = until - now()
             if left <= 0 or all(watch.lag for watch in watches.values()):
                 break
@@ -214,7 +219,7 @@ class _Watch:
     looked_at: float = 0.0  # time of the last query
     lag: facts.Lag | None = None
 
-    def look(self, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
+    def ask(self, name: str, minutes_of: Callable[[str], Collection[float]], now: Callable[[], float]) -> None:
         at = now()
         try:
             minutes = minutes_of(name)

@@ -2,7 +2,7 @@
 """The observed ceilings of a poller beside the stated ones, as findings."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,16 +19,18 @@ _CEILINGS: Final = {
     "write_bandwidth": ("write_bytes_per_second", WRITE_BANDWIDTH, "B/s"),
 }
 
+_ByMountTarget = Mapping[tuple[str, ...], float]  # ceilings by OCID
+
 _SAME: Final = 0.05  # an observed ceiling that differs by less is the stated one
 _MOST_NAMES: Final = 5
 
 
 def check_ceilings(samples: Samples) -> Iterator[Finding]:
-    """Yield a finding for each observed ceiling, and one for each reason for which a stated one stays in force."""
+    """Yield a finding for each mount target without an IOPS ceiling, for each observed ceiling, and for each reason why a stated one stays."""
     plateaus = {(of["mount_target_id"], of["resource"]): (of, count) for of, count in _plateaus(samples)}
-    minutes, newest = (
+    seconds, newest = (
         samples.by(f"fss_mount_target_observed_limit_{name}", "mount_target_id", "resource")
-        for name in ("minutes", "timestamp_seconds")
+        for name in ("duration_seconds", "timestamp_seconds")
     )
     observed_limits, limits = (
         {
@@ -37,6 +39,7 @@ def check_ceilings(samples: Samples) -> Iterator[Finding]:
         }
         for prefix in ("fss_mount_target_observed_", "fss_mount_target_")
     )
+    yield from _without_iops(samples, limits["iops"], observed_limits["iops"])
     without: dict[str, set[str]] = defaultdict(set)
     for (ocid, resource), (labels, count) in sorted(plateaus.items()):
         _, name, unit = _CEILINGS[resource]
@@ -52,11 +55,22 @@ def check_ceilings(samples: Samples) -> Iterator[Finding]:
             observed=printed.amount(observed, unit),
             limit="no figure" if limit is None else printed.amount(limit, unit),
             plateaus="1 plateau" if count == 1 else f"{count:.0f} plateaus",
-            minutes=minutes.get((ocid, resource), 0.0),
+            minutes=seconds.get((ocid, resource), 0.0) / 60,
             date=_day(newest.get((ocid, resource))),
         )
     for reason, names in sorted(without.items()):
         yield finding_of("ceiling.none-yet", names=first_names(sorted(names), _MOST_NAMES), reason=reason)
+
+
+def _without_iops(samples: Samples, limits: _ByMountTarget, observed_limits: _ByMountTarget) -> Iterator[Finding]:
+    """Yield a finding for each mount target of a shape whose IOPS ceiling is unpublished, if nobody stated one."""
+    for labels, _ in samples.all("fss_mount_target_info"):
+        key = (labels["mount_target_id"],)
+        if key not in limits:
+            observed = observed_limits.get(key)
+            take = f", or take the observed {printed.amount(observed, 'IOPS')} with limits: observed"
+            offer = "" if observed is None else take
+            yield finding_of("ceiling.no-iops", labels["mount_target"], shape=labels["shape"], or_observed=offer)
 
 
 def _day(moment: float | None) -> str:

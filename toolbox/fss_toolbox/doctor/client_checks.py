@@ -8,6 +8,7 @@ from typing import Final
 
 from fss_exporter.model.limits import NFS_PORT, Limits
 from fss_exporter.model.service_table import APSARA_NAS, NONE, OCI_FSS
+from fss_exporter.nfs.fstab import Fstab
 from fss_exporter.nfs.records import is_tcp, whole_number
 from fss_exporter.nfs.superblocks import Superblock
 from fss_toolbox.doctor.client_facts import LARGE_DIRECTORY, ClientFacts
@@ -40,8 +41,10 @@ def check_mounts(facts: ClientFacts) -> Iterator[Finding]:
         subject = f"{superblock.record.device} on {superblock.record.mount_point}"
         for check in (_version, _soft, _transfer_sizes, _nconnect, _caching, _forwarder, _slots, _nas_listing):
             yield from check(superblock, subject, facts)
-    if facts.reading is not None:
+    if facts.fstab is not None:
         yield from _fstab(facts.fstab)
+    elif facts.fstab_error:
+        yield finding_of("fstab.unseen", error=facts.fstab_error)
 
 
 def _readable(facts: ClientFacts) -> Iterator[Finding]:
@@ -162,15 +165,17 @@ def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterat
         yield finding_of("listing.nas", subject, count=many.operations)
 
 
-def _fstab(text: str) -> Iterator[Finding]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split()
-        if len(words) < 4 or words[0].startswith("#") or words[2] not in {"nfs", "nfs4"}:
-            continue
-        by_hand = [option for option in words[3].split(",") if option.startswith(("rsize=", "wsize="))]
+def _fstab(fstab: Fstab) -> Iterator[Finding]:
+    for entry in fstab.entries:
+        by_hand = [option for option in entry.options if option.startswith(("rsize=", "wsize="))]
         if by_hand:
-            subject = f"{words[0]} on {words[1]}"
-            yield finding_of("transfer-size.by-hand", subject, line=number, options=", ".join(by_hand))
+            subject = f"{entry.device} on {entry.mount_point}"
+            yield finding_of("transfer-size.by-hand", subject, line=entry.line, options=", ".join(by_hand))
+    for entry in fstab.missing:
+        yield finding_of("fstab.missing", f"{entry.device} on {entry.mount_point}", line=entry.line)
+    wanted = sum(entry.is_mounted_at_boot for entry in fstab.entries)
+    if wanted and not fstab.missing:
+        yield finding_of("fstab.mounted", count=wanted)
 
 
 def _share(superblock: Superblock, *names: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from fss_exporter.instance_metadata import InstanceMetadata
+from fss_exporter.nfs.fstab import Fstab
 from fss_exporter.nfs.superblocks import Reading
 
 # A directory with fewer entries lists well over NFS (white paper, version 2.0, August 2023).
@@ -50,7 +51,8 @@ class ClientFacts:
     reading: Reading | None  # the NFS mounts; None if they cannot be read
     reading_error: str = ""  # why not
     kernel: str = ""  # release of the running kernel, e.g. `5.15.0-204.el8uek.x86_64`; empty if not known
-    fstab: str = ""  # text of /etc/fstab; empty if it cannot be read
+    fstab: Fstab | None = None  # None if it cannot be read
+    fstab_error: str = ""  # why not
     # whole numbers of `/proc/sys` by name, the last of several. A missing file has no entry
     sysctls: Mapping[str, int] = field(default_factory=dict)
     connects: Mapping[tuple[str, int], Connect] = field(default_factory=dict)  # by address and port

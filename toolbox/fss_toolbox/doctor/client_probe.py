@@ -19,6 +19,7 @@ from fss_exporter.errors import SourceError
 from fss_exporter.flag_records import PROCFS, KernelFlags, ProcfsFlags, argument, flag
 from fss_exporter.instance_metadata import METADATA_URL, read_instance_metadata
 from fss_exporter.model.limits import NFS_PORT
+from fss_exporter.nfs.fstab import read_fstab
 from fss_exporter.nfs.procfs import Procfs
 from fss_exporter.nfs.records import whole_number
 from fss_exporter.nfs.superblocks import Reading
@@ -48,7 +49,9 @@ class ClientFlags(ProcfsFlags, KernelFlags):
     connect: bool = flag("--connect/--no-connect", "Open a TCP connection to each mount target.", default=True)
     deadline: float = flag("--deadline", "Longest time of each probe of this client.", 2.0, written="2s", type=latency)
     metadata_url: str = flag("--metadata-url", "URL of the instance metadata. Empty: do not ask.", METADATA_URL)
-    fstab: Path = flag("--path.fstab", "", Path("/etc/fstab"))
+    fstab: Path | None = flag(
+        "--path.fstab", "File of mounts.  [default: /etc/fstab, if it is that of the host]", metavar="FILE"
+    )
 
     @property
     def places(self) -> tuple[Path, ...]:
@@ -66,13 +69,19 @@ def read_client(flags: ClientFlags, source: Procfs, availability_domains: Mappin
         reading = source.read_in_time()
     except SourceError as failed:
         error = str(failed)
+    fstab, fstab_error = None, ""
+    try:
+        fstab = read_fstab(flags.procfs, flags.pid, flags.fstab)
+    except SourceError as failed:
+        fstab_error = str(failed)
     servers = _servers(reading) if flags.connect and reading else ()
     counted = (count_entries(path, LARGE_DIRECTORY, flags.deadline) for path in flags.directories)
     return ClientFacts(
         reading=reading,
         reading_error=error,
         kernel=read_text(flags.procfs / "sys/kernel/osrelease").strip(),
-        fstab=read_text(flags.fstab),
+        fstab=fstab,
+        fstab_error=fstab_error,
         sysctls=read_sysctls(flags.procfs),
         connects={server: connect(*server, flags.deadline) for server in servers},
         directories=tuple(counted),

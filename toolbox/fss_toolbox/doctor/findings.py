@@ -43,7 +43,7 @@ def texts() -> dict[str, dict[str, dict[str, str]]]:
     return tomllib.loads(files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
 
 
-def finding_of(kind: str, subject: str = "", **values: object) -> Finding:
+def finding_of(kind: str, subject: str = "", /, **values: object) -> Finding:
     """Return a finding with a text of `findings.toml`, e.g. `soft-mount.writable`, and figures and names for its braces.
 
     The subject is a mount, an address or a region. Empty for the host or the account.

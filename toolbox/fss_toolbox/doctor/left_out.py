@@ -13,17 +13,18 @@ from fss_toolbox.doctor.findings import Finding, finding_of
 
 # Findings that doctor has without the table.
 _SAID_ANYWAY: Final = frozenset(
-    f"exporter.{case}"
-    for case in (
-        "failed-loop",
-        "other-namespace",
-        "sees-less",
-        "idle-table",
-        "left-out",
-        "idle-part",
-        "unknown-network",
+    (
+        "exporter.failed-loop",
+        "exporter.other-namespace",
+        "exporter.sees-less",
+        "exporter.idle-table",
+        "exporter.left-out",
+        "exporter.idle-part",
+        "exporter.unknown-network",
     )
 )
+
+_OF_AGENTS: Final = "fss_nfs_superblocks"  # every agent that reads its host has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ class LeftOut:
     of: Literal["poller", "agent", "both"]
     limit: str
     metric: str
-    bites: Literal["above 0", "0", "present"]
+    bites: Literal["above 0", "0", "present", "absent"]
     subject: tuple[str, ...]
     doctor: str
     alert: str = ""
@@ -43,6 +44,10 @@ class LeftOut:
 
     def bitten(self, samples: Samples) -> Iterator[tuple[str, Labels, float]]:
         """Yield subject, labels and value of each sample that bites."""
+        if self.bites == "absent":
+            if any(samples.all(_OF_AGENTS)) and not any(samples.all(self.metric)):
+                yield "", {}, 0.0
+            return
         for labels, value in samples.all(self.metric):
             is_asked_for = all(labels.get(name) == wanted for name, wanted in self.where.items())
             if is_asked_for and (self.bites == "present" or (value > 0) is (self.bites == "above 0")):

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from fss_exporter import DEFAULT_PORT
+from fss_exporter import DEFAULT_PORT, RUNBOOK
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
@@ -18,15 +18,17 @@ from fss_toolbox.doctor.ceiling_checks import check_ceilings
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.doctor.left_out import check_left_out
 from fss_toolbox.doctor.state_checks import check_states
-from fss_toolbox.fetch import get, shown
+from fss_toolbox.fetch import OPEN, Access, get, runbook_at, shown
+from fss_toolbox.scrape_text import is_foreign
 
 METRICS_URL = f"http://127.0.0.1:{DEFAULT_PORT}/metrics"
 
 # Nearly the whole page of a poller. A fleet of 5,000 mount targets would take half a minute to parse, and 2 GiB.
-_CHECKED: Final = "_state|_observed|_iops_limit|_(?:read|write)_bytes_per_second_limit"
+_CHECKED: Final = "_info|_state|_observed|_iops_limit|_(?:read|write)_bytes_per_second_limit"
 _NOT_CHECKED: Final = re.compile(rf"(?m)^fss_(?:export|file_system|mount_target(?!{_CHECKED}))_.*\n")
 
 _SUCCESS = "fss_collector_success"
+_STARTING = "fss_collector_starting"
 _LAST = "fss_collector_last_success_timestamp_seconds"
 _ERRORS = "fss_collector_errors_total"
 _EXACT = {
@@ -35,12 +37,12 @@ _EXACT = {
 }
 
 
-def check_running(url: str) -> Iterator[Finding]:
+def check_running(url: str, access: Access = OPEN) -> Iterator[Finding]:
     """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
     subject = shown(url)
     try:
-        text = get(url, "text/plain")
-        samples = Samples(text_string_to_metric_families(_NOT_CHECKED.sub("", text)))
+        text = get(url, "text/plain", access)
+        samples = _samples(text)
     except SourceError as error:
         yield finding_of("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
         return
@@ -54,18 +56,24 @@ def check_running(url: str) -> Iterator[Finding]:
     if samples.not_finite:
         yield finding_of("exporter.not-finite", subject, count=samples.not_finite)
         samples = samples.finite()
-    if not samples.by(_SUCCESS):
+    if not samples.by(_SUCCESS) and not samples.by(_STARTING):
         yield finding_of("exporter.no-loop", subject)
-    yield from check_samples(samples)
+    yield from check_samples(samples, runbook_at(url))
     healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
     try:
-        get(healthy)
+        get(healthy, "*/*", access)
     except SourceError as error:
         yield finding_of("exporter.unhealthy", shown(healthy), error=error)
 
 
-def check_samples(samples: Samples) -> Iterator[Finding]:
-    """Yield the findings on the metrics of an exporter."""
+def _samples(text: str) -> Samples:
+    if is_foreign(text):
+        raise ValueError("the page of another exporter")
+    return Samples(text_string_to_metric_families(_NOT_CHECKED.sub("", text)))
+
+
+def check_samples(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]:
+    """Yield the findings on the metrics of an exporter, with links to the runbook that it serves."""
     loops = samples.by(_SUCCESS, "collector")
     last, errors = samples.by(_LAST, "collector"), samples.by(_ERRORS, "collector")
     for (name,), success in sorted(loops.items()):
@@ -73,12 +81,15 @@ def check_samples(samples: Samples) -> Iterator[Finding]:
         when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
         yield finding_of(kind, name, when=when, errors=errors.get((name,), 0.0))
-    for (name,) in sorted(errors.keys() - loops.keys()):
+    starting = samples.by(_STARTING, "collector")
+    for (name,) in sorted(starting):
+        yield finding_of("exporter.starting-loop", name)
+    for (name,) in sorted(errors.keys() - loops.keys() - starting.keys()):
         if name.partition("/")[0] == "oci_publish":
             yield finding_of("exporter.publishes-nothing", name)
     if samples.by("fss_oci_leader").get(()) == 0:
         yield finding_of("exporter.stands-by", "oci")
-    yield from check_states(samples)
+    yield from check_states(samples, runbook)
     yield from check_ceilings(samples)
     yield from _coverage(samples)
     yield from _network(samples)
@@ -94,11 +105,14 @@ def _is_not_connected(error: SourceError) -> bool:
 
 def _coverage(samples: Samples) -> Iterator[Finding]:
     """Yield a finding for each part of which the exporter sees less than it should, or one for all parts together."""
-    expected, seen = (samples.by(name, "region", "part") for name in ("fss_expected", "fss_seen"))
+    expected, seen = (samples.by(name, "region", "part") for name in ("fss_coverage_expected", "fss_coverage_seen"))
     less = {key: of for key, of in sorted(expected.items()) if seen.get(key, 0.0) < of}
     for (region, part), of in less.items():
         if part == "mount_namespace":
             yield finding_of("exporter.other-namespace")
+            continue
+        if part == "ledger":
+            yield finding_of("exporter.refused-ledger", region)
             continue
         yield finding_of("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
     if expected and not less:

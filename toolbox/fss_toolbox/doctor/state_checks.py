@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from fss_exporter import RUNBOOK
 from fss_exporter.errors import SourceError
-from fss_exporter.model.client_state import AddressWork, judge_client
+from fss_exporter.model.client_state import AddressWork, Wait, judge_client
 from fss_exporter.model.state import State, StateNow
 from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.superblocks import Reading
@@ -31,12 +32,12 @@ _MOST_NAMES: Final = 5
 _TICK_SECONDS: Final = 1.0
 
 
-def check_states(samples: Samples) -> Iterator[Finding]:
+def check_states(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]:
     """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for all that are fine, by OCI or for this host."""
     states = {**_of_mount_targets(samples), **states_of_addresses(samples)}
     for name, now in sorted(states.items(), key=lambda of: (-of[1].state, of[0])):
         if now.state is not State.FINE:
-            yield _finding(name, now)
+            yield _finding(name, now, runbook)
     for word in sorted({now.word for now in states.values() if now.state is State.FINE}):
         fine = sorted(name for name, now in states.items() if now.word == word)
         yield finding_of("state.fine", count=len(fine), word=word, names=first_names(fine, _MOST_NAMES))
@@ -54,10 +55,10 @@ def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:
     return {name(ocid): now for ocid, now in states_of_mount_targets(samples).items()}
 
 
-def _finding(subject: str, now: StateNow) -> Finding:
-    runbook = f"docs/runbook.md#{now.runbook}"
-    text = sentence(now).removesuffix(f" ({runbook})")
-    return finding_of(_KINDS[now.state], subject, state=text, runbook=runbook)
+def _finding(subject: str, now: StateNow, runbook: str = RUNBOOK) -> Finding:
+    section = f"{runbook}#{now.runbook}"
+    text = sentence(now, runbook=runbook).removesuffix(f" ({section})")
+    return finding_of(_KINDS[now.state], subject, state=text, runbook=section)
 
 
 def check_waits(
@@ -69,40 +70,32 @@ def check_waits(
 ) -> Iterator[Finding]:
     """Yield a finding for each address whose requests have no reply, or one that there is none.
 
-    Only if more was sent than answered before the `first` reading, doctor looks again, each second until a reply arrives. A request
-    that already waited then shows in no counter, so silence is not known to be a hang, and not known to be fine.
+    Only if a request may have waited since before the `first` reading, doctor looks again, each second until a reply arrives. Silence
+    is not known to be a hang, and not known to be fine.
     """
     if first is None or not first.superblocks:
         return
-    unanswered, began = Unanswered(), _open_requests(first)
-    silent = {address for address, (sent_more, _) in began.items() if sent_more > 0}
-    until = clock() + LEAST_WAIT_SECONDS + 2 * _TICK_SECONDS
+    unanswered = Unanswered()
     unanswered.add(first, clock())
-    while silent and clock() < until:
+    until, waits = clock() + LEAST_WAIT_SECONDS + 2 * _TICK_SECONDS, unanswered.waits()
+    while any(map(_may_hang, waits.values())) and clock() < until:
         pause(_TICK_SECONDS)
         try:
             reading = read()
         except SourceError:
             return  # the other checks say so
         unanswered.add(reading, clock())
-        now = _open_requests(reading)
-        silent = {address for address in silent if address in now and now[address][1] == began[address][1]}
-    waits = unanswered.seconds()
-    for address in sorted(silent):
-        judgement = judge_client(AddressWork(longest_wait_seconds=waits.get(address, 0.0)), {}, has_defaults=False)
+        waits = unanswered.waits()
+    silent = {address: wait for address, wait in sorted(waits.items()) if _may_hang(wait)}
+    for address, wait in silent.items():
+        judgement = judge_client(AddressWork(wait=wait), {}, has_defaults=False)
         if judgement.state is State.HANGING:
             yield _finding(address, StateNow(judgement.state, reasons=judgement.reasons))
         else:
-            yield finding_of("state.silent", address, more=began[address][0], seconds=LEAST_WAIT_SECONDS)
+            yield finding_of("state.silent", address, seconds=LEAST_WAIT_SECONDS)
     if not silent:
         yield finding_of("state.no-wait")
 
 
-def _open_requests(reading: Reading) -> Mapping[str, tuple[int, int]]:
-    """Return by address how many requests were sent more than answered, and how many were answered."""
-    counts: dict[str, tuple[int, int]] = {}
-    for superblock in reading.superblocks:
-        lines = superblock.record.transports
-        sends, receives = (sum(getattr(line, name) or 0 for line in lines) for name in ("sends", "receives"))
-        counts[superblock.key.address] = (sends - receives, receives)
-    return counts
+def _may_hang(wait: Wait) -> bool:
+    return wait.seconds is None or wait.is_hang

@@ -72,19 +72,33 @@ def test_the_number_for_the_upper_bound_is_told_where_it_is_larger() -> None:
     assert said(scenario(39_000), "mount targets for at most")[0].endswith(": 1")
 
 
-@pytest.mark.parametrize(("given", "line"), [(1, "1 given: 1 too few"), (2, "2 given: enough"), (3, "3 given: enough")])
-def test_the_given_mount_targets_are_enough_or_too_few(given: int, line: str) -> None:
-    assert line in sentences(scenario(60_000, mount_targets=given))
+@pytest.mark.parametrize(
+    ("given", "shape", "line"),
+    [
+        (1, "standard", "1 given: 1 too few"),
+        (2, "standard", "2 given: enough"),
+        (3, "standard", "3 given: enough"),
+        (3, "hpmt-80", "3 given: enough for the known ceilings"),
+    ],
+)
+def test_the_given_mount_targets_are_enough_or_too_few(given: int, shape: str, line: str) -> None:
+    assert line in sentences(scenario(60_000, read_bytes=1e6, shape=shape, mount_targets=given))
 
 
-def test_scaling_out_costs_where_more_are_given_than_needed() -> None:
+def test_scaling_out_costs_where_more_than_one_are_needed_or_given() -> None:
+    assert said(scenario(60_000), "scaling out costs")
     assert said(scenario(mount_targets=2), "scaling out costs")
     assert said(scenario(mount_targets=1), "scaling out costs") == []
 
 
-@pytest.mark.parametrize(("iops", "lines"), [(70_000, 0), (100_000, 1)])
-def test_the_service_limit_is_named_above_it(iops: float, lines: int) -> None:
-    assert sum("the service limit of shape standard is 2" in line for line in sentences(scenario(iops))) == lines
+@pytest.mark.parametrize(
+    ("shape", "read_bytes", "limit"),
+    [("standard", 1.5e9, None), ("standard", 2e9, 2), ("hpmt-40", 9e9, 1), ("hpmt-80", 1, 0)],
+)
+def test_the_service_limit_of_a_shape_is_named_above_it(shape: str, read_bytes: float, limit: int | None) -> None:
+    lines = [line for line in sentences(scenario(shape=shape, read_bytes=read_bytes)) if "service limit" in line]
+    assert bool(lines) is (limit is not None)
+    assert all(f"the service limit of shape {shape} is {limit} in each" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -103,22 +117,82 @@ def test_connections_are_told_from_the_target_on_or_where_a_client_has_several(
     assert len(said(scenario(clients=clients), "connections: ")) == lines
 
 
-def test_only_whole_clients_fit() -> None:
-    (line,) = said(scenario(clients=ClientHosts(count=10, nconnect=7)), "connections: ")
-    assert "so 14,285 such clients" in line, "100,000 / 7 is 14,285.7"
-    assert "stunnel" not in line
+@pytest.mark.parametrize(
+    ("clients", "begin"),
+    [
+        # 100,000 / 7 is 14,285.7
+        (
+            ClientHosts(count=10, nconnect=7),
+            "connections: 10 clients x nconnect 7 = 70. One mount target takes 100,000, so 14,285 such clients (",
+        ),
+        # A recorded load has the connections that OCI counted. How many clients hold them is not known.
+        (ClientHosts(count=90_000), "connections: 90,000. One mount target takes 100,000 (the white paper"),
+        (
+            ClientHosts(count=70, encrypted=True),
+            "encrypted connections: 70. One mount target takes 4,096 (the white paper states 64 clients with TLS",
+        ),
+        (
+            ClientHosts(count=70, stunnel=True),
+            "encrypted connections: 70. One mount target takes 64 (the documentation states 64 for Windows with stunnel)",
+        ),
+    ],
+)
+def test_connections_are_told_as_what_is_known_of_them(clients: ClientHosts, begin: str) -> None:
+    (line,) = said(scenario(clients=clients), begin)
+    assert ("Windows with stunnel: 64 connections" in line) is clients.encrypted
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "begin"),
+    [
+        (80, "is another region: one request at a time completes at most 12.5 a second. White paper: do not mount"),
+        (10, "is another availability domain: one request at a time completes at most 100 a second. White paper: keep"),
+        (2, ""),
+    ],
+)
+def test_a_long_round_trip_is_called_what_it_is(milliseconds: int, begin: str) -> None:
+    far = scenario(clients=ClientHosts(count=1, network_rtt_seconds=milliseconds / 1000))
+    assert (
+        len(said(far, "a round trip of"))
+        == len(said(far, f"a round trip of {milliseconds}.00 ms {begin}"))
+        == bool(begin)
+    )
 
 
 def test_both_directions_count_on_all_mount_targets_together() -> None:
     load = Load("x", Traffic({}, read_bytes=1.5e9, written_bytes=1e9))
     (line,) = said(replace(scenario(), load=load, mount_targets=2), "bandwidth, reads and writes together")
+    assert "1,250.00 MB/s are 125.0 % of 1,000.00 MB/s. The white paper prints one bandwidth" in line
     assert line.endswith("If both directions share the bandwidth, 4 mount targets are needed")
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "shape", "mount_targets", "lines"),
+    [
+        (9.9e8, 0.0, "standard", 1, 0),  # one direction
+        (5e6, 5e6, "hpmt-20", 1, 0),  # unlike ceilings
+        (7e8, 4e8, "standard", 4, 0),  # each mount target has room
+        (7e8, 4e8, "standard", 1, 1),
+    ],
+)
+def test_directions_that_share_a_bandwidth_are_told_where_both_are_used(
+    read: float, written: float, shape: str, mount_targets: int, lines: int
+) -> None:
+    load = Load("x", Traffic({}, read_bytes=read, written_bytes=written))
+    of = replace(scenario(shape=shape, mount_targets=mount_targets), load=load)
+    assert len(said(of, "bandwidth, reads and writes together")) == lines
 
 
 def test_a_ceiling_is_not_called_unpublished_where_only_the_cost_is_not_known() -> None:
     load = Load("x", Traffic({"OPEN": OperationTraffic(5.0)}, read_bytes=5e8))
     of = replace(scenario(), load=load)
     assert said(of, "not judged") == ["not judged, because the cost of the load is not known: IOPS"]
+    assert said(scenario(shape="hpmt-40", read_bytes=1e9), "not judged") == [
+        "not judged, because no document states a ceiling: IOPS, write bandwidth"
+    ]
+    assert said(scenario(shape="hpmt-40", read_bytes=1e9), "mount targets for")[0].endswith(
+        "every ceiling that is known: 1"
+    )
     assert said(scenario(), "not judged") == []
 
 

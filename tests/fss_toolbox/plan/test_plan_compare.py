@@ -80,19 +80,6 @@ def test_a_wrong_table_of_prices_is_refused_with_the_place(tmp_path: Path, text:
     assert why in answer.err
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        ("--prices", "x.toml"),
-        ("--stored", "40TB"),
-        ("--compare", "--bytes", "1GiB"),
-        ("--compare", "--service", "lustre"),
-    ],
-)
-def test_flags_that_do_not_go_together_are_refused(flags: tuple[str, ...]) -> None:
-    assert ask("plan", "--reads", "5", *flags).code == 2
-
-
 def growing(path: str, days: int, silent: int = 0) -> str:
     """A Prometheus with a mount target of standard shape whose reads grow by 10 MB/s a day to 700 MB/s.
 

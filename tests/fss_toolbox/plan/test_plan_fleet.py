@@ -16,9 +16,8 @@ from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import fetch
 from fss_toolbox.plan import prometheus_api
 from fss_toolbox.plan.fleet import fleet_advice
-from fss_toolbox.plan.history import of_service
+from fss_toolbox.plan.history import of_mount_targets, of_service, with_growth
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
 from fss_toolbox.plan.prometheus_api import DAY_S, STEP_S, WEEK_S, Prometheus
 from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets
 
@@ -167,7 +166,7 @@ def test_many_mount_targets_share_requests_that_every_proxy_passes_on(server: pr
     of_week = [path for path in asked.paths if "query_range" in path]
     with_growth(asked.prometheus, loads)
     of_growth = len(asked.paths)
-    fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in loads.items()}, {})
+    fleet_advice(asked.prometheus, loads, {})
 
     assert len(of_week) < MOUNT_TARGETS * 2, "whatever their number"
     assert len(asked.paths) - len(of_week) < MOUNT_TARGETS * 3, "of 30 queries for each"
@@ -190,7 +189,7 @@ def test_one_mount_target_of_many_asks_for_its_own_week(server: processes.Promet
 
 def test_a_full_network_is_that_of_one_host_in_its_busier_direction(server: processes.Prometheus) -> None:
     asked = Asked(server)
-    advice = fleet_advice(asked.prometheus, {name: (load, STANDARD) for name, load in asked.loads().items()}, {})
+    advice = fleet_advice(asked.prometheus, asked.loads(), {})
 
     networks = {change.client: change.text for change in advice if change.kind == "network"}
     assert networks.keys() == {"full", "writer"}

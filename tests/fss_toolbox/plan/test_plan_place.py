@@ -88,6 +88,7 @@ def test_the_tables_name_client_mount_targets_and_lines(server: processes.Promet
     answer = ask("plan", "--prometheus", server.url, "--place")
     assert answer.code == 0, answer.err
     assert "/etc/fstab of b\nADDRESS-OF-new-1:/data /mnt/b nfs hard,vers=3,_netdev 0 0" in answer.out
+    assert "new mount targets for loads counted like this: needs at least 1, found 1\n" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -108,5 +109,5 @@ def test_an_address_that_is_in_use_is_refused(
 def test_a_bound_that_allows_no_new_mount_target_is_named(server: processes.Prometheus) -> None:
     answer = ask("plan", "--prometheus", server.url, "--place", "--mount-targets", 1)
     assert answer.code == 0
-    assert "mt-1 stays above: no mount target of its network and availability domain has room" in answer.out
+    assert "mt-1 stays above: found no room for its clients in its network and availability domain" in answer.out
     assert "--mount-targets allows 1" in answer.out

@@ -8,24 +8,10 @@ from tests.fss_toolbox.plan.planned import MIXED, planned, ratios
 from tests.prompt import RECORDINGS, ROOT, ask
 
 
-def test_swapped_files_are_refused() -> None:
-    answer = ask("plan", "--mountstats", MIXED[1], MIXED[0])
-    assert answer.code == 2
-    assert "swapped" in answer.err
-
-
 def test_a_mount_target_that_is_not_in_the_files_is_refused() -> None:
     answer = ask("plan", "--mountstats", *MIXED, "--address", "10.9.9.9")
     assert answer.code == 2
     assert "not in this load. It has 10.80.1.10" in answer.err
-
-
-def test_a_load_whose_cost_is_not_known_is_not_judged_by_every_ceiling() -> None:
-    folder = RECORDINGS / "n_v4.1"
-    flags = ("--mountstats", folder / "before.txt", folder / "after.txt", "--address", "10.80.3.30")
-    answer = planned(*flags)
-    assert "mount targets for at most 80.0 % of every ceiling that is known: 1" in answer["sentences"]
-    assert "not judged, because the cost of the load is not known: IOPS" in answer["sentences"]
 
 
 def test_recorded_files_are_planned_by_mount_target() -> None:

@@ -9,7 +9,7 @@ from fss_exporter.model.cost_overrides import CostOverride, CostOverrides
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES, READ, WRITE, read_io_operations, write_io_operations
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.sizing.workload import Transfers, priced, scaled, transfer_cost, workload
+from fss_toolbox.sizing.workload import Transfers, priced, scaled, transfer_cost, with_amount, workload
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -28,12 +28,6 @@ def test_a_transfer_up_to_the_cap_is_one_call_of_the_table() -> None:
     assert transfer_cost(WRITE, MIB) == (1, 66)
     assert transfer_cost(READ, 0) == (1, 2)
     assert transfer_cost(WRITE, 32 * KIB) == (1, 4)
-
-
-def test_a_transfer_above_the_cap_is_split_by_the_client() -> None:
-    assert transfer_cost(READ, 4 * MIB) == (4, 4 * 33)
-    assert transfer_cost(READ, MIB + 1) == (2, 33 + 2)
-    assert transfer_cost(WRITE, MIB, 64 * KIB) == (16, 16 * 6)
 
 
 def test_the_operations_of_a_workload_are_the_calls_on_the_wire() -> None:
@@ -96,15 +90,42 @@ def test_nothing_stated_is_no_traffic() -> None:
     assert empty.iops is None
 
 
-def test_free_all_costs_twice_the_other_lock_calls() -> None:
-    traffic = workload(None, None, {"NLM_FREE_ALL": 1.0, "NLM_UNLOCK": 1.0})
-    costs = {name: rate.iops.point for name, rate in traffic.operations.items() if rate.iops}
-    assert costs == {"NLM_FREE_ALL": 8.0, "NLM_UNLOCK": 4.0}
+MIX = Traffic(
+    {
+        "READ": OperationTraffic(10, Bounds.exact(330)),
+        "GETATTR": OperationTraffic(100, Bounds.exact(100)),
+        "RENAME": OperationTraffic(10, Bounds.exact(80)),
+    },
+    read_bytes=10 << 20,
+)
 
 
-def test_only_what_moves_bytes_has_a_size() -> None:
-    traffic = workload(Transfers(10.0, 64 * KIB), None, {"GETATTR": 5.0})
-    assert traffic.mean_read_bytes == 64 * KIB
-    assert traffic.mean_written_bytes is None
-    assert set(traffic.operations) == {READ, "GETATTR"}
-    assert WRITE not in traffic.operations
+def whole(iops: float, read_bytes: float, written_bytes: float = 0.0) -> Traffic:
+    return Traffic({"all operations": OperationTraffic(0.0, Bounds.exact(iops))}, read_bytes, written_bytes)
+
+
+def test_reads_follow_the_bytes_and_other_operations_take_the_rest() -> None:
+    traffic = with_amount(MIX, whole(660 + 360, 20 << 20))
+
+    assert traffic is not None
+    assert {name: rate.operations for name, rate in traffic.operations.items()} == pytest.approx(
+        {"READ": 20, "GETATTR": 200, "RENAME": 20}
+    )
+    assert traffic.iops == pytest.approx((1_020, 1_020, 1_020))
+
+
+def test_bytes_that_cost_more_than_all_iops_scale_the_whole_mix() -> None:
+    traffic = with_amount(MIX, whole(510, 40 << 20))
+
+    assert traffic is not None
+    assert traffic.iops == pytest.approx((510, 510, 510))
+    assert traffic.read_bytes == 40 << 20
+
+
+def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:
+    assert with_amount(MIX, whole(5_000, 10 << 20, 1e6)) is None
+
+
+def test_a_mix_without_a_cost_explains_nothing() -> None:
+    idle = Traffic({"NULL": OperationTraffic(5, Bounds.exact(0))})
+    assert with_amount(idle, whole(5_000, 0)) is None

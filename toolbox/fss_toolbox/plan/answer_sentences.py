@@ -128,13 +128,16 @@ def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterato
         is_encrypted = use.resource == capacity.ENCRYPTED_CONNECTIONS
         paper = "64 clients with TLS" if is_encrypted else "100,000 clients"
         windows = "; Windows with stunnel: 64 connections" if is_encrypted else ""
+        source = f"the white paper states {paper}, the service's metric counts connections{windows}"
+        if is_encrypted and clients.stunnel:
+            source = "the documentation states 64 for Windows with stunnel"
         several, such = "", ""
         if clients.nconnect > 1:
             several = f"{clients.count:,} clients x nconnect {clients.nconnect} = "
             such = f", so {use.limit // clients.nconnect:,.0f} such clients"
         yield (
-            f"{use.resource}: {several}{clients.connections:,}. One mount target takes {use.limit:,.0f}{such} (the white paper"
-            f" states {paper}, the service's metric counts connections{windows})"
+            f"{use.resource}: {several}{clients.connections:,}. One mount target takes {use.limit:,.0f}{such}"
+            f" ({source})"
         )
 
 

@@ -7,15 +7,14 @@ from datetime import date
 from importlib.resources import files
 from typing import Any
 
-from rich.console import Console
-
 from fss_exporter.errors import UsageError
 from fss_exporter.model.service_table import TB, TIB
 from fss_toolbox import printed
+from fss_toolbox.plan.answer import Section
 from fss_toolbox.plan.load import Load
 from fss_toolbox.sizing.growth import LEAST_DAYS
 from fss_toolbox.sizing.options import OPTIONS, Option, Price
-from fss_toolbox.tables import Column, Figure, colour, keyed, say, show_figures
+from fss_toolbox.tables import Column, Figure, colour, figure_table, keyed
 
 
 def _name(option: Option) -> str:
@@ -92,7 +91,7 @@ def parse_prices(name: str, text: str) -> dict[str, Price]:
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or an integer of too many digits
         raise UsageError(f"{name}: {error}") from error
     except RecursionError as error:
         raise UsageError(f"{name}: nested too deeply for a table of prices") from error
@@ -116,13 +115,11 @@ def _price(where: str, option: str, table: Any) -> Price:
     return Price(float(amount), table["source"], read_on.isoformat())
 
 
-def show_options(out: Console, options: Sequence[Option], load: Load) -> None:
-    """Print the table, and below it what the prices and dates rest on."""
+def option_sections(options: Sequence[Option], load: Load) -> Iterator[Section]:
+    """Yield the table, and what the prices and dates rest on."""
     title = f"What carries this load at {printed.percent(options[0].target)} of every ceiling"
-    show_figures(out, _FIGURES, options, _style, title)
-    say(out, "")
-    for line in _notes(options, load):
-        say(out, line, hanging=2)
+    yield Section(title, *figure_table(_FIGURES, options, _style))
+    yield Section(sentences=list(_notes(options, load)))
 
 
 def _style(option: Option) -> str:

@@ -15,7 +15,7 @@ from fss_exporter.model.server_estimate import (
 )
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.nfs.records import whole_number
-from fss_toolbox.plan.history import counter_rates
+from fss_toolbox.plan.client_moments import counter_rates
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus, at_place, mean, selector, texts
 from fss_toolbox.sizing.advice import Advice, MountLoad, TargetLoad, ranked
@@ -29,16 +29,14 @@ _Selected = tuple[str, float]
 _FileSystemMoment = tuple[str, float, str]
 
 
-def fleet_advice(
-    prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]], prices: Mapping[str, Price]
-) -> list[Advice]:
-    """Return the changes, ranked. `loads` are by name, with the ceilings of the mount target. `prices` are by shape.
+def fleet_advice(prometheus: Prometheus, loads: Mapping[str, Load], prices: Mapping[str, Price]) -> list[Advice]:
+    """Return the changes, ranked. `loads` are by name, `prices` by shape.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
     fleet = fleet_of(prometheus, loads)
-    moments = {load.moment for load, _ in loads.values()}
+    moments = {load.moment for load in loads.values()}
     return ranked(fleet.targets, fleet.mounts, _networks(prometheus, moments), prices)
 
 
@@ -49,13 +47,13 @@ class Fleet(NamedTuple):
     mounts: list[MountLoad]
 
 
-def fleet_of(prometheus: Prometheus, loads: Mapping[str, tuple[Load, Limits]]) -> Fleet:
-    """Return the fleet. `loads` are by name, with the ceilings of the mount target.
+def fleet_of(prometheus: Prometheus, loads: Mapping[str, Load]) -> Fleet:
+    """Return the fleet. `loads` are by name.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
-    selected = {name: (series_of(load), load.moment) for name, (load, _) in loads.items()}
+    selected = {name: (series_of(load), load.moment) for name, load in loads.items()}
     return Fleet(_targets(prometheus, selected, loads), _mounts(prometheus, selected))
 
 
@@ -96,9 +94,7 @@ class _Export(NamedTuple):
     file_system_id: str
 
 
-def _targets(
-    prometheus: Prometheus, selected: Mapping[str, _Selected], loads: Mapping[str, tuple[Load, Limits]]
-) -> list[TargetLoad]:
+def _targets(prometheus: Prometheus, selected: Mapping[str, _Selected], loads: Mapping[str, Load]) -> list[TargetLoad]:
     """Return the mount targets and what is behind them."""
     queries = {
         name: f"group by ({', '.join(_Export._fields)}) (fss_export_info{of} @ {moment})"
@@ -110,7 +106,7 @@ def _targets(
     }
     subjects = {(export.mount_target_id, selected[name][1]) for name, own in exports.items() for export in own}
     costs = _costs(prometheus, subjects)
-    return [_target(name, load, limits, exports[name], costs) for name, (load, limits) in loads.items()]
+    return [_target(name, load, exports[name], costs) for name, load in loads.items()]
 
 
 # Figures of a file system behind a mount target, with the label that splits them. Empty for a figure without such a label.
@@ -134,9 +130,7 @@ class _Cost(NamedTuple):
 _NO_COST: Final = _Cost(0.0, 0.0, 0.0)
 
 
-def _target(
-    name: str, load: Load, limits: Limits, exports: Sequence[_Export], costs: Mapping[_FileSystemMoment, _Cost]
-) -> TargetLoad:
+def _target(name: str, load: Load, exports: Sequence[_Export], costs: Mapping[_FileSystemMoment, _Cost]) -> TargetLoad:
     iops = load.traffic.iops.point if load.traffic.iops else 0.0
     behind = {export.file_system_id: export for export in exports if export.file_system_id}
     own = {ocid: costs.get((export.mount_target_id, load.moment, ocid), _NO_COST) for ocid, export in behind.items()}
@@ -144,7 +138,7 @@ def _target(
     return TargetLoad(
         name=exports[0].mount_target if exports else name,
         place=name,
-        uses=uses(load.traffic, limits, load.connections),
+        uses=uses(load.traffic, load.limits or Limits(), load.connections),
         shape=load.shape,
         bill=load.bill,
         # OCI does not publish all operations, so the costs of the file systems give shares of the whole and no amounts.

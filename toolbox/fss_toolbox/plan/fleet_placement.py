@@ -71,7 +71,7 @@ class FleetPlacement:
 
 def fleet_placement(
     prometheus: Prometheus,
-    loads: Mapping[str, tuple[Load, Limits]],
+    loads: Mapping[str, Load],
     new: Limits,
     target: float,
     most: int | None,
@@ -79,12 +79,12 @@ def fleet_placement(
 ) -> FleetPlacement:
     """Return the placement of a fleet on at most `most` mount targets, or on as many as it takes.
 
-    `loads` are by name, with the ceilings of the mount target. `new` are the ceilings of a new mount target.
+    `loads` are by name. `new` are the ceilings of a new mount target.
 
     Raises:
         SourceError: Prometheus does not answer, or knows the whole load of no mount target.
     """
-    whole = {name: pair for name, pair in loads.items() if pair[0].mount_target_id}
+    whole = {name: load for name, load in loads.items() if load.mount_target_id}
     left_out = [name for name in loads if name not in whole]
     if not whole:
         raise SourceError(
@@ -92,12 +92,12 @@ def fleet_placement(
         )
     fleet = fleet_of(prometheus, whole)
     homes_by_id = _homes(prometheus)
-    homes = {name: homes_by_id.get(load.mount_target_id, Home()) for name, (load, _) in whole.items()}
+    homes = {name: homes_by_id.get(load.mount_target_id, Home()) for name, load in whole.items()}
     targets = [
-        _placed_target(each, whole[each.place][0], fleet.mounts, homes[each.place].domain) for each in fleet.targets
+        _placed_target(each, whole[each.place], fleet.mounts, homes[each.place].domain) for each in fleet.targets
     ]
     most_new = len(targets) if most is None else most - len(loads)
-    found = placed(targets, Amounts(*_three(new)), most_new, target)
+    found = placed(targets, Amounts.ceilings(new), most_new, target)
     new_names = [each.name for each in found.targets if each.is_new]
     stated = dict(zip(new_names, new_addresses, strict=False))
     return FleetPlacement(
@@ -105,17 +105,13 @@ def fleet_placement(
         before={each.name: each.share for each in targets},
         names={each.place: each.name for each in fleet.targets}
         | {ocid: name for each in fleet.targets for ocid, name in each.names.items()},
-        ids={name: load.mount_target_id for name, (load, _) in whole.items()},
-        addresses={name: load.place.address for name, (load, _) in whole.items() if load.place} | stated,
+        ids={name: load.mount_target_id for name, load in whole.items()},
+        addresses={name: load.place.address for name, load in whole.items() if load.place} | stated,
         homes=homes,
         mounts=list(_client_mounts(prometheus, whole, fleet.targets, found.moves)),
         left_out=left_out,
         most=most,
     )
-
-
-def _three(limits: Limits) -> tuple[float | None, float | None, float | None]:
-    return limits.iops, limits.read_bytes_per_second, limits.write_bytes_per_second
 
 
 def _homes(prometheus: Prometheus) -> dict[str, Home]:
@@ -131,7 +127,7 @@ def _placed_target(own: TargetLoad, load: Load, mounts: Sequence[MountLoad], dom
     used = [own.use(resource) for resource in (IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH)]
     whole = Amounts(*(use.demand for use in used))
     if load.iops_figure is None or load.iops_figure.source is FigureSource.CLIENTS:
-        whole = whole._replace(iops=None)  # At least that of the clients, and not known.
+        whole = whole._replace(iops=None)  # That of the clients is a part, and the whole is not known.
     return PlacedTarget(
         own.place,
         (load.place.network if load.place else "", domain or own.place),
@@ -180,7 +176,7 @@ _LABELS: Final = ("instance", "export", "mount_point", "nfs_version", "nconnect"
 
 def _client_mounts(
     prometheus: Prometheus,
-    loads: Mapping[str, tuple[Load, Limits]],
+    loads: Mapping[str, Load],
     targets: Sequence[TargetLoad],
     moves: Sequence[Move],
 ) -> Iterator[MovingMount]:
@@ -188,7 +184,7 @@ def _client_mounts(
     moving = {(move.source, move.part.client, move.part.file_system) for move in moves if move.part.client}
     sources = {source for source, _, _ in moving}
     queries = {
-        name: f"group by ({', '.join(_LABELS)}) (fss_client_mount_info{series_of(loads[name][0])} @ {loads[name][0].moment})"
+        name: f"group by ({', '.join(_LABELS)}) (fss_client_mount_info{series_of(loads[name])} @ {loads[name].moment})"
         for name in sources
     }
     exports = {each.place: each.exports for each in targets}

@@ -1,40 +1,108 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The busiest five minutes of a week, from a Prometheus: of the clients of an address, or of another storage service."""
+"""The busiest five minutes of a week, from a Prometheus: of each mount target, or of another storage service.
+
+OCI knows the amount: the series of a poller have the load of all clients. Clients know the mix: only clients count by
+operation. So the amount comes from the poller, the mix from the scraped clients, and the load says how much of it they are.
+Without a poller the clients are all that is known: theirs is a part of the load.
+"""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final
 
 from fss_exporter.addresses import NetworkAddress, names_of
-from fss_exporter.catalogue import CATALOGUE
-from fss_exporter.client_scrape import COST_MODEL, COUNTERS, override_of, traffic_of
 from fss_exporter.errors import SourceError
-from fss_exporter.model.cost_overrides import CostOverrides
 from fss_exporter.model.estimate import Bounds
+from fss_exporter.model.knowledge import FigureSource, KnownFigure
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_toolbox.plan.load import Load, SizeShare, ended, fullness, size_shares
-from fss_toolbox.plan.prometheus_api import (
-    Fullness,
-    Peak,
-    Prometheus,
-    at_place,
-    client_rate,
-    mean,
-    place_in,
-    selector,
-    texts,
-)
-from fss_toolbox.plan.recorded_mount_targets import named_services
+from fss_toolbox import printed
+from fss_toolbox.plan.client_moments import ClientsMoment, client_sizes, client_traffic
+from fss_toolbox.plan.load import EVERYTHING, Load, ended, fullness
+from fss_toolbox.plan.prometheus_api import Fullness, Peak, Prometheus, any_of, client_rate, mean, place_in, selector
+from fss_toolbox.plan.recorded_mount_targets import RecordedMountTarget, further_places, named_services, ocid_of
+from fss_toolbox.sizing.growth import DailyPeak, growth_of
+from fss_toolbox.sizing.placement import Amounts
+from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, IOPS, READ_BANDWIDTH, WRITE_BANDWIDTH
+from fss_toolbox.sizing.workload import with_amount
 
-_Subject = TypeVar("_Subject")
+# Ceilings of the mount target at an address, with a shape and the ceilings that Prometheus has. An empty shape is not known.
+LimitsOf = Callable[[str, str, Limits | None], Limits]
 
-CLIENTS_ALONE: Final = (
-    "at least: the load of the scraped clients alone. Which part of the load these clients are is not known"
-)
+CLIENTS_ALONE: Final = "a part: the load of the scraped clients alone. How large a part it is, is not known"
 MEASURED_BY_OCI: Final = "reads and writes of all clients as OCI measured them"
+
+_MEASURED: Final = "fss_mount_target_iops"
+_ESTIMATED: Final = "fss_mount_target_estimated_iops"
+_READ: Final = "fss_mount_target_read_bytes_per_second"
+_WRITTEN: Final = "fss_mount_target_write_bytes_per_second"
+_CONNECTIONS: Final = "fss_mount_target_connections"
+_OF_CLIENTS: Final = (
+    "fss_client_estimated_io_operations_total",
+    "fss_client_read_bytes_total",
+    "fss_client_written_bytes_total",
+)
+_OF_SERVICE: Final = (
+    "fss_service_read_operations_per_second",
+    "fss_service_write_operations_per_second",
+    "fss_service_read_bytes_per_second",
+    "fss_service_write_bytes_per_second",
+)
+HISTORY_DAYS: Final = 28
+_FEW: Final = 10  # Mount targets that a query can name
+
+
+def of_mount_targets(
+    prometheus: Prometheus,
+    recorded: Mapping[str, RecordedMountTarget],
+    limits: LimitsOf,
+    address: str | None,
+    elsewhere: Collection[NetworkAddress],
+) -> dict[str, Load]:
+    """Return the busiest five minutes of each mount target, or of those with an address, by name of the place.
+
+    A mount target without a known address goes by its own name. `recorded` are the mount targets by OCID, and `elsewhere` the
+    places of other storage services, which are left out.
+
+    Raises:
+        SourceError: Prometheus does not answer, or has no metrics of clients or mount targets of the week.
+    """
+
+    @cache
+    def ceilings_of(target: RecordedMountTarget) -> Limits:
+        address = target.place.address if target.place else target.name or target.id
+        return limits(address, target.shape, target.limits)
+
+    loads = _polled(prometheus, recorded, ceilings_of, address)
+    polled = {load.place for load in loads.values() if load.place}
+    # A poller may know a mount target of which OCI publishes nothing.
+    known = {target.place: target for target in recorded.values()}
+
+    def target_at(place: NetworkAddress | None) -> RecordedMountTarget:
+        return known.get(place) or RecordedMountTarget("", place=place)
+
+    further = further_places(prometheus, recorded)
+    for place, target in further.items():
+        prometheus.note(f"{place.address} is a further address of {target.name}: its clients are left out of the mix")
+
+    def is_alone(place: NetworkAddress) -> bool:
+        return place not in polled and place not in elsewhere and place not in further
+
+    of_clients = client_loads(prometheus, address, lambda place: ceilings_of(target_at(place)), is_alone, polled)
+    for name, load in of_clients.items():
+        iops, target = load.traffic.iops, target_at(load.place)
+        figure = KnownFigure(iops.point, FigureSource.CLIENTS, prometheus.now - load.moment) if iops else None
+        loads[name] = replace(_known(load, target, figure), limits=ceilings_of(target))
+    if not loads:
+        of = f" with address {address}" if address else ""
+        raise SourceError(
+            f"Prometheus has no fss_client_ and no fss_mount_target_ metrics of the last week{of}. "
+            "Are the clients, or is a poller, scraped?"
+        )
+    return loads
 
 
 def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
@@ -48,11 +116,8 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     loads = _polled_resources(prometheus, service, ceilings, wanted)
     if not loads:
         named = {place for place, services in named_services(prometheus).items() if service in services}
-        peaks = client_peaks(prometheus, wanted, lambda _: ceilings)
-        names = names_of(peaks)
         # Where no client names the service, all places count, as if they moved there.
-        own = {place: peak.moment for place, peak in peaks.items() if not named or place in named}
-        loads = {names[place]: load for place, load in of_clients(prometheus, own).items()}
+        loads = client_loads(prometheus, wanted, lambda _: ceilings, lambda place: not named or place in named)
     if not loads:
         of = f" called {wanted}" if wanted else ""
         raise SourceError(
@@ -61,55 +126,34 @@ def of_service(prometheus: Prometheus, service: str, ceilings: Limits, wanted: s
     return dict(sorted(loads.items()))
 
 
-# Counters of the amount of a load and of its time. A load says nothing of faults.
-_COUNTERS: Final = sorted(
-    COUNTERS - {f"fss_client_{name}_total" for name in ("retransmissions", "timeouts", "errors", "queue_seconds")}
-)
+def client_loads(
+    prometheus: Prometheus,
+    address: str | None,
+    limits_of: Callable[[NetworkAddress], Limits],
+    is_wanted: Callable[[NetworkAddress], bool] = lambda _: True,
+    others: Iterable[NetworkAddress] = (),
+) -> dict[str, Load]:
+    """Return the busiest five minutes of the clients of each wanted place, or of those with an address, by name of the place.
 
-_CLIENT_COST: Final = "fss_client_estimated_io_operations_total"
-_CLIENT_READ: Final = "fss_client_read_bytes_total"
-_CLIENT_WRITTEN: Final = "fss_client_written_bytes_total"
-
-
-class ClientsMoment(NamedTuple):
-    """The clients of a mount target in five minutes."""
-
-    place: NetworkAddress
-    moment: float  # end, epoch seconds
-
-
-def client_peaks(
-    prometheus: Prometheus, address: str | None, limits_of: Callable[[NetworkAddress], Limits]
-) -> dict[NetworkAddress, Peak]:
-    """Return the busiest five minutes of the clients of each place, or of those with an address.
+    Each is a part of the load of the mount target. `others` are further places that need a name.
 
     Raises:
-        SourceError: Prometheus does not answer.
+        SourceError: Prometheus does not answer, or has metrics of another version.
     """
     of = selector("address", address)
-    queries = {
-        name: f"sum by (network, address) ({client_rate(name, of, 'class')})"
-        for name in (_CLIENT_COST, _CLIENT_READ, _CLIENT_WRITTEN)
-    }
+    queries = {name: f"sum by (network, address) ({client_rate(name, of, 'class')})" for name in _OF_CLIENTS}
 
     def full(place: NetworkAddress, figures: Mapping[str, float]) -> Fullness:
         cost, read, written = (figures.get(name, 0.0) for name in queries)
         return fullness(cost, read, written, limits_of(place))
 
-    peaks = prometheus.busiest(queries, place_in, full)
-    return {place: peak for place, peak in peaks.items() if place.address}
-
-
-def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) -> dict[NetworkAddress, Load]:
-    """Return the load of the clients of each place at a moment. The load of the mount target is at least as high.
-
-    Raises:
-        SourceError: Prometheus does not answer, or has metrics of another version.
-    """
-    subjects = [ClientsMoment(place, moment) for place, moment in moments.items()]
+    found = prometheus.busiest(queries, place_in, full)
+    peaks = {place: peak for place, peak in found.items() if place.address}
+    names = names_of((*peaks, *others))
+    subjects = [ClientsMoment(place, peak.moment) for place, peak in peaks.items() if is_wanted(place)]
     traffic, sizes = client_traffic(prometheus, subjects), client_sizes(prometheus, subjects)
     return {
-        subject.place: Load(
+        names[subject.place]: Load(
             ended(subject.moment),
             traffic[subject],
             sizes[subject],
@@ -121,111 +165,181 @@ def of_clients(prometheus: Prometheus, moments: Mapping[NetworkAddress, float]) 
     }
 
 
-@contextmanager
-def _of_this_version() -> Iterator[None]:
-    """Raise SourceError for series that an agent of this version does not have."""
-    try:
-        yield
-    except (ValueError, KeyError) as error:
-        raise SourceError(f"Prometheus has not the metrics of an agent of this version: {error}") from error
+def _known(load: Load, target: RecordedMountTarget, figure: KnownFigure | None) -> Load:
+    """Return the load of a mount target with what a poller knows about it."""
+    return replace(load, iops_figure=figure, shape=target.shape, observed=target.observed)
 
 
-@_of_this_version()
-def client_traffic(prometheus: Prometheus, subjects: Collection[ClientsMoment]) -> dict[ClientsMoment, Traffic]:
-    """Return the traffic of the clients of mount targets, by class and operation.
+def _polled(
+    prometheus: Prometheus,
+    recorded: Mapping[str, RecordedMountTarget],
+    ceilings_of: Callable[[RecordedMountTarget], Limits],
+    address: str | None,
+) -> dict[str, Load]:
+    places = names_of(target.place for target in recorded.values() if target.place)
 
-    Raises:
-        SourceError: Prometheus does not answer, or its metrics are not those of an agent of this version.
-    """
-    overrides = _overrides(prometheus, {subject.moment for subject in subjects})
-    selected = {subject: (at_place(subject.place), subject.moment) for subject in subjects}
-    traffic = {}
-    for subject, by_service in counter_rates(prometheus, selected, "service").items():
-        rates: dict[tuple[str, str, str], float] = defaultdict(float)
-        for of_service in by_service.values():
-            for counter, rate in of_service.items():
-                rates[counter] += rate
-        services = [service for (service,) in by_service]
-        traffic[subject] = traffic_of(services[0] if len(services) == 1 else "", rates, overrides[subject.moment])
-    return traffic
+    def target_of(ocid: str) -> RecordedMountTarget:
+        return recorded.get(ocid, RecordedMountTarget(ocid))
+
+    def name_of(target: RecordedMountTarget) -> str:
+        return places[target.place] if target.place else target.name or target.id
+
+    def full(ocid: str, figures: Mapping[str, float]) -> Fullness:
+        iops = figures.get(_MEASURED, figures.get(_ESTIMATED, 0.0))
+        ceilings = ceilings_of(target_of(ocid))
+        return fullness(iops, figures[_READ], figures[_WRITTEN], ceilings, figures.get(_CONNECTIONS, 0.0))
+
+    # The figures do not have the address.
+    of = "" if address is None else any_of("mount_target_id", recorded)
+    queries = _means(of) | {_CONNECTIONS: _mean(_CONNECTIONS, of)}
+    peaks = prometheus.busiest(queries, ocid_of, full, needed=(_READ, _WRITTEN)) if address is None or recorded else {}
+    loads: dict[str, Load] = {}
+    for target, load in _loads(prometheus, {target_of(ocid): peak for ocid, peak in peaks.items()}).items():
+        # A mount target that takes over an address within the week goes by its OCID.
+        name = target.id if name_of(target) in loads else name_of(target)
+        loads[name] = replace(load, limits=ceilings_of(target))
+    return loads
 
 
-def counter_rates(
-    prometheus: Prometheus, selected: Mapping[_Subject, tuple[str, float]], *names: str
-) -> dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]]:
-    """Return the rates of the client counters of a load by these labels, as `traffic_of` takes them.
+def _mean(name: str, of: str, at: float | None = None) -> str:
+    """Return the query of a mean. Of several pollers the largest counts, and a renamed mount target is one."""
+    return f"max by (mount_target_id) ({mean(name, of, at)})"
 
-    `selected` has the selector of the series and the end of five minutes, epoch seconds, of each subject.
+
+def _means(of: str) -> dict[str, str]:
+    """Return the queries of the figures that say how busy mount targets are, by name, of the series of a selector."""
+    return {name: _mean(name, of) for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)}
+
+
+def minute_queries(ocids: Collection[str]) -> dict[str, str]:
+    """Return the queries of the load of mount targets in a minute, for `minute_load`. A minute without a scrape has none."""
+    of = any_of("mount_target_id", ocids) if len(ocids) <= _FEW else ""
+    return {
+        name: f"max by (mount_target_id) (last_over_time({name}{of}[2m]))"
+        for name in (_MEASURED, _ESTIMATED, _READ, _WRITTEN)
+    }
+
+
+def minute_load(figures: Mapping[str, float]) -> Amounts | None:
+    """Return the load of a minute from the answers to `minute_queries`. None without reads or writes."""
+    if _READ not in figures or _WRITTEN not in figures:
+        return None
+    return Amounts(figures.get(_MEASURED, figures.get(_ESTIMATED)), figures[_READ], figures[_WRITTEN])
+
+
+def _target_traffic(figures: Mapping[str, float]) -> Traffic:
+    cost = None
+    if _MEASURED in figures:
+        cost = Bounds.exact(figures[_MEASURED])
+    elif (point := figures.get(_ESTIMATED)) is not None:
+        lower, upper = (figures.get(f"{_ESTIMATED}_{which}_bound", point) for which in ("lower", "upper"))
+        cost = Bounds(lower, point, upper)
+    # OCI does not publish the number of operations behind the cost.
+    return Traffic({EVERYTHING: OperationTraffic(0.0, cost)}, figures[_READ], figures[_WRITTEN])
+
+
+def _loads(prometheus: Prometheus, peaks: Mapping[RecordedMountTarget, Peak]) -> dict[RecordedMountTarget, Load]:
+    """Return the loads of mount targets at their busiest moments, with the mix of the clients."""
+    names = (f"{_ESTIMATED}_lower_bound", f"{_ESTIMATED}_upper_bound")
+    queries = {
+        (target, name): _mean(name, selector("mount_target_id", target.id), peak.moment)
+        for target, peak in peaks.items()
+        for name in names
+    }
+    more: dict[RecordedMountTarget, dict[str, float]] = defaultdict(dict)
+    for (target, name), samples in prometheus.together(queries).items():
+        more[target].update((name, value) for _, value in samples)
+    subjects = [ClientsMoment(target.place, peak.moment) for target, peak in peaks.items() if target.place]
+    traffic, sizes = client_traffic(prometheus, subjects), client_sizes(prometheus, subjects)
+    loads = {}
+    for target, peak in peaks.items():
+        subject = ClientsMoment(target.place, peak.moment) if target.place else None
+        mix = traffic[subject] if subject and traffic[subject].all_operations.operations else None
+        load = _load(target, {**more[target], **peak.figures}, mix, peak.moment, prometheus.now)
+        loads[target] = replace(load, sizes=sizes[subject]) if subject and load.is_split else load
+    return loads
+
+
+def _load(
+    target: RecordedMountTarget, figures: Mapping[str, float], mix: Traffic | None, at: float, now: float
+) -> Load:
+    """Return the load of a mount target at a moment, with the mix of its scraped clients, None without any."""
+    whole = _target_traffic(figures)
+    own = mix.iops if mix else None
+    coverage = own.point / whole.iops.point if own and whole.iops and whole.iops.point else None
+    traffic = None if mix is None else with_amount(mix, whole)
+    iops = (traffic or whole).iops
+    source = None
+    if whole.iops:
+        source = FigureSource.MEASURED if _MEASURED in figures else FigureSource.OCI
+    elif iops:
+        source = FigureSource.CLIENTS
+    load = Load(
+        ended(at),
+        traffic or whole,
+        connections=figures.get(_CONNECTIONS),
+        remark=_remark(source, coverage, has_clients=mix is not None, is_split=traffic is not None),
+        mount_target_id=target.id,
+        place=target.place,
+        moment=at,
+    )
+    return _known(load, target, KnownFigure(iops.point, source, now - at, coverage) if iops and source else None)
+
+
+_AMOUNTS: Final[Mapping[FigureSource | None, str]] = {
+    FigureSource.MEASURED: "IOPS of all clients as OCI measured them",
+    FigureSource.OCI: (
+        "IOPS of all clients estimated from requests that OCI publishes, which leave out LOOKUP, ACCESS and others: it may"
+        " be more"
+    ),
+    FigureSource.CLIENTS: (
+        "a part: OCI published neither IOPS nor requests. READs and WRITEs follow its bytes, and other operations are"
+        " those of the scraped clients alone"
+    ),
+    None: "IOPS not known: OCI published neither them nor requests",
+}
+
+
+def _remark(source: FigureSource | None, coverage: float | None, *, has_clients: bool, is_split: bool) -> str:
+    amount = _AMOUNTS[source]
+    if source is FigureSource.CLIENTS:
+        return amount
+    if not has_clients:
+        return f"{amount}. No client of this mount target is scraped, so there is no split by operation"
+    part = "" if coverage is None else f". The scraped clients are {printed.percent(coverage)} of this load"
+    if not is_split:
+        return f"{amount}{part}. The operations of the scraped clients do not explain it, so there is no split by operation"
+    return f"{amount}{part}. Their mix of operations stands for all clients"
+
+
+def with_growth(prometheus: Prometheus, loads: Mapping[str, Load]) -> dict[str, Load]:
+    """Return loads with the growth of the daily peaks of their mount targets. Prometheus reads four weeks for each resource.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
-    by = ", ".join((*names, "class", "operation"))
-    queries = {
-        (subject, counter): f"sum by ({by}) ({client_rate(counter, of, 'class', 'operation', at=moment)})"
-        for subject, (of, moment) in selected.items()
-        for counter in _COUNTERS
+    polled = {load.mount_target_id for load in loads.values()} - {""}
+    means = _means(any_of("mount_target_id", polled) if len(polled) <= _FEW else "")
+    means[BOTH_DIRECTIONS] = f"({means[_READ]} + {means[_WRITTEN]})"
+    peaks = {
+        name: prometheus.daily(f"max_over_time({series}[1d:5m])", HISTORY_DAYS, ocid_of) if polled else {}
+        for name, series in means.items()
     }
-    rates: dict[_Subject, dict[tuple[str, ...], dict[tuple[str, str, str], float]]] = {
-        subject: defaultdict(dict) for subject in selected
+    return {name: _grown(load, peaks) for name, load in loads.items()}
+
+
+def _grown(load: Load, peaks: Mapping[str, Mapping[str, Sequence[DailyPeak]]]) -> Load:
+    """Return the load with its growth. `peaks` has the daily peaks by series and OCID."""
+    is_measured = load.iops_figure is not None and load.iops_figure.source is FigureSource.MEASURED
+    series = {
+        IOPS: _MEASURED if is_measured else _ESTIMATED,
+        READ_BANDWIDTH: _READ,
+        WRITE_BANDWIDTH: _WRITTEN,
+        BOTH_DIRECTIONS: BOTH_DIRECTIONS,
     }
-    for (subject, counter), samples in prometheus.together(queries).items():
-        for labels, value in samples:
-            of_class, operation = texts(labels, "class", "operation")
-            rates[subject][texts(labels, *names)][counter, of_class, operation] = value
-    return rates
-
-
-def _overrides(prometheus: Prometheus, moments: Collection[float]) -> dict[float, CostOverrides]:
-    """Return the measured costs that the agents counted by at each moment. Where agents disagree, the newest date wins."""
-    of_thousands_of_agents_once = f"group by ({', '.join(CATALOGUE[COST_MODEL].labels)}) ({COST_MODEL}"
-    answers = prometheus.together({moment: f"{of_thousands_of_agents_once} @ {moment})" for moment in moments})
-    overrides = {}
-    for moment, samples in answers.items():
-        by_date = sorted((override_of(labels) for labels, _ in samples), key=lambda override: override.date)
-        overrides[moment] = CostOverrides(tuple({override.operation: override for override in by_date}.values()))
-    return overrides
-
-
-@_of_this_version()
-def client_sizes(
-    prometheus: Prometheus, subjects: Collection[ClientsMoment]
-) -> dict[ClientsMoment, dict[str, tuple[SizeShare, ...]]]:
-    """Return the size classes in use by operation, as far as clients are in exact mode.
-
-    A server has either the buckets of the agents as series, or a native histogram that it made of them at the scrape.
-
-    Raises:
-        SourceError: as `client_traffic`.
-    """
-    buckets, native = {}, {}
-    for subject in subjects:
-        of = at_place(subject.place)
-        each = client_rate(f"{_SIZES}_bucket", of, "operation", "le", at=subject.moment)
-        buckets[subject] = f"sum by (operation, le) ({each})"
-        copies = f"avg by (network, instance, address, operation) (rate({_SIZES}{of}[5m] @ {subject.moment}))"
-        native[subject] = f"sum by (operation) ({copies})"
-    counts: dict[ClientsMoment, dict[str, dict[float, float]]] = {subject: defaultdict(dict) for subject in subjects}
-    for subject, samples in prometheus.together(buckets).items():
-        for labels, value in samples:
-            counts[subject][labels.get("operation", "")][float(labels["le"])] = value
-    for subject, histograms in prometheus.histograms_together(native).items():
-        for labels, at_most in histograms:
-            counts[subject].setdefault(labels.get("operation", ""), at_most)
-    return {subject: _shares(by_operation) for subject, by_operation in counts.items()}
-
-
-def _shares(counts: Mapping[str, Mapping[float, float]]) -> dict[str, tuple[SizeShare, ...]]:
-    return {operation: size_shares(at_most) for operation, at_most in sorted(counts.items()) if any(at_most.values())}
-
-
-_SIZES: Final = "fss_client_io_size_bytes"
-_SERVICE_RATES: Final = (
-    "fss_service_read_operations_per_second",
-    "fss_service_write_operations_per_second",
-    "fss_service_read_bytes_per_second",
-    "fss_service_write_bytes_per_second",
-)
+    own = {resource: peaks[name].get(load.mount_target_id, ()) for resource, name in series.items()}
+    growths = {resource: growth for resource, daily in own.items() if (growth := growth_of(daily))}
+    return replace(load, growth=growths, days=max(map(len, own.values())))
 
 
 def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wanted: str | None) -> dict[str, Load]:
@@ -235,13 +349,13 @@ def _polled_resources(prometheus: Prometheus, service: str, ceilings: Limits, wa
     """
     own = _published_limits(prometheus, service) if ceilings == Limits() else {}
     of = selector("service", service)
-    queries = {name: f"max by (resource_id, resource) ({mean(name, of)})" for name in _SERVICE_RATES}
+    queries = {name: f"max by (resource_id, resource) ({mean(name, of)})" for name in _OF_SERVICE}
 
     def full(resource: tuple[str, str], figures: Mapping[str, float]) -> Fullness:
-        reads, writes, read_bytes, written_bytes = (figures[name] for name in _SERVICE_RATES)
+        reads, writes, read_bytes, written_bytes = (figures[name] for name in _OF_SERVICE)
         return fullness(reads + writes, read_bytes, written_bytes, own.get(resource[0], ceilings))
 
-    peaks = prometheus.busiest(queries, _resource, full, needed=_SERVICE_RATES)
+    peaks = prometheus.busiest(queries, _resource, full, needed=_OF_SERVICE)
     by_ocid: dict[str, dict[str, Peak]] = defaultdict(dict)
     for (ocid, name), peak in peaks.items():
         by_ocid[ocid][name] = peak
@@ -272,6 +386,6 @@ def _resource(labels: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _service_traffic(figures: Mapping[str, float]) -> Traffic:
-    reads, writes, read_bytes, written_bytes = (figures[name] for name in _SERVICE_RATES)
+    reads, writes, read_bytes, written_bytes = (figures[name] for name in _OF_SERVICE)
     operations = {name: OperationTraffic(rate, Bounds.exact(rate)) for name, rate in ((READ, reads), (WRITE, writes))}
     return Traffic(operations, read_bytes, written_bytes)

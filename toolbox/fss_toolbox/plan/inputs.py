@@ -108,13 +108,18 @@ class PlanInputs(SavedFlags):
     concurrency: float | None = flag(
         "--concurrency", "Requests in flight, all clients.", type=FiniteRange(_LEAST, MOST_REQUESTS)
     )
-    latency: float | None = flag("--latency", "Mean time of a request, e.g. 2ms.", type=units.latency, metavar="TIME")
+    latency: float | None = flag(
+        "--latency", "Mean time of a request, e.g. 2ms.", type=units.latency, metavar="DURATION"
+    )
     clients: int | None = _count("--clients", "Hosts that mount the mount target.", MOST_CLIENTS)
     nconnect: int = flag("--nconnect", "Connections of each host.", 1, type=click.IntRange(1, 16))
     tls: bool = switch("--tls", "The connections are encrypted in transit.")
+    stunnel: bool = switch(
+        "--stunnel", "Windows with stunnel encrypts the connections. A mount target takes 64 of them."
+    )
     client_bandwidth: float | None = _network("--client-bandwidth", "Network of one host, e.g. 10Gbit/s.")
     network_rtt: float | None = flag(
-        "--network-rtt", "Round trip of the network, e.g. 300us.", type=units.latency, metavar="TIME"
+        "--network-rtt", "Round trip of the network, e.g. 300us.", type=units.latency, metavar="DURATION"
     )
     tcp_window: int = flag(
         "--tcp-window",
@@ -213,6 +218,7 @@ class PlanInputs(SavedFlags):
             network_rtt_seconds=self.network_rtt,
             window_bytes=self.tcp_window,
             encrypted=self.tls,
+            stunnel=self.stunnel,
         )
 
 
@@ -231,7 +237,7 @@ def check_inputs(inputs: PlanInputs) -> None:
             "no workload: every rate is 0": all_zero,
             f"more than one workload: give rates, {_RECORDED}": stated + recorded > 1,
             "--mountinfo goes with --mountstats": inputs.mountstats is None and bool(inputs.mountinfo),
-            "--seconds goes with --mountstats or --scrapes": no_pair and inputs.seconds is not None,
+            "--elapsed goes with --mountstats or --scrapes": no_pair and inputs.seconds is not None,
             f"--address goes with a recorded load: {_RECORDED}": stated and inputs.address is not None,
         }
     )

@@ -24,7 +24,7 @@ from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.workload import Transfers, priced, scaled, workload
 
 # Remark of a load that was recorded on a client.
-ONE_CLIENT: Final = "at least: the load of one client alone, without the other clients"
+ONE_CLIENT: Final = "a part: the load of one client alone, without the other clients"
 
 _LARGEST: Final = 1e18  # Operations or bytes per second that no fleet has, and that a damaged counter shows
 
@@ -58,7 +58,7 @@ class Load:
     sizes: Mapping[str, tuple[SizeShare, ...]] = field(default_factory=dict)
     shape: str = ""  # shape of the recorded mount target; empty where the shape is not known
     connections: float | None = None  # connections of the recorded mount target; None where they were not counted
-    limits: Limits | None = None  # ceilings of the recorded mount target; None where they are not recorded
+    limits: Limits | None = None  # ceilings of the mount target of a week; None for a load from elsewhere
     observed: Limits | None = None  # ceilings that a poller observed; None without any
     remark: str = ""  # quality of the IOPS figure
     iops_figure: KnownFigure | None = None  # IOPS with source, age and coverage; None for a load that nobody observed

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of `plan` about mount targets: tables with sentences below, and JSON."""
+"""The answer of `plan` about mount targets, for people and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from rich.console import Console
-
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_toolbox import printed
+from fss_toolbox.plan.answer import Section
 from fss_toolbox.plan.answer_sentences import NO_CACHE, differences, is_judged_by_all, sentences
-from fss_toolbox.plan.comparison import options_document, show_options
+from fss_toolbox.plan.comparison import option_sections, options_document
 from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.scenario import Case, Scenario
 from fss_toolbox.sizing.advice import LEAST_IOPS, Advice
 from fss_toolbox.sizing.capacity import LATENCY
 from fss_toolbox.sizing.uses import NO_SHAPE, Use, fullest
-from fss_toolbox.tables import Column, Row, colour, say, show as show_table
+from fss_toolbox.tables import Column, Row, colour
 
 _USES = (
     Column("bound", left=True),
@@ -36,46 +35,32 @@ _SCALING = (
 )
 
 
-def show_case(out: Console, case: Case) -> None:
-    """Print one answer."""
+def case_sections(case: Case) -> Iterator[Section]:
+    """Yield one answer."""
     scenario = case.scenario
     load = scenario.load
     name = f"mount target {case.address}, " if case.address else ""
     title = f"{'Job' if load.is_job else 'Workload'}: {name}{load.source}"
-    if load.is_split:
-        _show_operations(out, load, title)
-    else:
-        say(out, title, "bold", hanging=2)
-    if load.remark:
-        say(out, load.remark, hanging=2)
-    for line in size_lines(load):
-        say(out, line, hanging=2)
-    say(out, "")
-    _show_bounds(out, scenario)
+    about = [*filter(None, [load.remark]), *size_lines(load)]
+    yield _operations(load, title)._replace(sentences=about) if load.is_split else Section(title, sentences=about)
+    yield from _bound_tables(scenario)
     if scenario.mount_targets is not None and not load.is_job:
         which = "" if is_judged_by_all(scenario.answer()) else ", by the known ceilings"
-        title = f"The same load on more mount targets, spread evenly{which}"
-        show_table(out, _SCALING, list(_scaling_rows(scenario)), title)
-        say(out, "")
-    for line in sentences(scenario):
-        say(out, line, hanging=2)
+        yield Section(
+            f"The same load on more mount targets, spread evenly{which}", _SCALING, list(_scaling_rows(scenario))
+        )
+    yield Section(sentences=list(sentences(scenario)))
     if case.options:
-        say(out, "")
-        show_options(out, case.options, load)
+        yield from option_sections(case.options, load)
     for change, other in case.changed:
-        say(out, "")
-        say(out, f"What if {change}", "bold")
-        for line in differences(scenario, other):
-            say(out, line, hanging=2)
-    say(out, "")
+        yield Section(f"What if {change}", sentences=differences(scenario, other))
 
 
-def show_advice(out: Console, advice: Sequence[Advice], fullest_case: Case) -> None:
-    """Print the ranked list of changes, or how full the fullest mount target is."""
-    say(out, "What to change, in the busiest five minutes of each mount target", "bold")
+def advice_section(advice: Sequence[Advice], fullest_case: Case) -> Section:
+    """Return the ranked list of changes, or how full the fullest mount target is."""
+    lines = []
     for rank, change in enumerate(advice, 1):
-        say(out, f"{rank}. {_effect(change)}: {change.text}", hanging=3)
-        say(out, f"   computed: {change.computed}", hanging=3)
+        lines += [f"{rank}. {_effect(change)}: {change.text}", f"   computed: {change.computed}"]
     if not advice:
         first = fullest(fullest_case.scenario.answer().mount_target)
         nearest = (
@@ -83,7 +68,8 @@ def show_advice(out: Console, advice: Sequence[Advice], fullest_case: Case) -> N
             if first
             else "no load is known against a ceiling"
         )
-        say(out, f"nothing: no change saves {LEAST_IOPS:,.0f} IOPS, and {nearest}", hanging=2)
+        lines = [f"nothing: no change saves {LEAST_IOPS:,.0f} IOPS, and {nearest}"]
+    return Section("What to change, in the busiest five minutes of each mount target", sentences=lines)
 
 
 def _effect(change: Advice) -> str:
@@ -104,7 +90,7 @@ def size_lines(load: Load) -> Iterator[str]:
         yield f"{operation} sizes, counted: {shares}"
 
 
-def _show_operations(out: Console, load: Load, title: str) -> None:
+def _operations(load: Load, title: str) -> Section:
     amounts, cost = ("operations", "I/O operations") if load.is_job else ("ops/s", "IOPS")
     columns = [Column("operation", left=True), Column(amounts, 1), Column("KiB/op", 2)]
     traffic, every = load.traffic, load.traffic.all_operations
@@ -120,7 +106,7 @@ def _show_operations(out: Console, load: Load, title: str) -> None:
     by_cost = sorted(traffic.operations.items(), key=lambda item: -(item[1].iops.point if item[1].iops else 0))
     rows = [_operation_row(name, rate, sizes.get(name), whole) for name, rate in by_cost if rate.operations]
     total = ("total", printed.number(every.operations), "", "", printed.number(whole), _bounds(every), "")
-    show_table(out, columns, [*rows, Row(total, "bold")], title)
+    return Section(title, columns, [*rows, Row(total, "bold")])
 
 
 def _operation_row(name: str, rate: OperationTraffic, size: float | None, whole: float) -> Row:
@@ -142,20 +128,18 @@ def _bounds(rate: OperationTraffic) -> str:
     return printed.bounds(rate.iops.lower, rate.iops.upper) if rate.iops else ""
 
 
-def _show_bounds(out: Console, scenario: Scenario) -> None:
-    answer, is_job = scenario.answer(), scenario.load.is_job
-    count = scenario.mount_targets or 1
-    of = f"each of {count} mount targets" if count > 1 else "one mount target"
-    rows = [_use_row(use, answer.binds, scenario) for use in (*answer.mount_target, *answer.clients)]
+def _bound_tables(scenario: Scenario) -> Iterator[Section]:
+    answer, count = scenario.answer(), scenario.mount_targets or 1
     columns = list(_USES)
-    if is_job:
+    if scenario.load.is_job:
         columns[1:4] = [Column("whole job"), Column("ceiling, a second", 2), Column("takes")]
+    of_clients = [_use_row(use, answer.binds, scenario) for use in answer.clients]
     if scenario.shape != NO_SHAPE:
-        show_table(out, columns, rows, f"Against {of} of shape {scenario.shape}")
-    elif answer.clients:
-        show_table(out, columns, rows[len(answer.mount_target) :], "Against the clients")
-    if scenario.shape != NO_SHAPE or answer.clients:
-        say(out, "")
+        of = f"each of {count} mount targets" if count > 1 else "one mount target"
+        rows = [_use_row(use, answer.binds, scenario) for use in answer.mount_target]
+        yield Section(f"Against {of} of shape {scenario.shape}", columns, [*rows, *of_clients])
+    elif of_clients:
+        yield Section("Against the clients", columns, of_clients)
 
 
 def _use_row(use: Use, binds: Use | None, scenario: Scenario) -> Row:

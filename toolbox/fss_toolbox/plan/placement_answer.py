@@ -4,16 +4,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-import click
-from rich.console import Console
-
 from fss_exporter.model.limits import STANDARD
-from fss_exporter.terminal_text import printable, printable_lines
 from fss_toolbox import printed
+from fss_toolbox.plan.answer import Section
 from fss_toolbox.plan.fleet_placement import FleetPlacement
 from fss_toolbox.plan.placed_lines import fstab_lines, persistent_volumes, terraform
 from fss_toolbox.sizing.placement import RESOURCES, Move, PlacedTarget
-from fss_toolbox.tables import Column, Row, colour, say, show
+from fss_toolbox.tables import Column, Row, colour
 
 _MOVES = (
     Column("client", left=True),
@@ -24,34 +21,24 @@ _MOVES = (
 _SHARES = (Column("mount target", left=True), Column("now"), Column("then"), Column("fullest", 1, left=True))
 
 
-def show_placement(out: Console, fleet: FleetPlacement, target: float) -> None:
-    """Print the moves, the shares and the lines."""
+def placement_sections(fleet: FleetPlacement, target: float) -> Iterator[Section]:
+    """Yield the moves, the shares and the lines."""
     moves = [
         Row((_who(move), _name(fleet, move.part.file_system), _name(fleet, move.source), _name(fleet, move.target)))
         for move in fleet.placement.moves
     ]
     if moves:
-        show(out, _MOVES, moves, f"Moves that keep each known ceiling at or below {printed.percent(target)}")
-        say(out, "")
-    show(out, _SHARES, [_share_row(fleet, each) for each in fleet.placement.targets], "Shares of the fullest ceiling")
-    say(out, "")
-    for line in sentences(fleet):
-        say(out, line, hanging=2)
-    for title, text in _texts(fleet):
-        say(out, "")
-        say(out, title, "bold")
-        # Lines to paste are not folded at the width of the terminal.
-        click.echo(printable_lines(text.rstrip("\n")))
-
-
-def _texts(fleet: FleetPlacement) -> Iterator[tuple[str, str]]:
+        yield Section(f"Moves that keep each known ceiling at or below {printed.percent(target)}", _MOVES, moves)
+    shares = [_share_row(fleet, each) for each in fleet.placement.targets]
+    yield Section("Shares of the fullest ceiling", _SHARES, shares)
+    yield Section(sentences=list(sentences(fleet)))
     if new := terraform(fleet):
-        yield "Terraform: mount targets and exports to add first", new
+        yield Section("Terraform: mount targets and exports to add first", pasted=new.rstrip("\n"))
     for client, lines in fstab_lines(fleet).items():
         if lines:
-            yield f"/etc/fstab of {printable(client) or 'other clients'}", "\n".join(lines)
+            yield Section(f"/etc/fstab of {client or 'other clients'}", pasted="\n".join(lines))
     if volumes := persistent_volumes(fleet):
-        yield "Kubernetes: volumes in place of those of the pods", volumes
+        yield Section("Kubernetes: volumes in place of those of the pods", pasted=volumes.rstrip("\n"))
 
 
 def _name(fleet: FleetPlacement, name: str) -> str:
@@ -85,10 +72,9 @@ def sentences(fleet: FleetPlacement) -> Iterator[str]:
         yield f"not placed, because only scraped clients are known: {', '.join(fleet.left_out)}"
     if placement.moves:
         yield "each mount target counts in its busiest five minutes of the week, so the shares are at most these"
-    if not placement.is_fewest:
-        yield "fewer moves or fewer new mount targets may be enough: the fleet is too large to try every placement"
-    new = [each.name for each in placement.targets if each.is_new]
+    new = [each.name for each in placement.new]
     if new:
+        yield f"new mount targets for loads counted like this: needs at least {placement.least_new}, found {len(new)}"
         allowed = STANDARD.default_service_limit
         yield (
             f"new mount targets are of shape {STANDARD.name}. The service limit is {allowed} in each availability domain by default"

@@ -256,9 +256,13 @@ def any_of(label: str, values: Iterable[str]) -> str:
     return f"{{{label}=~{json.dumps(pattern, ensure_ascii=False)}}}"
 
 
-def at_place(place: NetworkAddress) -> str:
-    """Return the selector of series with a network and an address."""
-    return f"{{{_equals('address', place.address)},{_equals('network', place.network)}}}"
+def at_place(place: NetworkAddress, *further: NetworkAddress) -> str:
+    """Return the selector of series with a network and an address, or with one of its further addresses in this network."""
+    network = _equals("network", place.network)
+    if not further:
+        return f"{{{_equals('address', place.address)},{network}}}"
+    addresses = any_of("address", (one.address for one in (place, *further)))
+    return f"{addresses[:-1]},{network}}}"
 
 
 def _equals(label: str, value: str) -> str:
@@ -279,10 +283,12 @@ def client_rate(name: str, selected: str, *labels: str, at: float | None = None)
     """Return the query of a client counter's growth per second, with a series for each mount and each of `labels`.
 
     The five minutes end at the moment `at`, epoch seconds, and at the moment of the query for None.
-    A pair of Prometheus servers that write to one store keeps each series twice. Copies are the same client, so one counts.
+    A pair of Prometheus servers that write to one store keeps each series twice. Copies are the same client, so one counts. Of two
+    agents on one host one counts, where the rules run.
     """
-    by = ", ".join(("network", "instance", "address", "server", "export", "service", *labels))
-    return f"max by ({by}) (rate({name}{selected}[5m]{_moment(at)}))"
+    by = ", ".join(("network", "cluster", "instance", "address", "server", "export", "service", *labels))
+    other = f"unless on (network, cluster, instance, address) client:fss_duplicate:info{_moment(at)}"
+    return f"max by ({by}) (rate({name}{selected}[5m]{_moment(at)})) {other}"
 
 
 def mean(name: str, selected: str, at: float | None = None) -> str:

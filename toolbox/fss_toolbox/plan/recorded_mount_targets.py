@@ -13,6 +13,7 @@ from fss_toolbox.plan.load import Load
 from fss_toolbox.plan.prometheus_api import Prometheus, place_in, selector
 
 _INFO: Final = "fss_mount_target_info"
+_ADDRESSES: Final = "fss_mount_target_address_info"
 _LIMITS: Final = {
     "iops": "fss_mount_target_iops_limit",
     "read_bytes_per_second": "fss_mount_target_read_bytes_per_second_limit",
@@ -94,6 +95,19 @@ def recorded_mount_targets(prometheus: Prometheus, address: str | None = None) -
             observed.get(ocid),
         )
     return recorded
+
+
+def further_places(
+    prometheus: Prometheus, recorded: Mapping[str, RecordedMountTarget]
+) -> dict[NetworkAddress, RecordedMountTarget]:
+    """Return the mount targets behind addresses other than the one that names them, such as those of IPv6.
+
+    Raises:
+        SourceError: Prometheus does not answer.
+    """
+    rows = prometheus.at(f"last_over_time({_ADDRESSES}[7d])", prometheus.now)
+    behind = {place_in(labels): recorded[ocid_of(labels)] for labels, _ in rows if ocid_of(labels) in recorded}
+    return {place: target for place, target in behind.items() if place != target.place}
 
 
 def _ceilings(prometheus: Prometheus, names: Mapping[str, str]) -> dict[str, Limits]:

@@ -1,29 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of `plan --service`: the capacity to buy of another storage service, or why no capacity helps."""
+"""The answer of `plan --service`: what a capacity of another service gives, the capacity to buy, or why no capacity helps."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
-
-from rich.console import Console
+from typing import Any, Final, NamedTuple
 
 from fss_exporter.flag_records import refuse
-from fss_exporter.model.limits import ROUNDING
-from fss_exporter.model.service_table import GB, TB, ServiceType
+from fss_exporter.model.limits import ROUNDING, Limits
+from fss_exporter.model.service_table import GB, TB, TIB, ServiceType
 from fss_toolbox import printed
+from fss_toolbox.plan.answer import Section
 from fss_toolbox.plan.inputs import PlanInputs
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.service_ceilings import service_title, sold_size
 from fss_toolbox.sizing import capacity, purchase
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import Use, known_uses
 from fss_toolbox.sizing.workload import plain, scaled
-from fss_toolbox.tables import Column, Row, say, show as show_table
+from fss_toolbox.tables import Column, Figure, figure_table, keyed
 
 MORE_AT_A_TIME: Final = (
     "latency binds: run more requests at a time, with a deeper queue or more processes. More capacity does not help"
 )
+
+
+def service_title(choice: ServiceChoice) -> str:
+    """Service, type and capacity."""
+    parts = (
+        choice.service.title,
+        choice.kind.name if choice.kind else "",
+        printed.capacity(choice.capacity_bytes) if choice.capacity_bytes else "",
+    )
+    return ", ".join(filter(None, parts))
+
+
+def sold_size(kind: ServiceType, size_bytes: float) -> str:
+    """Return a capacity in TB, or in TiB where the service sells TiB."""
+    return f"{size_bytes / TIB:,.1f} TiB" if kind.steps else printed.capacity(size_bytes)
+
+
+class _Given(NamedTuple):
+    """What a capacity of a type gives."""
+
+    kind: ServiceType
+    size_bytes: float  # capacity on sale
+    sold: str  # the capacity for people, or why no capacity is enough
+    limits: Limits  # ceilings at this capacity
+
+
+_GIVEN: Final = (
+    Figure(Column("type", left=True), lambda given: given.kind.name, key="type"),
+    Figure(Column("capacity"), lambda given: given.sold),
+    Figure(None, lambda given: given.size_bytes, key="capacity_bytes"),
+    Figure(Column("IOPS"), lambda given: given.limits.iops, printed.number, "iops"),
+    Figure(
+        Column("read MB/s"),
+        lambda given: given.limits.read_bytes_per_second,
+        printed.megabytes,
+        "read_bytes_per_second",
+    ),
+    Figure(
+        Column("write MB/s"),
+        lambda given: given.limits.write_bytes_per_second,
+        printed.megabytes,
+        "written_bytes_per_second",
+    ),
+    Figure(Column("MB/s, both"), lambda given: given.limits.bytes_per_second, printed.megabytes, "bytes_per_second"),
+    Figure(Column("requests at a time"), lambda given: given.kind.in_flight, printed.number, "in_flight"),
+)
+
+
+def ceiling_sections(choice: ServiceChoice) -> Iterator[Section]:
+    """Yield what a capacity gives, by type, and the documents that say so."""
+    gives = _given(choice)
+    yield Section(f"{choice.service.title} gives at most", *figure_table(_GIVEN, gives))
+    lines = [
+        f"source: {document} ({dated})"
+        for document, dated in sorted({source for given in gives for source in given.kind.sources})
+    ]
+    if any(given.size_bytes != choice.capacity_bytes for given in gives):
+        lines.insert(0, "a capacity that is not on sale stands for the next larger one")
+    yield Section(sentences=lines)
+
+
+def ceilings_document(choice: ServiceChoice) -> dict[str, Any]:
+    """Return what a capacity gives as JSON. Schema: docs/schemas/plan.json."""
+    return {"service": choice.service.name, "ceilings": [keyed(_GIVEN, given) for given in _given(choice)]}
+
+
+def _given(choice: ServiceChoice) -> list[_Given]:
+    """Return what the types of the choice give."""
+    kinds = choice.service.kinds.values() if choice.kind is None else (choice.kind,)
+    sizes = ((kind, kind.on_sale(choice.capacity_bytes or 0.0)) for kind in kinds)
+    return [_Given(kind, size, sold_size(kind, size), kind.ceilings(size)) for kind, size in sizes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +181,7 @@ def _check(case: ServiceCase) -> None:
     refuse(
         {
             "--tls is about mount targets of OCI File Storage: leave it out with --service": inputs.tls,
+            "--stunnel is about mount targets of OCI File Storage: leave it out with --service": inputs.stunnel,
             "--mount-targets is about OCI File Storage: leave it out with --service": inputs.mount_targets is not None,
             "--volumes: say what volumes with --service block-volume --type vpu-10 --capacity 800GB": (
                 inputs.volumes is not None and case.choice.ceilings.bytes_per_second is None
@@ -131,30 +201,24 @@ def _check(case: ServiceCase) -> None:
     )
 
 
-def show_service(out: Console, case: ServiceCase) -> None:
-    """Print the answer."""
-    if case.name:
-        say(out, f"{case.name}: {case.load.source}", "bold")
-    if case.load.remark:
-        say(out, case.load.remark, hanging=2)
-    rows = [] if case.load.is_job else [_row(case, offer) for offer in case.offers()]
-    if rows:
-        each = " of each" if case.inputs.volumes else ""
-        titles = (f"capacity{each} to buy", "IOPS then", "MB/s then")
-        columns = (Column("type", left=True), *map(Column, titles))
-        show_table(out, columns, rows, f"For this load: {case.choice.service.title}")
-        say(out, "")
-    for line in _sentences(case):
-        say(out, line, hanging=2)
+def service_sections(case: ServiceCase) -> Iterator[Section]:
+    """Yield the answer."""
+    title = f"{case.name}: {case.load.source}" if case.name else ""
+    yield Section(title, sentences=list(filter(None, [case.load.remark])))
+    offered = [] if case.load.is_job else [_offered(case, offer) for offer in case.offers()]
+    if offered:
+        each = f", each of {case.inputs.volumes}" if case.inputs.volumes else ""
+        title = f"To buy for at most {printed.percent(case.inputs.target)} of each ceiling: {case.choice.service.title}{each}"
+        yield Section(title, *figure_table(_GIVEN, offered))
+    yield Section(sentences=list(_sentences(case)))
 
 
-def _row(case: ServiceCase, offer: purchase.Offer) -> Row:
+def _offered(case: ServiceCase, offer: purchase.Offer) -> _Given:
     why, size = _why_none(case, offer), offer.capacity_bytes
     if why:
-        return Row((offer.kind.name, why, "", ""))
-    then = offer.kind.ceilings(size or None)
-    bought = sold_size(offer.kind, _printed_up(offer.kind, size)) if size else "any"
-    return Row((offer.kind.name, bought, printed.number(then.iops), printed.megabytes(then.bytes_per_second)))
+        return _Given(offer.kind, 0.0, why, Limits())
+    sold = sold_size(offer.kind, _printed_up(offer.kind, size)) if size else "any"
+    return _Given(offer.kind, size or 0.0, sold, offer.kind.ceilings(size or None))
 
 
 def _printed_up(kind: ServiceType, size_bytes: float) -> float:
@@ -170,7 +234,7 @@ def _why_none(case: ServiceCase, offer: purchase.Offer) -> str:
         return f"none: the service takes {waiting.most} requests at a time"
     if case.overloaded or case.too_few_clients:
         return "none: the clients cannot cause this load"
-    return "no capacity is enough" if offer.capacity_bytes is None else ""
+    return f"none: {printed.percent(offer.share_of_most)} of the most it gives" if offer.capacity_bytes is None else ""
 
 
 def _sentences(case: ServiceCase) -> Iterator[str]:
@@ -203,12 +267,17 @@ def _rate(case: ServiceCase) -> Iterator[str]:
         yield f"nothing to buy: the load has no reads and writes, which are all that {case.choice.service.title} counts"
     yield (
         f"asked for: {printed.number(case.operations)} reads and writes per second, {printed.megabytes(case.load.traffic.payload)}"
-        f" MB/s, with at most {printed.percent(case.inputs.target)} of each ceiling"
+        " MB/s"
     )
     title = (f"{case.inputs.volumes} x " if case.inputs.volumes else "") + service_title(case.choice)
+    target = case.inputs.target
     for use in case.uses:
         what = "" if use.unit == "IOPS" else f" of {use.resource}"
-        yield f"of what you have ({title}): {printed.percent(use.ratio)} of {printed.amount(use.limit, use.unit)}{what}"
+        above = (use.ratio or 0.0) > target * (1 + ROUNDING)
+        yield (
+            f"of what you have ({title}): {printed.percent(use.ratio)} of {printed.amount(use.limit, use.unit)}{what}"
+            f"{f', more than {printed.percent(target)}' if above else ''}"
+        )
     waiting = case.in_flight(case.choice.kind)
     if waiting is None:
         return
@@ -239,8 +308,10 @@ def _obstacles(case: ServiceCase) -> Iterator[str]:
     """Return the reasons why no capacity can carry a rate. A job has none, because it only takes longer."""
     offers, waiting = case.offers(), case.in_flight(case.choice.kind)
     if offers and all(offer.capacity_bytes is None for offer in offers):
-        which = offers[0].kind.name if len(offers) == 1 else "any type"
-        yield f"no capacity of {which} is enough"
+        target, (only, *others) = printed.percent(case.inputs.target), offers
+        which = "any type" if others else only.kind.name
+        most = "" if others else f": it is {printed.percent(only.share_of_most)} of the most that {which} gives"
+        yield f"no capacity of {which} keeps the load at or below {target} of each ceiling{most}"
     if waiting is not None and waiting.most is not None and waiting.exceeded:
         yield f"the service takes {waiting.most} requests at a time: {_reached(waiting, waiting.most, waiting.needed)}"
     if case.too_few_clients:
@@ -268,7 +339,10 @@ def _server(case: ServiceCase) -> Iterator[str]:
         return
     bound = min(each * volumes, network)
     servers = capacity.pieces_for(case.load.traffic.payload / bound, case.inputs.target)
-    needed = "" if case.load.is_job else f". The load takes {servers} such server{'s' if servers > 1 else ''}"
+    many = (
+        f"{servers} such server{'s, each' if servers > 1 else ','} at most {printed.percent(case.inputs.target)} full"
+    )
+    needed = "" if case.load.is_job else f". The load takes {many}, with no price known here for instance and volumes"
     yield (
         f"a self-managed server passes on the lesser of {volumes} x {printed.megabytes(each)} MB/s of volumes and"
         f" {printed.megabytes(network)} MB/s of network: {printed.megabytes(bound)} MB/s{needed}"

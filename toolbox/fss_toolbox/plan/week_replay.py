@@ -5,20 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from rich.console import Console
-
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.knowledge import FigureSource
-from fss_exporter.model.limits import Limits
 from fss_toolbox import printed
+from fss_toolbox.plan.answer import Section
+from fss_toolbox.plan.history import minute_load, minute_queries
 from fss_toolbox.plan.load import Load
-from fss_toolbox.plan.mount_target_history import minute_load, minute_queries
 from fss_toolbox.plan.prometheus_api import DAY_S, Prometheus
 from fss_toolbox.plan.recorded_mount_targets import ocid_of
 from fss_toolbox.plan.scenario import Case
 from fss_toolbox.sizing.placement import RESOURCES, Amounts
 from fss_toolbox.sizing.replay import MINUTE_S, Replay
-from fss_toolbox.tables import Column, Figure, keyed, say, show_figures
+from fss_toolbox.tables import Column, Figure, figure_table, keyed
 
 _MODEL: Final = (
     "wait: load above a ceiling queues, and is served at the rate of the ceiling as soon as there is room. A missing minute"
@@ -102,20 +100,13 @@ def _weeks(case: Case) -> Iterator[ReplayedWeek]:
             raise UsageError(f"--what-if {change}: --replay takes shape and mount-targets")
         rows[change] = other
     for name, row in rows.items():
-        yield ReplayedWeek(case.address, name, Replay(_ceilings(row.limits, row.mount_targets or 1)))
+        yield ReplayedWeek(case.address, name, Replay(Amounts.ceilings(row.limits, row.mount_targets or 1)))
 
 
-def _ceilings(limits: Limits, count: int) -> Amounts:
-    each = (limits.iops, limits.read_bytes_per_second, limits.write_bytes_per_second)
-    return Amounts(*(None if ceiling is None else count * ceiling for ceiling in each))
-
-
-def show_replay(out: Console, weeks: Sequence[ReplayedWeek]) -> None:
-    """Print the table."""
-    show_figures(out, _FIGURES, weeks, title="The minutes of the last week on other mount targets")
-    say(out, "")
-    for line in sentences(weeks):
-        say(out, line, hanging=2)
+def replay_sections(weeks: Sequence[ReplayedWeek]) -> Iterator[Section]:
+    """Yield the table, and what its figures rest on."""
+    yield Section("The minutes of the last week on other mount targets", *figure_table(_FIGURES, weeks))
+    yield Section(sentences=list(sentences(weeks)))
 
 
 def sentences(weeks: Sequence[ReplayedWeek]) -> Iterator[str]:
@@ -125,7 +116,7 @@ def sentences(weeks: Sequence[ReplayedWeek]) -> Iterator[str]:
         if week.on == "today" and week.replay.at_ceiling:
             yield (
                 f"{week.mount_target} was at 98 % of a ceiling or more in {week.replay.at_ceiling:,} minutes. More was wanted than"
-                " is recorded, so its figures are the least"
+                " is recorded, so its figures are too low"
             )
     if any(week.replay.missing for week in weeks):
         yield "missing: minutes without a recorded load. They count nowhere else"

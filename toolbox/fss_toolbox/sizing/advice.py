@@ -25,7 +25,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.capacity import DEFAULT_WINDOW_BYTES, pieces_for
 from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.options import Price
-from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, Use, fullest
+from fss_toolbox.sizing.uses import IOPS, READ_BANDWIDTH, Use, even_move, fullest
 
 LEAST_IOPS: Final = 100.0  # a smaller saving is no advice: 0.2 % of the ceiling of a standard mount target
 
@@ -259,8 +259,7 @@ def _even_share(full: TargetLoad, free: TargetLoad) -> float:
     first, other = full.fullest, free.use(full.fullest.resource)
     if not first.demand or not first.limit or not other.limit:
         return 0.0
-    moved = (first.demand * other.limit - (other.demand or 0.0) * first.limit) / (first.limit + other.limit)
-    return max(0.0, moved / first.demand)
+    return max(0.0, even_move(first.demand, first.limit, other.demand or 0.0, other.limit) / first.demand)
 
 
 def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountLoad], most: float) -> list[str]:

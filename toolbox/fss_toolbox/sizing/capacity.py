@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from fss_exporter.model.limits import ROUNDING, Limits
+from fss_exporter.model.limits import ROUNDING, STUNNEL_CONNECTIONS, Limits
 from fss_exporter.model.traffic import Traffic
 from fss_toolbox.sizing.uses import BOTH_DIRECTIONS, CONNECTIONS, IOPS, Use, fullest, uses
 from fss_toolbox.sizing.workload import scaled
@@ -41,6 +41,7 @@ class ClientHosts:
     network_rtt_seconds: float | None = None  # round trip of the network alone
     window_bytes: int = DEFAULT_WINDOW_BYTES  # bytes that one connection can have in flight
     encrypted: bool = False  # whether the connections are encrypted in transit (TLS)
+    stunnel: bool = False  # whether Windows with stunnel encrypts them
 
     @property
     def connections(self) -> int | None:
@@ -129,8 +130,9 @@ def server_uses(traffic: Traffic, limits: Limits, clients: ClientHosts, mount_ta
     """Compare every ceiling of one mount target with an even share of a load."""
     connections = None if clients.connections is None else clients.connections / mount_targets
     used = uses(scaled(traffic, 1 / mount_targets), limits, connections)
-    if clients.encrypted:
-        used += (Use(ENCRYPTED_CONNECTIONS, "connections", connections, limits.encrypted_connections),)
+    if clients.encrypted or clients.stunnel:
+        most = STUNNEL_CONNECTIONS if clients.stunnel else limits.encrypted_connections
+        used += (Use(ENCRYPTED_CONNECTIONS, "connections", connections, most),)
     return used
 
 

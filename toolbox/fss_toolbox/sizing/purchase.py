@@ -18,6 +18,9 @@ class Offer:
 
     kind: ServiceType  # type to buy
     capacity_bytes: float | None  # least capacity on sale. None if no capacity is enough, 0 if capacity does not matter
+    share_of_most: float | None = (
+        None  # the load by the highest ceilings on sale. None where ceilings grow without an end
+    )
 
 
 def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
@@ -31,11 +34,13 @@ def offers(traffic: Traffic, service: Service, target: float) -> list[Offer]:
             (kind.write, traffic.written_bytes),
             (kind.both, traffic.payload),
         ]
-        asked = [line.capacity_for(amount / target) for line, amount in wanted if line is not None and amount > 0]
+        asked = [(line, amount) for line, amount in wanted if line is not None and amount > 0]
         if asked:
-            enough = [size for size in asked if size is not None]
-            least = kind.on_sale(max(enough)) if len(enough) == len(asked) else None
-            offered.append(Offer(kind, least))
+            sizes = [line.capacity_for(amount / target) for line, amount in asked]
+            enough = [size for size in sizes if size is not None]
+            least = kind.on_sale(max(enough)) if len(enough) == len(sizes) else None
+            share = max((amount / line.most for line, amount in asked if line.most), default=None)
+            offered.append(Offer(kind, least, share))
     return offered
 
 

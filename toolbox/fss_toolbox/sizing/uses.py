@@ -48,6 +48,11 @@ def known_uses(traffic: Traffic, limits: Limits) -> tuple[Use, ...]:
     return tuple(use for use in (*uses(traffic, limits), both) if use.limit is not None)
 
 
+def even_move(load: float, ceiling: float, other_load: float, other_ceiling: float) -> float:
+    """Return what has to move from one resource to another one, so that both have equal shares of their ceilings."""
+    return (load * other_ceiling - other_load * ceiling) / (ceiling + other_ceiling)
+
+
 def fullest(candidates: Iterable[Use]) -> Use | None:
     """Return the use with the highest known ratio. None if no ratio is known or all resources are idle."""
     busy = [use for use in candidates if use.ratio]

@@ -126,3 +126,33 @@ def _priced(name: str, rate: OperationTraffic, overrides: CostOverrides) -> Oper
     else:
         return replace(rate, iops=overrides.scaled(name, rate.iops))
     return replace(rate, iops=Bounds.exact(rate.operations * each))
+
+
+def with_amount(mix: Traffic, whole: Traffic) -> Traffic | None:
+    """Return the operations of a mix with the amount of a whole load: its bytes in each direction and its IOPS.
+
+    READs and WRITEs follow the bytes, and other operations take the rest of the IOPS. Where the bytes cost more than all IOPS,
+    the mix is scaled to the IOPS. Where the IOPS are not known, other operations stay as they are, of a part of the clients. None
+    for bytes without READs or WRITEs in the mix, and for a mix without a cost.
+    """
+    if mix.iops is None or not mix.iops.point:
+        return None
+    transfers = {READ: (mix.read_bytes, whole.read_bytes), WRITE: (mix.written_bytes, whole.written_bytes)}
+    operations: dict[str, OperationTraffic] = {}
+    for name, (own, wanted) in transfers.items():
+        if own and name in mix.operations:
+            operations[name] = scaled(Traffic({name: mix.operations[name]}), wanted / own).operations[name]
+        elif wanted:
+            return None
+    others = {name: rate for name, rate in mix.operations.items() if name not in transfers}
+    if whole.iops is None:
+        return Traffic(operations | others, whole.read_bytes, whole.written_bytes)
+    left = whole.iops.point - sum(rate.iops.point for rate in operations.values() if rate.iops)
+    cost = sum(rate.iops.point for rate in others.values() if rate.iops) or (
+        mix.iops.point - sum(rate.iops.point for name in transfers if (rate := mix.operations.get(name)) and rate.iops)
+    )
+    if left < 0 or cost <= 0:
+        factor = whole.iops.point / mix.iops.point
+        return replace(scaled(mix, factor), read_bytes=whole.read_bytes, written_bytes=whole.written_bytes)
+    operations |= scaled(Traffic(others), left / cost).operations
+    return Traffic(operations, whole.read_bytes, whole.written_bytes)

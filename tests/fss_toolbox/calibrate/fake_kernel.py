@@ -114,7 +114,7 @@ class MeteredClock(FastClock):
 
     def wait_until(self, moment: float) -> None:
         if self.meter is not None and int(moment) != int(self.time):
-            self.meter.look()
+            self.meter.read()
         super().wait_until(moment)
 
 

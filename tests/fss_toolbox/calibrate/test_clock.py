@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.region import Region, small
-from tools.demo_tables import idle_mount_target, minutes_of
+from tools.check.demo_tables import idle_mount_target, minutes_of
 
 from fss_toolbox.calibrate.calibration_rows import CalibrationRow, rows_by_iops, rows_by_requests
 from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock

@@ -79,7 +79,7 @@ def test_a_step_brings_the_steps_it_needs(shared_region: Region, tmp_path: Path)
         ("10.1.2.3", ("--dry-run",), "0 mount targets have address 10.1.2.3"),
         (IDLE, ("--dry-run", "--mount-target", "ocid1.mounttarget.oc1.x.y"), "0 mount targets have ocid1"),
         (IDLE, ("--step", "COFFEE"), "no such step"),
-        (IDLE, ("--report", "/nowhere/report.json"), "--report=/nowhere/report.json: cannot be written"),
+        (IDLE, ("--out", "/nowhere/report.json"), "--out=/nowhere/report.json: cannot be written"),
     ],
 )
 def test_it_refuses_with_one_line_and_exit_code_2(
@@ -92,14 +92,13 @@ def test_it_refuses_with_one_line_and_exit_code_2(
     assert len(answer.err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("host", [socket.gethostname(), "another"])
-def test_a_run_that_other_clients_forbid_removes_nothing(host: str, shared_region: Region, tmp_path: Path) -> None:
+def test_a_run_that_other_clients_forbid_removes_nothing(shared_region: Region, tmp_path: Path) -> None:
     command = arguments(shared_region, tmp_path, HOME)
     left = tmp_path / "mount" / f"{PREFIX}0badcafe"
     left.mkdir()
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         pass
-    (left / MARK).write_text(json.dumps({"host": host, "pid": ended.pid}))
+    (left / MARK).write_text(json.dumps({"host": socket.gethostname(), "pid": ended.pid}))
     answer = ask(*command)
     assert answer.code == 2
     assert "--other-clients" in answer.err
@@ -122,12 +121,7 @@ def test_an_account_without_permission_says_so(shared_region: Region, tmp_path: 
 @contextmanager
 def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], list[str]]]:
     """The real command before its first minute, and the notes that it has printed."""
-    # The tests may run under nohup, and an ignored SIGHUP would be inherited.
-    program = (
-        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from fss_exporter.cli.main import main; main()"
-    )
-    flags = ("--other-clients", "--nfs.exact=off", "--step", "GETATTR")
-    run = [sys.executable, "-c", program, *command, *flags]
+    run = [sys.executable, "-m", "fss_exporter", *command, "--other-clients", "--nfs.exact=off", "--step", "GETATTR"]
     with subprocess.Popen(run, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr
         notes = []
@@ -141,46 +135,38 @@ def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], l
             process.kill()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])  # SIGINT ends the test below
-def test_a_signal_removes_its_directory(number: signal.Signals, shared_region: Region, tmp_path: Path) -> None:
+def test_a_signal_removes_its_directory(shared_region: Region, tmp_path: Path) -> None:
     command = arguments(shared_region, tmp_path, IDLE)
     with at_work(command) as (process, notes):
         assert len(list((tmp_path / "mount").iterdir())) == 1, notes
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) != 0
     assert list((tmp_path / "mount").iterdir()) == []
 
 
-def test_what_kill_9_leaves_the_next_run_names_and_removes(shared_region: Region, tmp_path: Path) -> None:
-    command = arguments(shared_region, tmp_path, IDLE)
-    with at_work(command) as (process, _):
-        process.kill()
-        process.wait(PATIENCE_S)
-    (left,) = (tmp_path / "mount").iterdir()
-    with at_work(command) as (process, notes):
-        assert not left.exists()
-        assert f"removed what an earlier calibration left: {left}" in "".join(notes)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE_S) != 0
-    assert list((tmp_path / "mount").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("mark", "host"),
-    [('{"host": "an\\u001b[31mother", "pid": 1}', "the host an"), ("{", "a host that its mark does not")],
-)
-def test_with_other_clients_a_directory_of_another_host_is_kept_and_named(
-    mark: str, host: str, shared_region: Region, tmp_path: Path
+def test_it_names_what_earlier_runs_left_and_removes_what_is_of_this_host(
+    shared_region: Region, tmp_path: Path
 ) -> None:
     command = arguments(shared_region, tmp_path, IDLE)
-    other = tmp_path / "mount" / f"{PREFIX}0badcafe"
-    other.mkdir()
-    (other / MARK).write_text(mark)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    marks = {
+        "0000000a": json.dumps({"host": socket.gethostname(), "pid": ended.pid}),
+        "0000000b": '{"host": "an\\u001b[31mother", "pid": 1}',
+        "0000000c": "{",
+    }
+    ours, others, damaged = (tmp_path / "mount" / f"{PREFIX}{name}" for name in marks)
+    for directory, mark in zip((ours, others, damaged), marks.values(), strict=True):
+        directory.mkdir()
+        (directory / MARK).write_text(mark)
     with at_work(command) as (process, notes):
         said = "".join(notes)
-        assert f"{other}: kept, because a calibration of {host}" in said
+        assert not ours.exists()
+        assert f"removed what an earlier calibration left: {ours}" in said
+        assert f"{others}: kept, because a calibration of the host an" in said
+        assert f"{damaged}: kept, because a calibration of a host that its mark does not" in said
         assert "\x1b" not in said
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) != 0
-    assert list((tmp_path / "mount").iterdir()) == [other]
-    assert (other / MARK).exists()
+    assert sorted((tmp_path / "mount").iterdir()) == [others, damaged]
+    assert (others / MARK).exists()

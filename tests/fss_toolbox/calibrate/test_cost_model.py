@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.exposition_text import collected
 from tests.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
-from tools.cost_rules import rendered
+from tools.generate.cost_rules import rendered
 
 from fss_exporter.cli.serve import CostModelSource, ServeFlags, components_of
 from fss_exporter.errors import ConfigError
@@ -142,7 +143,7 @@ def _iops(document: Any) -> float:
 
 
 def test_every_override_is_an_info_series(overrides: CostOverrides) -> None:
-    (shown,) = CostModelSource(overrides.rows).collect()
+    (shown,) = collected(CostModelSource(overrides.rows))
     assert [tuple(sample.labels.values()) for sample in shown.samples] == [
         ("RENAME", "9.5", "", "2026-11-22", "fss-exporter calibrate"),
         ("LOOKUP", "1", "", "2026-11-22", "fss-exporter calibrate"),
@@ -153,9 +154,10 @@ def test_every_override_is_an_info_series(overrides: CostOverrides) -> None:
 class TestRules:
     def test_the_constants_are_the_measured_ones(self, overrides: CostOverrides) -> None:
         text = rendered("clients.yml", overrides)
-        assert 'vector(9.5), "operation", "RENAME"' in text
-        assert 'vector(1), "operation", "LOOKUP"' in text
-        assert 'vector(8), "operation", "REMOVE"' in text
+        of = "group by (operation) (address_operation:fss_client_operations:rate5m"
+        assert f'9.5 * {of}{{operation=~"RENAME"}})' in text
+        assert f'1 * {of}{{operation=~"ACCESS|COMMIT|FSINFO|FSSTAT|GETATTR|LOOKUP|PATHCONF|READLINK"}})' in text
+        assert f'8 * {of}{{operation=~"REMOVE"}})' in text
 
     def test_node_exporter_s_metadata_and_reads_follow(self, overrides: CostOverrides) -> None:
         rules = _estimates(rendered("node_exporter.yml", overrides))
@@ -173,7 +175,7 @@ class TestRules:
 
     def test_the_tool_writes_files_and_names_a_wrong_configuration(self, configuration: Path, tmp_path: Path) -> None:
         def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-            command = [sys.executable, "-m", "tools.cost_rules", *map(str, arguments)]
+            command = [sys.executable, "-m", "tools.generate.cost_rules", *map(str, arguments)]
             return subprocess.run(command, capture_output=True, text=True, check=False)
 
         assert run(configuration, tmp_path / "rules").returncode == 0

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_toolbox.plan.planned import by_part
 from tests.prompt import ask
 from tests.recordings import RECORDINGS, load as load_recording
@@ -19,7 +20,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.sizes.counted_costs import CountedTotals, counted_families
 from fss_toolbox.iostat.host_reports import HostTraffic
-from fss_toolbox.plan.history import client_peaks, of_clients
+from fss_toolbox.plan.history import client_loads
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.scrape_text import read_scrape
 from fss_toolbox.sizing.workload import priced
@@ -121,7 +122,7 @@ def test_an_unknown_cost_stays_unknown() -> None:
 
 class TestReadBack:
     def test_a_scrape_says_which_costs_its_agent_counts_by(self) -> None:
-        (family,) = CostModelSource((RENAME,)).collect()
+        (family,) = collected(CostModelSource((RENAME,)))
         labels = family.samples[0].labels
         text = ",".join(f'{name}="{value}"' for name, value in labels.items())
         scrape = read_scrape("x", f"fss_cost_model_info{{{text}}} 1\nfss_client_read_bytes_total{{{MOUNT}}} 1\n")
@@ -130,9 +131,8 @@ class TestReadBack:
 
     def test_the_operations_of_a_week_cost_what_the_newest_measurement_says(self) -> None:
         prometheus = Prometheus(by_part(_answers), now=1000.0)
-        ((place, peak),) = client_peaks(prometheus, None, lambda _: Limits()).items()
-        rename = of_clients(prometheus, {place: peak.moment})[place].traffic.operations["RENAME"]
-        assert rename.iops == Bounds(95.0, 95.0, 95.0)
+        (load,) = client_loads(prometheus, None, lambda _: Limits()).values()
+        assert load.traffic.operations["RENAME"].iops == Bounds(95.0, 95.0, 95.0)
 
 
 MOUNT = 'address="10.0.0.3",server="s",export="/a",service="oci-fss"'

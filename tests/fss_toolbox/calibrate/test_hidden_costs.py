@@ -12,7 +12,7 @@ import yaml
 from tests.clock import NOW
 from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.region import Region, small
-from tools.demo_tables import (
+from tools.check.demo_tables import (
     PAGE,
     PLAN,
     WRONG,

@@ -156,7 +156,7 @@ class TestExactMode:
         counted = Counts(frozenset({number}), {"READ": {number: sizes}}, locks=calls, acls={}, has_sizes=True)
         requests = RequestCounts(tmp_path, procfs.read, lambda: (procfs.read(), counted))
         step = next(step for step in STEPS if step.name == "READ 1 MiB")
-        counts = requests.look(step)
+        counts = requests.read(step)
         assert counts["READ 1 MiB"] == 1
         assert counts["READ 32 KiB"] == 2
         assert counts["NLM"] == 7
@@ -172,7 +172,7 @@ class TestExactMode:
         step = next(step for step in STEPS if step.name == "READ 32 KiB")
         requests.operations()
         requests.operations()
-        assert requests.look(step)["READ 32 KiB"] == 9
+        assert requests.read(step)["READ 32 KiB"] == 9
 
 
 @pytest.mark.parametrize("largest", [32768, 262144])

@@ -34,7 +34,11 @@ def jobs_of(name: str) -> tuple[Job, ...]:
         (HEAD + "  read: IOPS=9, BW=\n", "job 'a': the figures of its reads cannot be read: 'IOPS=9, BW='"),
         (HEAD + "  mixed: IOPS=9, BW=9KiB/s\n", "job 'a': unified_rw_reporting adds reads and writes up"),
         ("read: IOPS=9, BW=9MiB/s\n", "not a report of fio"),
-        ("fio: engine libaio not loadable\n", "not a report of fio"),
+        ("fio: engine libaio not loadable\n", r"not a report of fio \(fio printed: fio: engine libaio not loadable\)"),
+        (
+            "fio: pid=7, err=28/file:io_u.c:1747\nfio: (groupid=0, jobs=1): err=28\n",
+            "anything: fio: ended with error 28, fio: pid=7, err=28/file:io_u.c:1747$",
+        ),
     ],
 )
 def test_a_text_without_figures_is_refused(text: str, why: str) -> None:

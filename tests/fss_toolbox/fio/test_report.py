@@ -109,7 +109,7 @@ def test_each_figure_that_cannot_be_has_a_line_of_its_own() -> None:
 
 
 def test_a_run_that_failed_has_no_report() -> None:
-    with pytest.raises(UsageError, match="not a report of fio"):
+    with pytest.raises(UsageError, match=r"not a report of fio \(fio printed: fio: file:options.c:1457, func=lstat"):
         jobs_of("failed")
 
 
@@ -117,7 +117,7 @@ def test_a_job_that_did_nothing_names_its_error() -> None:
     def fail(document: dict[str, Any]) -> None:
         job(document).update(error=22, read={}, write={})
 
-    with pytest.raises(UsageError, match="no job has read or written anything randread: error 22"):
+    with pytest.raises(UsageError, match="no job has read or written anything: randread: error 22"):
         read_report("r.json", edited(fail))
 
 
@@ -173,6 +173,19 @@ def test_of_interim_reports_the_last_counts() -> None:
 
 def test_clients_are_kept_apart_and_their_sum_is_not_counted_again() -> None:
     assert [entry.name for entry in jobs_of("client")] == ["127.0.0.1/a", "127.0.0.1/b"]
+
+
+def test_the_error_of_one_server_stands_beside_the_jobs_of_the_others() -> None:
+    first, second = read_report("r.json", f"<node-c> error: failed to setup shm segment\n{text_of('client')}")
+    assert first.remarks[-1] == "fio printed: <node-c> error: failed to setup shm segment"
+    assert not [remark for remark in second.remarks if remark.startswith("fio printed")]
+
+
+def test_of_many_errors_of_fio_the_first_are_listed_and_the_others_counted() -> None:
+    lines = "".join(f"fio: io_u error on file /mnt/a: No space left on device: write offset={at}\n" for at in range(9))
+    first, *_ = read_report("r.json", lines + text_of("group"))
+    assert len([remark for remark in first.remarks if "offset=" in remark]) == 3
+    assert first.remarks[-1] == "fio printed: and 6 more such lines of fio"
 
 
 def test_unlike_jobs_reported_as_one_have_no_depth() -> None:

@@ -72,7 +72,7 @@ class RequestCounts:
                 return superblock
         raise UsageError(f"{self._directory}: not on an NFS mount that mountstats of this host shows")
 
-    def look(self, step: CalibrationStep) -> dict[str, float]:
+    def read(self, step: CalibrationStep) -> dict[str, float]:
         """Requests by kind. READs and WRITEs without a counted size have the size of the step.
 
         Raises:
@@ -143,7 +143,7 @@ class NfsRequests:
 
     def counts(self, step: CalibrationStep) -> dict[str, float]:
         """Requests so far, by kind."""
-        return self._requests.look(step)
+        return self._requests.read(step)
 
     def operations(self) -> dict[str, int]:
         """Requests of the mount so far by procedure, those of other programs included."""
@@ -175,7 +175,7 @@ class NfsRequests:
             size = min(_MIB, int(self._requests.superblock.record.options.get("wsize", _MIB)))
             for at in range(0, _FILE_BYTES, size):
                 os.pwrite(self._fd, memoryview(self._buffer)[:size], at)
-            self._requests.look(CalibrationStep(kind_of(WRITE, size), WRITE, size))  # these WRITEs have this size
+            self._requests.read(CalibrationStep(kind_of(WRITE, size), WRITE, size))  # these WRITEs have this size
         self._reopen("data", os.O_RDWR | (0 if step.buffered or step.operation == "COMMIT" else os.O_DIRECT))
         os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
         if step.buffered:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from fss_exporter.errors import UsageError
+from fss_toolbox.fio.printed_errors import printed_errors, refuse_nothing_done
 from fss_toolbox.pasted_text import without_margin
 from fss_toolbox.sizing.benchmark import Direction, Job
 
@@ -153,8 +154,8 @@ def read_normal_output(source: str, text: str) -> tuple[Job, ...]:
         for number, run in enumerate(_runs(text))
         for result in _without_sum(run.results.values())
     )
-    if not any(job.reads.count or job.writes.count for job in jobs):
-        raise UsageError(f"{source}: no job has read or written anything")
+    failed = {f"{job.name}: {remark}" for job in jobs for remark in job.remarks if remark.startswith("ended")}
+    refuse_nothing_done(source, jobs, (*sorted(failed), *printed_errors(text)))
     return jobs
 
 

@@ -8,7 +8,7 @@ and client mode prints a list of clients. `--output-format=json+` only adds fiel
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fss_exporter.errors import UsageError
 from fss_toolbox.fio import normal_output
+from fss_toolbox.fio.printed_errors import printed_errors, refuse_nothing_done
 from fss_toolbox.sizing.benchmark import Direction, Job
 
 _NANOSECOND = 1e-9
@@ -23,6 +24,7 @@ _NOT_A_NUMBER = re.compile(r'("\s*:\s*)-?(?:nan|inf)\b')  # as fio prints the de
 _SAME_START_S = (
     1.5  # seconds by which two documents of one run can state other starts, because both times are whole seconds
 )
+_AROUND_JOBS = re.compile(r": \(g=\d+\): rw=|^[^\S\n]*Run status group \d", re.MULTILINE)  # of the normal output
 _TERSE = re.compile(r"^(?:\d;)?(?:terse;)?[2-5];fio-\d|^[2-5];[^;]*;\d+;\d+;\d+;", re.MULTILINE)
 
 Amount = Annotated[float, Field(ge=0, le=1e18, allow_inf_nan=False)]
@@ -111,22 +113,30 @@ def read_report(source: str, text: str) -> tuple[Job, ...]:
     Raises:
         UsageError: the text is no report, cut off, of another fio, or without any figures.
     """
+    said = printed_errors(text)
     if '"fio version"' not in text:
         if normal_output.is_normal_output(text):
-            return normal_output.read_normal_output(source, text)
+            return _with_errors(normal_output.read_normal_output(source, text), said)
         if _TERSE.search(text):
             raise UsageError(
                 f"{source}: terse output is not read, because its fields have no names and differ between versions of"
                 " fio. Run fio with --output-format=json"
             )
+        if not said and _AROUND_JOBS.search(text):
+            raise UsageError(
+                f"{source}: no report of a job, as in name: (groupid=0, jobs=1): err= 0. Give the whole output of fio, at its end"
+            )
     reports = _of_each_run([_report(source, document) for document in _documents(source, text)])
     jobs = tuple(job for number, report in enumerate(reports) for job in _jobs(source, report, number))
-    if not any(job.reads.count or job.writes.count for job in jobs):
-        failed = sorted(
-            {f"{entry.jobname}: error {entry.error}" for report in reports for entry in report.entries if entry.error}
-        )
-        raise UsageError(f"{source}: no job has read or written anything {', '.join(failed)}".rstrip())
-    return jobs
+    failed = {f"{entry.jobname}: error {entry.error}" for report in reports for entry in report.entries if entry.error}
+    refuse_nothing_done(source, jobs, (*sorted(failed), *said))
+    return _with_errors(jobs, said)
+
+
+def _with_errors(jobs: Sequence[Job], said: Iterable[str]) -> tuple[Job, ...]:
+    """Return jobs that did something, and what fio said beside them. A host whose server failed has no job of its own."""
+    first, *others = jobs
+    return (replace(first, remarks=(*first.remarks, *(f"fio printed: {line}" for line in said))), *others)
 
 
 def _report(source: str, document: Mapping[str, Any]) -> _FioReport:
@@ -195,7 +205,8 @@ def _documents(source: str, text: str) -> list[Mapping[str, Any]]:
         if "fio version" in document:
             documents.append(document)
     if not documents:
-        raise UsageError(f"{source}: not a report of fio. Make one with fio --output-format=json --output=FILE")
+        said = f" (fio printed: {', '.join(lines)})" if (lines := printed_errors(text)) else ""
+        raise UsageError(f"{source}: not a report of fio{said}. Make one with fio --output-format=json --output=FILE")
     return documents
 
 

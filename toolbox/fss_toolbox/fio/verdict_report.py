@@ -12,6 +12,7 @@ from fss_toolbox import printed, tables
 from fss_toolbox.sizing.benchmark import (
     ABOVE_RATIO,
     CLIENT_REACH,
+    SERVICE_QUEUE,
     BenchmarkVerdict,
     Bottleneck,
     Direction,
@@ -98,10 +99,21 @@ def verdict_sentences(verdict: BenchmarkVerdict, name: str, storage: Storage) ->
         share = f"{':' if verdict.has_met_a_ceiling else ';'} {printed.percent(first.ratio)} of the {first.resource} of {of}"
     yield f"{_bottleneck(verdict)}{share}"
     for use in verdict.clients:
-        yield f"{use.resource}: {_client_figures(use)}{printed.percent(use.ratio)}"
+        yield (
+            _queue(use)
+            if use.resource == SERVICE_QUEUE
+            else f"{use.resource}: {_client_figures(use)}{printed.percent(use.ratio)}"
+        )
     if verdict.allowed is not None:
         off = f". The model is off by {verdict.error * 100:+.1f} %" if verdict.error is not None else ""
         yield f"the model allows {printed.number(verdict.allowed)} IOPS of fio at this mix{off}"
+
+
+def _queue(use: Use) -> str:
+    """Return how many of the requests in flight the service takes. More than it takes wait, so there is no share above 1."""
+    taken, waiting = use.limit or 0.0, (use.demand or 0.0) - (use.limit or 0.0)
+    wait = f": {printed.number(waiting)} wait" if waiting >= 1 else ""
+    return f"{printed.number(use.demand)} requests in flight, and the service takes {printed.number(taken)} at a time{wait}"
 
 
 def _client_figures(use: Use) -> str:
@@ -119,13 +131,18 @@ def _bottleneck(verdict: BenchmarkVerdict) -> str:
         return "above the ceiling (another shape, a cache in between, or other storage)"
     # The published ceilings may be none of those that the load meets.
     is_known = verdict.first is not None or not verdict.traffic.operations
+    above = {use.resource for use in verdict.clients if (use.ratio or 0) > ABOVE_RATIO}
     pace = _PACES.get(verdict.bottleneck, "")
-    if verdict.bottleneck is Bottleneck.CLIENT_REACH and any(
-        use.resource == CLIENT_REACH and (use.ratio or 0) > ABOVE_RATIO for use in verdict.clients
-    ):
-        pace = ", more than one client was seen to reach: more clients get more"
+    if verdict.bottleneck.value in above:
+        pace = _PACES_ABOVE[verdict.bottleneck]
     return f"no ceiling {'met' if is_known else 'is known'}{pace}"
 
+
+# Above what is known of the clients. The values of these bottlenecks are the names of their bounds.
+_PACES_ABOVE = {
+    Bottleneck.CLIENT_REACH: ", more than one client was seen to reach: more clients get more",
+    Bottleneck.CLIENT_NETWORK: ", above the network of the client (a faster network, or a cache in between)",
+}
 
 _PACES = {
     Bottleneck.SERVICE_QUEUE: ", the service takes no more requests at a time: more depth or jobs get no more",

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from oci._vendor.requests import Response
-from oci._vendor.requests.exceptions import ChunkedEncodingError
 from oci._vendor.requests.structures import CaseInsensitiveDict
 from tests.region.strict import Region
 
+from fss_exporter.oci.client.bounded_http import BrokenBody
 from fss_toolbox.demo.region.api_operations import ApiOperation
 from fss_toolbox.demo.region.wire import ApiRequest
 
@@ -38,6 +38,8 @@ class InMemoryRegion(Region):
 class _HttpSession:
     """In the place of the HTTP session of the SDK's client."""
 
+    proxies: Mapping[str, str] = {}
+
     def __init__(self, region: Region) -> None:
         self._region = region
 
@@ -53,7 +55,7 @@ class _HttpSession:
         response.headers = CaseInsensitiveDict(answered)
         response._content = content  # as requests stores what it has read
         if len(content) < int(answered["content-length"]):
-            raise ChunkedEncodingError("the connection broke in the middle of the answer")
+            raise BrokenBody("the connection broke in the middle of the answer")
         return response
 
 

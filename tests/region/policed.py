@@ -62,7 +62,11 @@ class PolicedRegion(Region):
     def _compartment_of(self, request: ApiRequest) -> str:
         """Return the OCID of the compartment in the call, or of that of the resource in its path."""
         subnets = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
-        networks = {target.private_ip_id: subnets[target.subnet_id] for target in self.tenancy.mount_targets}
+        networks = {
+            ocid: subnets[target.subnet_id]
+            for target in self.tenancy.mount_targets
+            for ocid in (target.private_ip_id, target.ipv6_id)
+        }
         query = {**_body_of(request), **dict(parse_qsl(request.target.partition("?")[2]))}
         named = query.get("compartmentId") or query.get("subnetId") or request.path.rsplit("/", 1)[-1]
         return (subnets | networks).get(named, named)

@@ -1,8 +1,7 @@
-"""A demo region that checks signatures, evaluates alarms, takes posted metrics, and spoils answers on demand."""
+"""A demo region that checks signatures and alarms, takes posted metrics, and spoils answers on demand."""
 
 import time
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from typing import Any, ClassVar
 
 from tests.region.alarms_api import AlarmsApi, RegionLimits
@@ -11,7 +10,7 @@ from tests.region.throttle import CALLS_PER_SECOND, Throttle
 
 from fss_toolbox.demo.region import Region as DemoRegion, Tenancy
 from fss_toolbox.demo.region.alarms_api import AlarmsApi as DemoAlarmsApi
-from fss_toolbox.demo.region.api_operations import ApiOperation, OperationTable
+from fss_toolbox.demo.region.api_operations import ApiOperation
 from fss_toolbox.demo.region.demo_tenancy import RequestMix
 from fss_toolbox.demo.region.faults import DEMO_KINDS, FaultKinds
 from fss_toolbox.demo.region.metric_streams import published_metrics
@@ -22,6 +21,7 @@ SPOILT: Mapping[str, bytes | None] = {
     "cut-off": None,
     "not-json": b"<html><body>Bad gateway</body></html>",
     "wrong-shape": b'{"items":{"unexpected":true}}',
+    "empty": b"[]",
 }
 KINDS = FaultKinds(
     wire={
@@ -29,6 +29,7 @@ KINDS = FaultKinds(
         "cut-off": "the connection breaks in the middle of the answer",
         "not-json": "the answer is a page of HTML",
         "wrong-shape": "the answer is JSON, of another shape",
+        "empty": "a listing has no row",
         "clock-skew": "the service's clock is `seconds` (600) ahead, so every signature is too old",
     },
     data={
@@ -58,9 +59,6 @@ class Region(DemoRegion):
     """
 
     fault_kinds: ClassVar[FaultKinds] = KINDS
-    table: ClassVar[OperationTable] = OperationTable(
-        files(__package__).joinpath("operations.yml"), files("fss_toolbox.demo.region").joinpath("operations.yml")
-    )
     point_store: ClassVar[type[PointStore]] = SpeltPoints
     alarms_api: ClassVar[type[DemoAlarmsApi]] = AlarmsApi
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from tests.clock import NOW
-from tests.fss_toolbox.demo.alarm_bodies import alarm_details
 from tests.fss_toolbox.demo.conformance import violations
 from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region
@@ -37,7 +36,23 @@ def _each_compartment(sdk: Clients, listing: Callable[..., Any], wrapped_in: str
 
 
 def _alarm(sdk: Clients) -> Any:
-    return sdk.monitoring.create_alarm(alarm_details(sdk.region.tenancy)).data
+    tenancy = sdk.region.tenancy
+    query = "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
+    details = {
+        "displayName": "fss-iops",
+        "compartmentId": tenancy.compartments[1].id,
+        "metricCompartmentId": tenancy.id,
+        "metricCompartmentIdInSubtree": True,
+        "namespace": "oci_filestorage",
+        "query": query,
+        "severity": "WARNING",
+        "destinations": [tenancy.topics[0]],
+        "isEnabled": True,
+        "pendingDuration": "PT10M",
+        "overrides": [{"ruleName": "CRITICAL", "severity": "CRITICAL", "query": query.replace("40000", "47500")}],
+        "freeformTags": {"managed-by": "fss-exporter"},
+    }
+    return sdk.monitoring.create_alarm(details).data
 
 
 def _posted(sdk: Clients) -> Any:
@@ -68,36 +83,9 @@ def _alarms(sdk: Clients) -> Any:
     return sdk.monitoring.list_alarms(_tenancy(sdk), compartment_id_in_subtree=True).data
 
 
-def _statuses(sdk: Clients) -> Any:
-    _alarm(sdk)
-    return sdk.monitoring.list_alarms_status(_tenancy(sdk), compartment_id_in_subtree=True).data
-
-
-def _history(sdk: Clients) -> Any:
-    """One alarm whose history has entries: a demo alarm as old as its newest evaluated minute has none."""
-    alarm = _alarm(sdk)["id"]
-    later = sdk.region._now() + 600
-    sdk.region._now.now = later  # type: ignore[attr-defined]
-    return [sdk.monitoring.get_alarm_history(alarm).data]
-
-
 SAMPLES = {
     "ListMountTargets": Sample("file_storage", "MountTargetSummary", lambda sdk: _each_zone(sdk, "list_mount_targets")),
-    "GetMountTarget": Sample(
-        "file_storage",
-        "MountTarget",
-        lambda sdk: [
-            sdk.file_storage.get_mount_target(mount_target.id).data for mount_target in sdk.region.tenancy.mount_targets
-        ],
-    ),
     "ListFileSystems": Sample("file_storage", "FileSystemSummary", lambda sdk: _each_zone(sdk, "list_file_systems")),
-    "GetFileSystem": Sample(
-        "file_storage",
-        "FileSystem",
-        lambda sdk: [
-            sdk.file_storage.get_file_system(file_system.id).data for file_system in sdk.region.tenancy.file_systems
-        ],
-    ),
     "ListExportSets": Sample("file_storage", "ExportSetSummary", lambda sdk: _each_zone(sdk, "list_export_sets")),
     "ListExports": Sample(
         "file_storage",
@@ -130,6 +118,15 @@ SAMPLES = {
         lambda sdk: [
             sdk.network.get_private_ip(mount_target.private_ip_id).data
             for mount_target in sdk.region.tenancy.mount_targets
+        ],
+    ),
+    "GetIpv6": Sample(
+        "core",
+        "Ipv6",
+        lambda sdk: [
+            sdk.network.get_ipv6(mount_target.ipv6_id).data
+            for mount_target in sdk.region.tenancy.mount_targets
+            if mount_target.ipv6_address
         ],
     ),
     "ListPrivateIps": Sample(
@@ -167,8 +164,6 @@ SAMPLES = {
         "monitoring", "Alarm", lambda sdk: [sdk.monitoring.update_alarm(_alarm(sdk)["id"], {"body": "other"}).data]
     ),
     "ListAlarms": Sample("monitoring", "AlarmSummary", _alarms),
-    "GetAlarmHistory": Sample("monitoring", "AlarmHistoryCollection", _history),
-    "ListAlarmsStatus": Sample("monitoring", "AlarmStatusSummary", _statuses),
 }
 WITHOUT_BODY = {"DeleteAlarm"}
 

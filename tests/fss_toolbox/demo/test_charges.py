@@ -63,8 +63,8 @@ def test_the_meter_charges_what_the_server_served_since_the_last_look() -> None:
     looks = iter([counters(READ=7, RENAME=1), counters(65536, READ=9, RENAME=4), counters(65536, READ=9, RENAME=4)])
     charged: list[RealRequests] = []
     meter = ServerMeter(lambda: next(looks), charged.extend)
-    meter.look()
-    meter.look()
+    meter.read()
+    meter.read()
     assert charged == [RealRequests("READ", 32768, 2), RealRequests("RENAME", 0, 3)]
 
 
@@ -73,21 +73,21 @@ def test_bytes_that_the_server_counts_after_their_call_wait_for_the_next_call() 
     charged: list[RealRequests] = []
     meter = ServerMeter(lambda: next(looks), charged.extend)
     for _ in range(3):
-        meter.look()
+        meter.read()
     assert charged == [RealRequests("READ", 0, 1), RealRequests("READ", 131072, 1)]
 
 
 def test_a_server_that_was_started_again_counts_from_zero() -> None:
     looks = iter([counters(65536, READ=9, RENAME=4), counters(32768, READ=1, RENAME=2)])
     charged: list[RealRequests] = []
-    ServerMeter(lambda: next(looks), charged.extend).look()
+    ServerMeter(lambda: next(looks), charged.extend).read()
     assert charged == [RealRequests("READ", 32768, 1), RealRequests("RENAME", 0, 2)]
 
 
 def test_bytes_that_a_kernel_before_5_12_counts_in_32_bits_may_wrap() -> None:
     looks = iter([counters(2**32 - 32768, READ=7), counters(32768, READ=9)])
     charged: list[RealRequests] = []
-    ServerMeter(lambda: next(looks), charged.extend).look()
+    ServerMeter(lambda: next(looks), charged.extend).read()
     assert charged == [RealRequests("READ", 32768, 2)]
 
 

@@ -20,6 +20,7 @@ SHOWN = (
     "fss_client_peak_estimated_iops{",
     'fss_mount_target_info{address="10.',
     "fss_mount_target_iops{",
+    "fss_mount_target_estimated_iops_upper_bound{",
     "fss_service_read_bytes_per_second{",
     "fss_service_bytes_per_second_limit{",
     'service="lustre"',

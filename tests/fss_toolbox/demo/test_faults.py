@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import oci
 import pytest
@@ -81,64 +80,10 @@ class TestAnswers:
         with refused(status, code):
             sdk.summarize(IOPS)
 
-    def test_a_fault_heals_after_its_times(self, sdk: Clients) -> None:
-        sdk.region.add_fault("503:SummarizeMetricsData,times=2")
-        for _ in range(2):
-            with refused(503, "ServiceUnavailable"):
-                sdk.summarize(IOPS)
-        assert len(sdk.summarize(IOPS)) == 5
-        assert sdk.region.faults() == []
-
-    def test_a_fault_hits_its_operation_only(self, sdk: Clients) -> None:
-        sdk.region.add_fault("deny:ListExports")
-        tenancy = sdk.region.tenancy
-        with refused(404, "NotAuthorizedOrNotFound"):
-            sdk.file_storage.list_exports(compartment_id=tenancy.compartments[1].id)
-        assert sdk.file_storage.list_mount_targets(tenancy.compartments[1].id, tenancy.availability_domains[0]).data
-
     def test_a_fault_of_an_operation_that_is_not_there_is_refused(self, region: Region) -> None:
         with pytest.raises(UsageError, match=r"no operation 'ListMountTarget'. Known are .*ListMountTargets"):
             region.add_fault("429:ListMountTarget")
         assert region.faults() == []
-
-    def test_a_fault_hits_what_matches_only(self, sdk: Clients) -> None:
-        sdk.region.add_fault("500:SummarizeMetricsData,match=MountTargetReadThroughput")
-        with refused(500, "InternalServerError"):
-            sdk.summarize("MountTargetReadThroughput[1m].mean()")
-        assert sdk.summarize(IOPS)
-
-    def test_faults_can_be_cleared(self, sdk: Clients) -> None:
-        sdk.region.add_fault("500")
-        sdk.region.clear_faults()
-        assert sdk.summarize(IOPS)
-
-    def test_clock_skew_makes_every_signature_too_old(self, sdk: Clients) -> None:
-        sdk.region.add_fault("clock-skew")
-        with refused(401, "NotAuthenticated", "clock skew"):
-            sdk.summarize(IOPS)
-
-    def test_a_cut_off_answer_is_a_broken_connection_not_a_short_list(self, sdk: Clients) -> None:
-        sdk.region.add_fault("cut-off,times=1")
-        with pytest.raises((oci.exceptions.RequestException, oci.exceptions.ConnectTimeout)):
-            sdk.summarize(IOPS)
-        assert len(sdk.summarize(IOPS)) == 5
-
-    @pytest.mark.parametrize(
-        ("fault", "body"),
-        [("not-json", "<html><body>Bad gateway</body></html>"), ("wrong-shape", {"items": {"unexpected": True}})],
-    )
-    def test_what_is_no_list_comes_through_with_status_200_so_the_caller_must_look(
-        self, fault: str, body: object, region: Region
-    ) -> None:
-        region.add_fault(fault)
-        assert clients(region, raw=True).summarize(IOPS) == body
-
-    def test_a_slow_answer_runs_into_the_client_s_time_out(self, region: Region) -> None:
-        region.add_fault(f"slow:ListMetrics,seconds={NEVER_S:.0f}")
-        monitoring = clients(region).monitoring
-        monitoring.base_client.timeout = (1, 0.2)
-        with pytest.raises(oci.exceptions.RequestException, match="timed out"):
-            monitoring.list_metrics(region.tenancy.id, {})
 
     def test_a_stopping_region_does_not_wait_for_slow_answers(self, regions: Callable[..., Region]) -> None:
         region = regions()
@@ -202,16 +147,6 @@ class TestData:
         ]
         assert there == [*range(10), *range(20, 30)]
 
-    def test_names_drift_in_case_and_only_the_new_spelling_answers(self, sdk: Clients) -> None:
-        sdk.region.add_fault("name-case")
-        listed = sdk.monitoring.list_metrics(
-            sdk.region.tenancy.id, {"groupBy": ["name"]}, compartment_id_in_subtree=True
-        ).data
-        assert not any("bySize" in row.name for row in listed)
-        assert {row.name for row in listed} >= {"FileSystemReadRequestsBySize", "FileSystemWriteRequestsBySize"}
-        assert sdk.summarize("FileSystemReadRequestsbySize[1m].mean()") == []
-        assert sdk.summarize("FileSystemReadRequestsBySize[1m].mean()")[0].name == "FileSystemReadRequestsBySize"
-
     def test_a_deleted_resource_goes_silent_in_the_middle(self, sdk: Clients, clock: Clock) -> None:
         clock.pass_minutes(5)
         sdk.region.add_fault("delete,resource=mt-home-b")
@@ -224,27 +159,3 @@ class TestData:
     def test_deleting_what_is_not_there_says_so(self, region: Region, resource: str) -> None:
         with pytest.raises(LookupError, match=resource):
             region.add_fault(f"delete,resource={resource}")
-
-
-def test_sixty_minutes_of_late_points_and_gaps_add_up_to_the_truth(region: Region, clock: Clock) -> None:
-    """Whoever takes each minute of each stream once, whenever it comes, has exactly what was published."""
-    region.add_fault("late")
-    region.add_fault("gaps,share=0.1")
-    raw = clients(region, raw=True)
-    taken: dict[tuple[str, str], float] = {}
-    for _ in range(60):
-        clock.pass_minutes(1)
-        minute = region.minute
-        for stream in raw.summarize(IOPS, **between(max(MINUTE, minute - 6), minute)):
-            for point in stream["aggregatedDatapoints"]:
-                taken[stream["dimensions"]["resourceId"], point["timestamp"]] = point["value"]
-    clock.pass_minutes(6)
-    for stream in raw.summarize(IOPS, **between(MINUTE + 55, MINUTE + 60)):
-        for point in stream["aggregatedDatapoints"]:
-            taken[stream["dimensions"]["resourceId"], point["timestamp"]] = point["value"]
-
-    for target in region.tenancy.mount_targets:
-        truths: list[Any] = [
-            region.truth("MountTargetIOPS", target.id, minute) for minute in range(MINUTE, MINUTE + 61)
-        ]
-        assert sum(value for (owner, _), value in taken.items() if owner == target.id) == sum(filter(None, truths))

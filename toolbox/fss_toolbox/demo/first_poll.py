@@ -28,7 +28,7 @@ class FirstPoll:
 
     def __init__(self, scrape: Callable[[], str], mount_target: str, say: Callable[[list[str]], None]) -> None:
         self._scrape, self._mount_target, self._say = scrape, mount_target, say
-        self._worker = Worker("demo_first_poll", self._look, interval=lambda: _LOOKS_SECONDS)
+        self._worker = Worker("demo_first_poll", self._check, interval=lambda: _LOOKS_SECONDS)
 
     def start(self) -> None:
         """Begin to look."""
@@ -38,7 +38,7 @@ class FirstPoll:
         """Look no more."""
         self._worker.stop()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Say the series if they are there."""
         if shown := first_series(self._scrape(), self._mount_target):
             self._say(shown)

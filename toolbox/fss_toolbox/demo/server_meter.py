@@ -37,7 +37,7 @@ class ServerMeter:
     ) -> None:
         self._read = read
         self._charge = charge
-        self._worker = Worker("demo_server_meter", self.look, interval=lambda: interval_s)
+        self._worker = Worker("demo_server_meter", self.read, interval=lambda: interval_s)
         self._calls, self._bytes = _counters(read())
 
     def start(self) -> None:
@@ -48,7 +48,7 @@ class ServerMeter:
         """Stop looking."""
         self._worker.stop()
 
-    def look(self) -> None:
+    def read(self) -> None:
         """Charge the requests since the last look."""
         calls, moved = _counters(self._read())
         if any(count < self._calls[name] for name, count in calls.items()):  # the server was started again

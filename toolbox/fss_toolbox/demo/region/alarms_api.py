@@ -177,8 +177,6 @@ class AlarmsApi:
     def list_alarms(self, call: Call) -> ApiAnswer:
         """ListAlarms: summaries, with fewer fields than Get answers."""
         bodies = self.bodies(call.query, call.query.lifecycle_state)
-        if call.query.sort_by:
-            bodies.sort(key=lambda body: body[call.query.sort_by], reverse=call.query.sort_order == "DESC")
         summaries = [{name: value for name, value in body.items() if name not in _ONLY_IN_GET} for body in bodies]
         return paged(summaries, call.query, self.monitoring.limits.page)
 

@@ -88,7 +88,7 @@ def read_table(file: Traversable) -> Any:
     return yaml.load(file.read_text(), Loader=loader)  # noqa: S506  # a safe loader either way
 
 
-class OperationTable:
+class ApiTable:
     """The rows of files in the form of `operations.yml`, and their models. The first path that fits a request wins."""
 
     def __init__(self, *tables: Traversable) -> None:
@@ -143,4 +143,4 @@ class OperationTable:
         return Annotated[str, Field(pattern=f"^(?:{pattern})$")]
 
 
-DEMO_TABLE = OperationTable(files(__package__).joinpath("operations.yml"))
+DEMO_TABLE = ApiTable(files(__package__).joinpath("operations.yml"))

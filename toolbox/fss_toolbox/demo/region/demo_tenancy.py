@@ -117,6 +117,7 @@ class DemoMountTarget(DemoResource):
     host_label: str | None  # host name label of the private IP
     export_set_id: str
     private_ip_id: str
+    ipv6_id: str
     # most `io_operations`, `read_bytes` and `written_bytes` a second, where the tenancy states them
     ceilings: Mapping[str, float]
     observed_gbps: int | None = None  # `observedThroughput`; None as some standard mount targets report it
@@ -125,6 +126,12 @@ class DemoMountTarget(DemoResource):
     connector_id: str = ""  # outbound connector for users and groups, empty without LDAP
     kerberos: bool = False  # whether the mount target publishes Kerberos events
     tags: Mapping[str, str] = field(default_factory=dict)
+    ipv6_address: str = ""  # empty without one
+
+    @property
+    def ipv6_ids(self) -> list[str]:
+        """OCIDs of the IPv6 addresses."""
+        return [self.ipv6_id] if self.ipv6_address else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +229,7 @@ class Tenancy:
     publishes_iops: bool = True  # whether the undocumented `MountTargetIOPS` is published
     # order in which Monitoring reads `&&` and `||` without parentheses. None refuses a mixture
     join_order: JoinOrder | None = "&& binds tighter"
-    limit_names: tuple[str, ...] = ("mount-target-count",)  # names of the service limits of File Storage
+    limit_names: tuple[str, ...] = ("mount-target-count", "file-system-count")  # service limits of File Storage
     lustre_file_systems: tuple[LustreFileSystem, ...] = ()
     volumes: tuple[Volume, ...] = ()
 

@@ -46,25 +46,18 @@ class ResourceBody:
     """
 
     def __init__(self, model: str, record: Any, hidden: Mapping[str, str] | None = None, **figures: Any) -> None:
-        self._summary, self._full = _MODELS[f"{model}Summary"], _MODELS.get(model, {})
+        self._template = _MODELS[model]
         self._record, self._hidden, self._figures = record, hidden or {}, figures
 
     @property
-    def summary(self) -> Body:
-        """The resource as lists show the resource."""
-        filled: Body = _filled(self._summary, self._record, self._figures)
+    def shown(self) -> Body:
+        """The resource as lists and Get show the resource."""
+        filled: Body = _filled(self._template, self._record, self._figures)
         return filled
-
-    @property
-    def full(self) -> Body:
-        """The resource as Get shows the resource."""
-        further: Body = _filled(self._full, self._record, self._figures)
-        return self.summary | further
 
     def has(self, name: str, value: object) -> bool:
         """Return whether a filter of a list chooses the resource."""
-        template = self._full.get(name, self._summary.get(name))
-        return bool(self._hidden.get(name, _filled(template, self._record, self._figures)) == value)
+        return bool(self._hidden.get(name, _filled(self._template.get(name), self._record, self._figures)) == value)
 
 
 def _filled(template: Any, record: Any, figures: Mapping[str, Any]) -> Any:
@@ -111,9 +104,8 @@ class InventoryApi:
         }
         return {
             **{f"List{name}": self._lister(resources) for name, resources in listed.items()},
-            "GetMountTarget": self._getter(listed["MountTargets"]),
-            "GetFileSystem": self._getter(listed["FileSystems"]),
             "GetPrivateIp": self._getter(self._private_ips),
+            "GetIpv6": self._getter(self._ipv6s),
             "GetSubnet": self._getter(lambda: self._bodies("Subnet", self.tenancy.subnets)),
             "ListLustreFileSystems": self._list_lustre,
             "ListPrivateIps": self._list_private_ips,
@@ -161,6 +153,12 @@ class InventoryApi:
         for target in self._living(self.tenancy.mount_targets):
             yield ResourceBody("PrivateIp", target, subnet_compartment_id=compartments[target.subnet_id])
 
+    def _ipv6s(self) -> Iterator[ResourceBody]:
+        compartments = {subnet.id: subnet.compartment_id for subnet in self.tenancy.subnets}
+        for target in self._living(self.tenancy.mount_targets):
+            if target.ipv6_address:
+                yield ResourceBody("Ipv6", target, subnet_compartment_id=compartments[target.subnet_id])
+
     def _compartments(self) -> Iterator[ResourceBody]:
         """Yield the root, which has no parent, and the compartments below."""
         tenancy = self.tenancy
@@ -178,7 +176,7 @@ class InventoryApi:
         def get(call: Call) -> ApiAnswer:
             for body in resources():
                 if body.has("id", call.path["id"]):
-                    return ApiAnswer(body.full, headers={"etag": etag(body.full)})
+                    return ApiAnswer(body.shown, headers={"etag": etag(body.shown)})
             raise refusal.not_authorized_or_not_found()
 
         return get
@@ -194,7 +192,7 @@ class InventoryApi:
 
     def _page(self, bodies: Iterable[ResourceBody], call: Call) -> ApiAnswer:
         page = paged(list(bodies), call.query, self.largest_page)
-        return ApiAnswer([body.summary for body in page.body], headers=page.headers)
+        return ApiAnswer([body.shown for body in page.body], headers=page.headers)
 
     def _check_scope(self, wanted: Mapping[str, str]) -> None:
         """Refuse an unknown compartment or availability domain: the list would not be empty."""
@@ -220,9 +218,9 @@ class InventoryApi:
         return self._page((body for body in self._private_ips() if body.has("subnetId", subnet_id)), call)
 
     def _list_limits(self, call: Call) -> ApiAnswer:
-        """List the limits by availability domain. A tenancy of more than 100 has a raised limit."""
+        """List the limits by availability domain. A tenancy with more than 100 of a kind has raised limits."""
         self._check_tenancy(call.query.compartment_id)
-        count = len(self.tenancy.mount_targets)
+        count = max(len(self.tenancy.mount_targets), len(self.tenancy.file_systems))
         limit = {"scopeType": "AD", "value": 100 if count <= 100 else 2 * count}
         rows = [
             {"name": name, "availabilityDomain": zone, **limit}

@@ -26,7 +26,7 @@ from fss_exporter.errors import UsageError
 from fss_toolbox.demo.region import refusal
 from fss_toolbox.demo.region.activity import Activity
 from fss_toolbox.demo.region.alarms_api import AlarmsApi
-from fss_toolbox.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, Call, Handler, OperationTable
+from fss_toolbox.demo.region.api_operations import DEMO_TABLE, ApiAnswer, ApiOperation, ApiTable, Call, Handler
 from fss_toolbox.demo.region.charges import ChargeTable, RealRequests
 from fss_toolbox.demo.region.demo_account import DemoAccount
 from fss_toolbox.demo.region.demo_tenancy import Tenancy
@@ -60,7 +60,7 @@ class Region:
 
     fault_kinds: ClassVar[FaultKinds] = DEMO_KINDS
     activity: ClassVar[type[Activity]] = Activity
-    table: ClassVar[OperationTable] = DEMO_TABLE
+    table: ClassVar[ApiTable] = DEMO_TABLE
     point_store: ClassVar[type[PointStore]] = PointStore
     alarms_api: ClassVar[type[AlarmsApi]] = AlarmsApi
 

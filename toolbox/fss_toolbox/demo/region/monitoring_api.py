@@ -34,7 +34,6 @@ DEFAULT_RANGE_MINUTES = 180
 # Days of history by least resolution in minutes. Documented: MetricData, counted back from now.
 HISTORY_DAYS = ((60, 90), (5, 30), (1, 7))
 
-_SORTED_BY = {"NAMESPACE": "namespace", "NAME": "name", "RESOURCEGROUP": "resourceGroup"}
 _RESOLUTION = re.compile(r"([1-9]|[1-5][0-9]|60)m|([1-9]|1[0-9]|2[0-4])h|1d")
 
 
@@ -87,22 +86,17 @@ class MonitoringApi:
         """ListMetrics. Deleted resources stay listed, documented."""
         query, wanted = call.query, call.body
         scope = self.scope(query.compartment_id, subtree=query.compartment_id_in_subtree)
-        first_only = bool(wanted.group_by) and not wanted.dimension_filters
         listed = [
             stream
             for stream in (
-                *self.store.listed(scope, self.now(), first_only=first_only),
+                *self.store.listed(scope, self.now(), first_only=bool(wanted.group_by)),
                 *(stream for stream in self.posted.streams() if stream.compartment_id in scope),
             )
             if wanted.namespace in (None, stream.namespace)
             and wanted.name in (None, stream.name)
             and wanted.resource_group in (None, stream.resource_group)
-            and (wanted.dimension_filters or {}).items() <= stream.dimensions.items()
         ]
         bodies = _grouped(listed, wanted.group_by) if wanted.group_by else [_metric(stream) for stream in listed]
-        if wanted.sort_by:
-            field = _SORTED_BY[wanted.sort_by]
-            bodies.sort(key=lambda body: body[field] or "", reverse=wanted.sort_order == "DESC")
         return paged(bodies, query, self.limits.page)
 
     # -- SummarizeMetricsData

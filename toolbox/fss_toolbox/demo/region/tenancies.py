@@ -109,7 +109,11 @@ class _Builder:
         return record(self._id(kind, name), name, compartment, zone, **row, **ids)
 
     def _mount_target(self, name: str, *, shape: str = "standard", **row: Any) -> records.DemoMountTarget:
-        ids = {"export_set_id": self._id("exportset", name), "private_ip_id": self._id("privateip", name)}
+        ids = {
+            "export_set_id": self._id("exportset", name),
+            "private_ip_id": self._id("privateip", name),
+            "ipv6_id": self._id("ipv6", name),
+        }
         given = {"host_label": name, "ceilings": _DATA["ceilings"][shape], **ids, **row}
         return self._resource(records.DemoMountTarget, "mounttarget", name, **given)
 
